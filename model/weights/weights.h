@@ -55,8 +55,9 @@ struct linear_names {
     bool lookups;          /* as in struct linear_source */
 };
 
-/* Makes the linear of these parameters; linear_done must be called before weights_free. A matrix that was expanded only to be
- * packed does not stay in memory. Errors as in weights_get and linear_init; only linear_done may be called then. */
+/* Makes the linear of these parameters, which lie in the backend's pages or in the mapped file; without pages linear_done must be
+ * called before weights_free. A matrix that was expanded only to be packed does not stay in memory. Errors as in weights_get and
+ * linear_init; only linear_done may be called then. */
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err);
 
