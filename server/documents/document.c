@@ -527,7 +527,7 @@ bool text_ends_sentence(const char *text, size_t length) {
 size_t text_bullet(const char *text, size_t length) {
     size_t at = 0;
     int32_t first = length > 0 ? character_next(text, length, &at) : 0;
-    if (first <= 0 || !wcschr(L"-*+\u2010\u2013\u2014\u2022\u00b7", first))
+    if (first <= 0 || !wcschr(L"-*+\u2010\u2013\u2014\u2022\u00b7", (wchar_t)first))
         return 0;
     size_t after = at;
     while (after < length && (text[after] == ' ' || text[after] == '\t'))
