@@ -5,7 +5,6 @@
 #include "model/model.h"
 #include "model/rendering.h"
 #include <string.h>
-#include <wchar.h>
 
 enum { SCRATCH_BYTES = 16 * 1024, MOST_JOINED = 256 };
 
@@ -248,24 +247,20 @@ struct tail {
     unsigned marks[MOST_MARKS];
 };
 
-static bool is_among(int32_t c, const wchar_t *all) {
-    return c > 0 && wcschr(all, (wchar_t)c);
-}
-
 static unsigned says(int32_t c) {
-    return is_among(c, L"?\u037e\u061f\uff1f")  ? ASKS
-           : is_among(c, L"!\uff01")            ? EXCLAIMS
-           : is_among(c, L"\u203d\u2048\u2049") ? ASKS | EXCLAIMS
-                                                : 0;
+    return character_is_among(c, L"?\u037e\u061f\uff1f")  ? ASKS
+           : character_is_among(c, L"!\uff01")            ? EXCLAIMS
+           : character_is_among(c, L"\u203d\u2048\u2049") ? ASKS | EXCLAIMS
+                                                          : 0;
 }
 
 /* Other marks at the end of a sentence. */
 static bool ends(int32_t c) {
-    return is_among(c, L".,;:\u2026\u3002\uff0e\uff0c\u3001\u061b\u060c\u06d4\u0964\u1362");
+    return character_is_among(c, L".,;:\u2026\u3002\uff0e\uff0c\u3001\u061b\u060c\u06d4\u0964\u1362");
 }
 
 static bool closes(int32_t c) {
-    return is_among(c, L"\"')]\u00bb\u00ab\u201c\u201d\u2018\u2019\u203a\u300d\u300f\uff09");
+    return character_is_among(c, L"\"')]\u00bb\u00ab\u201c\u201d\u2018\u2019\u203a\u300d\u300f\uff09");
 }
 
 static struct tail read_tail(const char *text, size_t length) {

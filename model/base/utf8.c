@@ -109,6 +109,10 @@ size_t character_put(int32_t character, char *to) {
 
 /* ---- properties ---- */
 
+bool character_is_among(int32_t character, const wchar_t *characters) {
+    return character > 0 && wcschr(characters, (wchar_t)character);
+}
+
 bool character_is_space(int32_t character) {
     return character >= 0 && u_isUWhiteSpace(character);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <wchar.h>
 
 /* ---- texts ---- */
 
@@ -47,6 +48,8 @@ size_t character_put(int32_t character, char *to);
 
 /* ---- properties ---- */
 
+/* True if it is one of these; false for 0 and -1. */
+bool character_is_among(int32_t character, const wchar_t *characters);
 /* Unicode's White_Space; false for -1. */
 bool character_is_space(int32_t character);
 /* Line and paragraph separators, CR and LF, NEL: characters that always end a line. */

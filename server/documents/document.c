@@ -7,7 +7,6 @@
 #include "server/office/office.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <wchar.h>
 
 enum {
     LOOKED_AT = 4096, /* bytes that are checked for the zeros of UTF-16 without a mark */
@@ -516,9 +515,9 @@ bool text_ends_sentence(const char *text, size_t length) {
     static const wchar_t closing[] = L"\"')]*_\u00bb\u201d\u2019\u300d";
     while (length > 0) {
         int32_t character = character_previous(text, &length);
-        if (character > 0 && wcschr(ends, character))
+        if (character_is_among(character, ends))
             return true;
-        if (!character_is_space(character) && !(character > 0 && wcschr(closing, character)))
+        if (!character_is_space(character) && !character_is_among(character, closing))
             return false;
     }
     return true;
@@ -527,7 +526,7 @@ bool text_ends_sentence(const char *text, size_t length) {
 size_t text_bullet(const char *text, size_t length) {
     size_t at = 0;
     int32_t first = length > 0 ? character_next(text, length, &at) : 0;
-    if (first <= 0 || !wcschr(L"-*+\u2010\u2013\u2014\u2022\u00b7", (wchar_t)first))
+    if (!character_is_among(first, L"-*+\u2010\u2013\u2014\u2022\u00b7"))
         return 0;
     size_t after = at;
     while (after < length && (text[after] == ' ' || text[after] == '\t'))

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
-#include <wchar.h>
 
 enum {
     MOST_REFERENCE = 40, /* bytes of a reference */
@@ -449,7 +448,7 @@ static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t
 
 /* True for punctuation that may also stand outside of the marks. */
 static bool may_leave(int32_t c) {
-    return c > 0 && wcschr(L"'\".,:?\u2019\u2018\u201c\u201d\u201e\u00ab\u00bb", c);
+    return character_is_among(c, L"'\".,:?\u2019\u2018\u201c\u201d\u201e\u00ab\u00bb");
 }
 
 static bool is_in_word(int32_t c) {

@@ -5,7 +5,6 @@
 #include "server/documents/document.h"
 #include <ctype.h>
 #include <strings.h>
-#include <wchar.h>
 
 enum {
     LINE_SHOWN = 60,  /* bytes of a line in an error */
@@ -180,8 +179,7 @@ static int32_t first_of(struct html_bytes text) {
 /* True if several people speak: one of the lines begins with a dash. */
 static bool is_dialogue(const struct cue *cue) {
     for (const char *at = cue->text.start; cue->lines > 1 && at < cue->text.start + cue->text.length;) {
-        int32_t first = first_of(cue_line(cue->text, &at));
-        if (first > 0 && wcschr(L"-\u2010\u2013\u2014", first))
+        if (character_is_among(first_of(cue_line(cue->text, &at)), L"-\u2010\u2013\u2014"))
             return true;
     }
     return false;
@@ -346,7 +344,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
     }
     size_t words = count_words(before);
     if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS || text_ends_sentence(before.start, before.length) ||
-        now.length == 0 || (first_of(now) > 0 && wcschr(alone, first_of(now))))
+        now.length == 0 || character_is_among(first_of(now), alone))
         return false;
     if (before.start[before.length - 1] == ',')
         return true;

@@ -12,7 +12,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <wchar.h>
 
 enum {
     MAX_GAP = 8,         /* this many words of others end a run */
@@ -488,7 +487,7 @@ static bool take_nearest(const struct placer *placer, struct html_node *node) {
 /* ---- which of its words and bytes a node takes ---- */
 
 static bool is_quotation_mark(int32_t c) {
-    return c > 0 && wcschr(L"\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a", c);
+    return character_is_among(c, L"\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a");
 }
 
 /* True if the word is free and the same mark as one of the source; quotation marks differ from language to language. */
