@@ -2,6 +2,7 @@
 #include "tests/suites.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,28 +18,37 @@ static bool shares_process(const char *name) {
     return strcmp(name, "golden") == 0;
 }
 
-/* Runs the suites of either kind that CK_RUN_SUITE allows. Adds up the tests and the failures. */
-static void run_suites(bool shared, int *run, int *failed) {
-    const char *wanted = getenv("CK_RUN_SUITE");
-    SRunner *runner = srunner_create(NULL);
-    bool any = false;
-    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
-        if (shares_process(suites[i].name) == shared) {
-            srunner_add_suite(runner, suites[i].make());
-            any = any || !wanted || strcmp(wanted, suites[i].name) == 0;
-        }
+struct counts {
+    int run, failures, errors;
+};
+
+/* Each suite has a runner of its own: with a sanitizer, the process of each test looks for leaks in all that its parent has. */
+static void run_suite(Suite *suite, bool shared, struct counts *counts) {
+    SRunner *runner = srunner_create(suite);
     if (shared)
         srunner_set_fork_status(runner, CK_NOFORK);
-    if (any)
-        srunner_run_all(runner, CK_NORMAL);
-    *failed += srunner_ntests_failed(runner);
-    *run += srunner_ntests_run(runner);
+    srunner_run_all(runner, CK_SILENT);
+    int failed = srunner_ntests_failed(runner);
+    if (failed > 0)
+        srunner_print(runner, CK_NORMAL);
+    TestResult **results = srunner_failures(runner);
+    for (int i = 0; i < failed; i++)
+        counts->errors += tr_rtype(results[i]) == CK_ERROR;
+    counts->failures += failed;
+    counts->run += srunner_ntests_run(runner);
+    free(results);
     srunner_free(runner);
 }
 
 int main(void) {
-    int run = 0, failed = 0;
-    run_suites(false, &run, &failed);
-    run_suites(true, &run, &failed); /* last: a process that is forked later would look for leaks in all that its models had */
-    return failed == 0 && run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    const char *wanted = getenv("CK_RUN_SUITE");
+    struct counts counts = {0};
+    for (int shared = 0; shared < 2; shared++) /* those that share a process come last, for the same reason */
+        for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+            if (shares_process(suites[i].name) == shared && (!wanted || strcmp(wanted, suites[i].name) == 0))
+                run_suite(suites[i].make(), shared, &counts);
+    if (counts.run > 0)
+        printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n", 100 * (counts.run - counts.failures) / counts.run, counts.run,
+               counts.failures - counts.errors, counts.errors);
+    return counts.failures == 0 && counts.run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
