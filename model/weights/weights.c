@@ -236,7 +236,6 @@ static void expand_int8(const void *data, size_t n, float scale, float *restrict
 static void expand_row(const struct parameter *parameter, size_t row, size_t cols, float *x) {
     const struct tensor *tensor = parameter->tensor;
     const unsigned char *data = tensor->data + row * cols * dtypes[tensor->dtype].bytes;
-    float scale = parameter->scale ? scale_of(parameter, row) : 1;
     switch (tensor->dtype) {
     case DTYPE_F32:
         memcpy(x, data, cols * sizeof *x);
@@ -250,13 +249,11 @@ static void expand_row(const struct parameter *parameter, size_t row, size_t col
             x[i] = float_of_bits(read_u16(data + 2 * i) << 16);
         break;
     case DTYPE_I8:
-        expand_int8(data, cols, scale, x);
-        return;
+        expand_int8(data, cols, scale_of(parameter, row), x);
+        break;
     case DTYPE_I32:
         assert(tensor->dtype != DTYPE_I32); /* open_parameters has refused it */
     }
-    for (size_t col = 0; parameter->scale && col < cols; col++)
-        x[col] *= scale;
 }
 
 static int check_finite(const struct parameter *parameter, size_t rows, size_t cols, struct error *err) {

@@ -75,7 +75,7 @@ struct watched {
 
 /* Starts the thread. pulse_ms: the time between pulses. Returns NULL with ERROR_FILE or ERROR_MEMORY. */
 struct watch *watch_start(size_t pulse_ms, struct error *err);
-/* Ends the thread; nothing may be registered. Accepts NULL. */
+/* Stops the thread and frees the watch. All requests must have been removed. Accepts NULL. */
 void watch_free(struct watch *watch);
 
 /* fd must stay open until watch_remove. If the system cannot poll it, the request is not watched. Thread-safe. */

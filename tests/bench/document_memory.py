@@ -14,7 +14,6 @@ import argparse
 import atexit
 import io
 import itertools
-import socket
 import subprocess
 import sys
 import threading
@@ -66,8 +65,7 @@ def docx(texts: list[str]) -> tuple[bytes, int]:
 
 class Server:
     def __init__(self, alignd: str, model: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.address = f"127.0.0.1:{serving.free_port()}"
         self.process = subprocess.Popen([alignd, "--model", model, "--listen", self.address, "--workers", "2", "--log-level", "error", "--max-body-bytes", "16777216",
                                          "--document-sentences", "100000", "--document-ms", "3600000", "--deadline-ms", "3600000"])
         atexit.register(self.process.terminate)

@@ -23,11 +23,6 @@ from contextlib import closing, contextmanager
 import serving
 
 
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        return server.getsockname()[1]
-
-
 def listens(port: int) -> bool:
     with closing(socket.socket()) as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
@@ -88,7 +83,7 @@ def main() -> None:
         batch.append(offline(args, lines))
         for count in counts:
             some = lines if count > 1 else lines[: max(1, len(lines) // 4)]
-            port = free_port()
+            port = serving.free_port()
             address = f"127.0.0.1:{port}"
             alignd = [f"{args.build}/alignd", "--model", args.model, "--listen", address, "--workers", str(args.workers), *args.options]
             servers = [("alignd", alignd, '"strategy":"greedy","include":[]', lambda process: serving.await_ready(process, address))]

@@ -1,13 +1,19 @@
-"""A daemon that a benchmark has started: when it is ready, and the memory that it has."""
+"""A daemon that a benchmark starts: a port for it, when it is ready, and the memory that it has."""
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 def is_ready(process: subprocess.Popen, address: str) -> bool:
