@@ -134,7 +134,7 @@ KERNELS += dotprod
 endif
 KERNEL_FLAGS_v3 := -march=x86-64-v3
 KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
-KERNEL_FLAGS_vnni := $(KERNEL_FLAGS_v4) -mavx512vnni
+KERNEL_FLAGS_vnni := $(KERNEL_FLAGS_v4) -mavx512vnni -DTILES
 KERNEL_FLAGS_dotprod := -march=armv8.2-a+dotprod
 MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(source)-%.o))
 

@@ -96,12 +96,14 @@ static int make_rows(const struct sentence *sentence, const int *tokens, const f
      * stands for are known */
     const struct phrases *phrases = &sentence->options.phrases;
     for (size_t i = 0; sentence->copies && i < count; i++) {
+        if (!copies_token(sentence->copies, tokens[i]))
+            continue;
         size_t q = 0;
         while (q < phrases->count && phrases->list[q].tokens[0] != tokens[i])
             q++;
-        const struct phrase *phrase = &phrases->list[q];
-        if (q == phrases->count || phrase->count == 0 || !copies_token(sentence->copies, tokens[i]))
+        if (q == phrases->count || phrases->list[q].count == 0)
             continue;
+        const struct phrase *phrase = &phrases->list[q];
         memset(rows + i * length, 0, length * sizeof *rows);
         for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
             rows[i * length + j] = 1 / (float)phrase->count;

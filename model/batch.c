@@ -422,8 +422,7 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     return 0;
 }
 
-/* Makes the distributions of the group's rows. The searches read these after the attention of their rows, in addition to the values
- * that the step has written there. */
+/* Makes the distributions of the group's rows. */
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     struct row *row = batch->group;
@@ -452,6 +451,8 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
 
+    /* The search reads readouts, tops and states after the attention of its rows, in addition to what the step has written there.
+     */
     row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];

@@ -378,12 +378,12 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
         sum += h->log_probs[i];
     for (size_t to = 0; to < room; to++) {
         /* a new token takes over the row of the step in its place, and the first one the log-probability and the entropy, too */
-        bool new = to >= first &&to < first + splice->count;
-        size_t from = to < first ? to : !new ? to + (end - first) - splice->count : to < last ? to : last;
+        bool spliced = to >= first && to < first + splice->count;
+        size_t from = to < first ? to : !spliced ? to + (end - first) - splice->count : to < last ? to : last;
         if (to < length)
-            tokens[to] = new ? splice->tokens[to - first] : h->tokens[from];
-        log_probs[to] = !new ? h->log_probs[from] : to == first ? sum : 0;
-        entropies[to] = !new || (to == first && end > first) ? h->entropies[from] : 0;
+            tokens[to] = spliced ? splice->tokens[to - first] : h->tokens[from];
+        log_probs[to] = !spliced ? h->log_probs[from] : to == first ? sum : 0;
+        entropies[to] = !spliced || (to == first && end > first) ? h->entropies[from] : 0;
         attention[to] = h->attention[from];
         alignment[to] = h->alignment[from];
         alternatives[to] = h->alternatives[from];

@@ -206,7 +206,8 @@ struct suggestion {
     const char *nearest; /* NULL: no word is similar */
     size_t distance;
 };
-bool suggest(struct suggestion *suggestion, const char *word); /* Returns whether this word is the nearest so far. */
+/* Keeps the word if it is the nearest so far, and returns whether it is. */
+bool suggest(struct suggestion *suggestion, const char *word);
 
 enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
 /* The number of letters that must be inserted, removed, replaced or swapped with the next one (optimal string alignment). Both

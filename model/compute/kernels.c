@@ -635,6 +635,6 @@ static const struct block_kernels block_kernels = {
     .additive_covered = additive_covered, .weighted_sum = weighted_sum
 
 const struct kernels JOIN(kernels, KERNELS) = {.name = TEXT(KERNELS), .packings = &JOIN(packings, KERNELS), OPERATIONS};
-#if defined(__AVX512VNNI__)
+#if defined(TILES)
 const struct kernels kernels_amx = {.name = "amx", .packings = &packings_amx, OPERATIONS};
 #endif

@@ -336,6 +336,6 @@ PACKING(float16, "float16", FLOAT16);
 PACKING(bfloat16, "bfloat16", BFLOAT16);
 
 const struct packings JOIN(packings, KERNELS) = {&float32, &float16, &bfloat16, &JOIN(packing_int8, KERNELS)};
-#if defined(__AVX512VNNI__)
+#if defined(TILES)
 const struct packings packings_amx = {&float32, &float16, &bfloat16, &packing_int8_amx};
 #endif

@@ -448,7 +448,7 @@ static void multiply_rounded(const struct product *product, const struct rounded
     }
 }
 
-#if defined(__AVX512VNNI__)
+#if defined(TILES)
 /* ---- tiles (AMX) ----
  * A panel is laid out as the tiles of its VL columns want it: one tile holds the weights of TILE_IN k of a vector of columns, and
  * one instruction multiplies it with as many values of up to TILE_ROWS rows. */
@@ -641,7 +641,7 @@ enum { PRODUCT_ROWS = 0 };
 
 const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes,   pack,        multiply,
                                                     rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
-#if defined(__AVX512VNNI__)
+#if defined(TILES)
 static void multiply_tiled(const struct product *product) {
     multiply_all(product, multiply_by_tiles);
 }

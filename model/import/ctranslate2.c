@@ -95,8 +95,8 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     return 0;
 }
 
-/* A matrix of small whole numbers stands for others, w / s with s in a tensor of its own; a flag has no dimensions. Its scales are
- * 1 / s, one for each row, or one for all. */
+/* A matrix of small whole numbers w stands for w / s, where s is in a tensor of its own. Sets the scales to 1 / s, one for each
+ * row, or one for all. A tensor without dimensions is a flag and has none. */
 static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
         struct stored_tensor *entry = &found->entries[i];

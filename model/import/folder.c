@@ -630,7 +630,7 @@ void folder_remove(const char *folder) {
 
 enum { MOST_CONFIG_BYTES = 1 << 20 };
 
-/* Writes the container anew, with its tensors except the one of this name, and with it. There may be no container yet. */
+/* Adds a tensor to the container, in place of one that has its name. Makes the container if there is none. */
 static int add_to_shortlist(const char *path, const struct ready *added, struct arena *arena, struct error *err) {
     int result = -1;
     size_t count = 0, room = 0;

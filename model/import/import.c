@@ -145,7 +145,7 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
         if (kind != ARCHIVE_COMPRESSED)
             continue;
         const char *folder = make_room(import, err), *name = source_name(path);
-        size_t length = strlen(name) - (source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0);
+        size_t length = source_plain_length(name);
         if (!folder)
             return -1;
         if (!(out = import_say(&import->arena, "%s/%.*s", folder, (int)length, name)))

@@ -547,7 +547,7 @@ static void cell_gain(struct converter *c, const struct cell *cell, const struct
                 .from = from, .column = cell->order[gate] * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
 }
 
-/* beside: the number of gates, the first ones, whose bias is added beside what r multiplies; that of the others is within.
+/* The biases of the first `beside` gates are added beside what r multiplies, those of the others within it.
  * Marian's norm (layer) is of the products alone, without a shift; the biases are added afterwards. In Nematus's (gates) the bias
  * is in the input's norm or, of a final cell, in the state's; the encoder's transitions have it outside. */
 static void one_cell(struct converter *c, const struct cell *cell, struct place place) {

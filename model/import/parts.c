@@ -61,8 +61,7 @@ static int list_folder(const char *folder, struct arena *arena, struct listing *
 
 /* The name without .gz or .zst. */
 static const char *plain_name(const char *name, struct arena *arena) {
-    size_t length = strlen(name) - (source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0);
-    const char *copy = arena_copy(arena, name, length);
+    const char *copy = arena_copy(arena, name, source_plain_length(name));
     return copy ? copy : "";
 }
 
@@ -274,7 +273,7 @@ static size_t values_of(const struct mapping *mapping) {
     return count;
 }
 
-/* The files that were named beside a model's: lists of words, and SentencePiece files. */
+/* The files that the user names besides the model: the decoder's options, lists of words, and SentencePiece files. */
 struct named_files {
     const char *decoder;            /* its options; NULL: not named */
     const char *lists[2], *spms[2]; /* [list_count], [spm_count] */

@@ -69,6 +69,10 @@ bool source_ends(const char *name, const char *ending) {
     return length >= end && memcmp(name + length - end, ending, end) == 0;
 }
 
+size_t source_plain_length(const char *name) {
+    return strlen(name) - (source_ends(name, ".gz") ? 3 : source_ends(name, ".zst") ? 4 : 0);
+}
+
 bool source_begins(const char *name, const char *beginning) {
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }

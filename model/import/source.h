@@ -39,6 +39,8 @@ bool source_exists(const char *path);
 /* The path's last component. */
 const char *source_name(const char *path);
 bool source_ends(const char *name, const char *ending);
+/* The length of a name without .gz or .zst. */
+size_t source_plain_length(const char *name);
 bool source_begins(const char *name, const char *beginning);
 /* Compares strings of an array, for qsort. */
 int source_by_name(const void *a, const void *b);

@@ -412,6 +412,7 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
 /* ---- writing ---- */
 
 const char *const storage_names[STORAGE_KINDS] = {"float32", "float16", "bfloat16", "int8"};
+
 /* A tensor of the file. */
 struct slot {
     const char *name;
@@ -639,6 +640,9 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     size_t count = 0;
     for (const struct made *made = tensors->made; made; made = made->next, own++) {
         bool exact = made->dims == 1 || made->exact, one = made->given && !made->given->row_scales;
+        _Static_assert((int)STORAGE_FLOAT32 == DTYPE_F32 && (int)STORAGE_FLOAT16 == DTYPE_F16 &&
+                           (int)STORAGE_BFLOAT16 == DTYPE_BF16 && (int)STORAGE_INT8 == DTYPE_I8,
+                       "a storage is the dtype of the same number");
         enum dtype dtype = exact ? DTYPE_F32 : (enum dtype)kind;
         size_t first = made->dims == 1 ? made->columns : made->rows;
         slots[count++] = (struct slot){made->name, dtype, made->dims, {first, made->columns}, &own->numbers};

@@ -345,10 +345,11 @@ static int read_weight(struct weights *weights, const struct linear_names *names
 
     /* One scale for several channels was chosen by another program, whose whole numbers are to stay as they are. If each channel
      * has its own scale, 0 lets it be found again. */
+    float first = parameter->scale ? scale_of(parameter, 0) : 0;
     bool one = parameter->scale && source->out >= 2;
     for (size_t row = 1; one && row < source->out; row++)
-        one = scale_of(parameter, row) == scale_of(parameter, 0);
-    source->scale = one ? scale_of(parameter, 0) : 0;
+        one = scale_of(parameter, row) == first;
+    source->scale = one ? first : 0;
 
     if (packs && !parameter->values && !is_in_place(parameter)) {
         *reading = (struct reading){weights, parameter, names->first, in, columns, NULL};

@@ -393,7 +393,7 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
 
 /* ---- files that wait to be fetched ---- */
 
-/* The last part of the path begins with the id; the rest is for readers. */
+/* The variable part of the path is the id, or begins with it; the rest is for readers. */
 static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
     size_t length, index;
     const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);

@@ -183,7 +183,8 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
 
 /* Makes one text of the request for each item, or for each segment of an item that is markup. Returns -1 if memory is out. */
 int plan_cut(struct plan *plan, struct request *request);
-/* The same for items that have been chosen and may have max_characters together, not counting tags; parses them first. */
+/* Parses the chosen items, then does the same. Refuses with PLAN_LENGTH if they have more than max_characters together, not
+ * counting tags. */
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
 
 /* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */
@@ -232,7 +233,8 @@ struct order {
 json_t *order_load(const struct call *call, struct reply *reply);
 /* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is set. */
 int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
-/* The same for a string that must be one of these words, after which there is a NULL. allowed: how a refusal lists them. */
+/* The same for a string that must be one of these words. words: NULL-terminated. allowed: the words as an error message lists them.
+ */
 int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed, const char **out,
                struct reply *reply);
 /* Reads a flag: true, 1 or "1", "true", "on"; false if absent. -1: the value is neither a flag nor its opposite; the reply is

@@ -23,8 +23,10 @@ static inline void clock_condition_init(pthread_cond_t *condition) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* pthread_cond_timedwait until a time of this clock. The condition is one of clock_condition_init. */
+/* pthread_cond_timedwait until a time of this clock; INT64_MAX: without a limit. The condition is one of clock_condition_init. */
 static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t until_us) {
+    if (until_us == INT64_MAX)
+        return pthread_cond_wait(condition, lock);
     const struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
     return pthread_cond_timedwait(condition, lock, &until);
 }

@@ -552,7 +552,6 @@ struct fetcher *fetcher_create(const struct fetcher_options *options) {
     if (!fetcher)
         return NULL;
     fetcher->options = *options;
-
     fetcher->mozilla = options->sources && is_listed(options->sources, "mozilla", 0);
     fetcher->opus = options->sources && is_listed(options->sources, "opus", 0);
     pthread_mutex_init(&fetcher->lock, NULL);

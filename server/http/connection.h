@@ -48,7 +48,7 @@ struct timed {
 
 /* Starts the thread. NULL with ERROR_MEMORY. */
 struct cutoff *cutoff_start(struct metrics *metrics, struct error *err);
-/* Ends the thread; no connection may be left. Accepts NULL. */
+/* Stops the thread and frees the cutoff. All connections must have been removed. Accepts NULL. */
 void cutoff_free(struct cutoff *cutoff);
 
 /* These functions are thread-safe. A new connection is silent and has this much time to send a request (SLOW_REQUEST). It must stay

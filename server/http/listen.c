@@ -422,9 +422,10 @@ static int ask(const struct connection *server, const char *path, int *status, s
     int length = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
     if (length < 0 || (size_t)length >= sizeof request)
         return error_set(err, ERROR_INPUT, "the path is too long");
+    /* An empty socket buffer takes the whole request at once. */
     ssize_t sent = server->tls ? with_errno(gnutls_record_send(server->tls, request, (size_t)length))
                                : send(server->fd, request, (size_t)length, MSG_NOSIGNAL);
-    if (sent != length) /* an empty socket buffer takes it at once */
+    if (sent != length)
         return error_set(err, ERROR_FILE, "cannot send: %s", strerror(errno));
 
     for (size_t got = 0; got < sizeof line - 1 && !strchr(line, '\n');) {

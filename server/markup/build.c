@@ -135,8 +135,8 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
     if (builder->failed) {
         size_t line = builder->line;
         char where[32] = "";
-        for (size_t i = builder->html.piece_count;
-             document->start && line == 0 && i-- > 0;) { /* the last piece that is part of it */
+        /* Without a line from the caller: that of the last piece that is part of the document. */
+        for (size_t i = builder->html.piece_count; document->start && line == 0 && i-- > 0;) {
             const struct html_piece *piece = &builder->html.pieces[i];
             const char *at = piece->plain ? piece->source : piece->raw;
             if ((uintptr_t)at >= (uintptr_t)document->start && (uintptr_t)at <= (uintptr_t)(document->start + document->length))

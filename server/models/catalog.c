@@ -264,14 +264,6 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     return taken;
 }
 
-/* Requires the lock. */
-static void sleep_until(struct catalog *catalog, int64_t until_us) {
-    if (until_us == INT64_MAX)
-        pthread_cond_wait(&catalog->changed, &catalog->lock);
-    else
-        clock_wait(&catalog->changed, &catalog->lock, until_us);
-}
-
 bool catalog_wait(struct catalog *catalog, size_t timeout_ms) {
     return clock_wait_zero(&catalog->changed, &catalog->lock, &catalog->wait_count, timeout_ms);
 }
@@ -336,7 +328,7 @@ static void *loader_run(void *argument) {
         bool fits;
         struct served_model *model = take_order(catalog, &fits, &gone, &error); /* with the order's reference */
         if (!model) {
-            sleep_until(catalog, catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
+            clock_wait(&catalog->changed, &catalog->lock, catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
             continue;
         }
         bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit later */
@@ -392,7 +384,7 @@ static void *keeper_run(void *argument) {
             unload(catalog, excess, "room", &gone);
         if (!over && !gone) { /* sleeps until the next check, or until something changes */
             bool soon = catalog->waiting || (catalog->kept && is_over(catalog)), idles = idle_us > 0 && catalog->kept;
-            sleep_until(catalog, soon ? clock_us() + LOOK_US : idles ? clock_us() + pause_us : INT64_MAX);
+            clock_wait(&catalog->changed, &catalog->lock, soon ? clock_us() + LOOK_US : idles ? clock_us() + pause_us : INT64_MAX);
             continue;
         }
         pthread_mutex_unlock(&catalog->lock);
@@ -779,7 +771,7 @@ static void *reloader_run(void *argument) {
         else if (unchecked)
             check_files(catalog, unchecked);
         else
-            sleep_until(catalog, INT64_MAX);
+            clock_wait(&catalog->changed, &catalog->lock, INT64_MAX);
     }
     struct reload *reloads = catalog->reloads;
     catalog->reloads = NULL;

@@ -166,7 +166,7 @@ struct catalog_options {
     bool downloads;                  /* it holds what was downloaded: it need not be there, and replaces `folders` of the same
                                       * name or languages */
     const char *usual;               /* name of a model that must exist at the start; NULL: none */
-    struct loading loading;          /* how models are loaded; the catalog sets what the models outlive, and the extent */
+    struct loading loading;          /* how models are loaded; the catalog sets metrics, taken, integrity and extent */
     size_t most_bytes;               /* limit on the memory of all loaded models; 0: no limit */
     size_t most_waiting;             /* maximum number of requests that wait for models */
     int64_t idle_us;                 /* a model that was not used for this time is unloaded; 0: never */
