@@ -1,5 +1,5 @@
 #include "tests/files.h"
-#include <check.h>
+#include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "tests/game.h"
+#include "tests/check.h"
 #include "tests/numbers.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

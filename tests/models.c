@@ -1,7 +1,7 @@
 #include "tests/models.h"
 #include "model/compute/kernels.h"
+#include "tests/check.h"
 #include "tests/files.h"
-#include <check.h>
 #include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "tests/numbers.h"
-#include <check.h>
+#include "tests/check.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_SUITES_H
 #define ALIGND_TESTS_SUITES_H
 
-#include <check.h>
+#include "tests/check.h"
 
 /* One a line: a tests/test_*.c has Suite *<name>_suite(void). */
 /* clang-format off */

@@ -1,7 +1,7 @@
 #include "tests/http/client.h"
+#include "tests/check.h"
 #include "tests/http/suites.h"
 #include <arpa/inet.h>
-#include <check.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

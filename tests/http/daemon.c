@@ -1,7 +1,7 @@
 #include "tests/http/daemon.h"
+#include "tests/check.h"
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tests/http/folder.h"
+#include "tests/check.h"
 #include "tests/http/daemon.h"
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

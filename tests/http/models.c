@@ -1,6 +1,6 @@
 #include "tests/http/models.h"
+#include "tests/check.h"
 #include "tests/http/folder.h"
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "tests/http/sse.h"
-#include <check.h>
+#include "tests/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

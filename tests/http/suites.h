@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_HTTP_SUITES_H
 #define ALIGND_TESTS_HTTP_SUITES_H
 
-#include <check.h>
+#include "tests/check.h"
 
 #if defined(SANITIZED)
 enum { SLOWNESS = 4 };

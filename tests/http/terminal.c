@@ -1,5 +1,5 @@
 #include "tests/http/terminal.h"
-#include <check.h>
+#include "tests/check.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

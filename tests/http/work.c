@@ -1,5 +1,5 @@
 #include "tests/http/work.h"
-#include <check.h>
+#include "tests/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -28,6 +28,18 @@ static void teardown(void) {
     options = (struct options){0};
 }
 
+static void unset_variables(void) {
+    static const char PREFIX[] = "ALIGND_";
+    char name[64];
+    for (char **variable = environ; *variable;)
+        if (strncmp(*variable, PREFIX, strlen(PREFIX)) == 0) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(*variable, "="), *variable);
+            unsetenv(name); /* moves the next one here */
+        } else {
+            variable++;
+        }
+}
+
 START_TEST(defaults) {
     ck_assert_int_eq(parse(""), 0);
     ck_assert(options.models.count == 0 && !options.directory); /* the shipped ones */
@@ -579,7 +591,7 @@ END_TEST
 Suite *options_suite(void) {
     Suite *suite = suite_create("options");
     TCase *tcase = tcase_create("options");
-    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_checked_fixture(tcase, unset_variables, teardown);
     tcase_add_test(tcase, defaults);
     tcase_add_test(tcase, batch_defaults);
     tcase_add_test(tcase, flag_before_environment_before_default);

@@ -1,8 +1,8 @@
 #include "tests/model/import/making.h"
 #include "model/import/conversion.h"
+#include "tests/check.h"
 #include <archive.h>
 #include <archive_entry.h>
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

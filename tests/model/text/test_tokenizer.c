@@ -17,6 +17,7 @@ static struct arena arena;
 static struct error err;
 
 static void open_both(void) {
+    err = (struct error){0};
     english = tokenizer_open("sentencepiece", ENGLISH, NULL, &err);
     ck_assert_msg(english != NULL, "%s", err.message);
     french = tokenizer_open("sentencepiece", FRENCH, NULL, &err);

@@ -22,6 +22,7 @@ static void setup(void) {
 static void teardown(void) {
     keys_free(guarded.keys);
     free(reply.body);
+    reply = (struct reply){0};
 }
 
 /* The status of the refusal, 0: none. holder: whose key it must be; NULL: nobody's. */

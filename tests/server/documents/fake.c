@@ -1,5 +1,5 @@
 #include "tests/server/documents/fake.h"
-#include <check.h>
+#include "tests/check.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

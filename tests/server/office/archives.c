@@ -1,6 +1,6 @@
 #include "tests/server/office/archives.h"
 #include "server/office/office.h"
-#include <check.h>
+#include "tests/check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
