@@ -15,13 +15,22 @@ enum { MOVE_MS = 5, REPLY_S = 55 * SLOWNESS, MAX_FLIGHT = 256 };
 
 /* ---- one request ---- */
 
+/* The bytes of a buffer in which a text of this length stands: a power of two. */
+static size_t capacity(size_t length) {
+    size_t bytes = 256;
+    while (bytes <= length)
+        bytes *= 2;
+    return bytes;
+}
+
 static size_t append(char **text, size_t *length, const char *bytes, size_t count) {
-    char *grown = realloc(*text, *length + count + 1);
-    ck_assert_ptr_nonnull(grown);
-    memcpy(grown + *length, bytes, count);
-    *text = grown;
+    size_t room = capacity(*length + count);
+    if (!*text || room > capacity(*length))
+        *text = realloc(*text, room);
+    ck_assert_ptr_nonnull(*text);
+    memcpy(*text + *length, bytes, count);
     *length += count;
-    grown[*length] = '\0';
+    (*text)[*length] = '\0';
     return count;
 }
 
