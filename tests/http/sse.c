@@ -14,14 +14,23 @@ static struct sse_event read_event(const char *block, size_t length) {
     return event;
 }
 
+/* The empty line that ends an event, or NULL. A sanitizer's strstr would read all of the text each time. */
+static const char *end_of_event(const char *text) {
+    const char *end = strchr(text, '\n');
+    while (end && end[1] != '\n')
+        end = strchr(end + 1, '\n');
+    return end;
+}
+
 struct sse sse_read(const char *text) {
     struct sse sse = {0};
-    for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
+    for (const char *end; (end = end_of_event(text)) != NULL; text = end + 2) {
         if (*text == ':') {
             sse.comments++;
             continue;
         }
-        sse.events = realloc(sse.events, (sse.count + 1) * sizeof *sse.events);
+        if ((sse.count & (sse.count - 1)) == 0) /* a power of two: the array is full */
+            sse.events = realloc(sse.events, 2 * (sse.count + 1) * sizeof *sse.events);
         ck_assert_ptr_nonnull(sse.events);
         sse.events[sse.count++] = read_event(text, (size_t)(end - text));
     }
