@@ -8,7 +8,7 @@ import { startDaemon } from "../clients/daemon.mjs";
 import { renamedFolder } from "./folders.mjs";
 import { fits, link, program, sentence, shipped, startAxe, translated, violations, visit, widen } from "./browser.mjs";
 
-const HEADS = "transformer-alignment-layer", WIDTHS = [390, 820, 1440];
+const HEADS = "transformer-alignment-layer", WIDTHS = [390, 820, 1440], WIDER = [1024, 1600];
 const LOOKS = [{ colorScheme: "light", forcedColors: "none" }, { colorScheme: "dark", forcedColors: "none" }, { colorScheme: "light", forcedColors: "active" }];
 
 let folder, daemon;
@@ -31,6 +31,10 @@ async function check(page, state) {
   };
   for (const width of WIDTHS) await look(width, LOOKS[0]);
   for (const media of LOOKS.slice(1)) await look(WIDTHS[1], media);
+  for (const width of WIDER) {
+    await widen(page, width);
+    await fits(page, `${state}, ${width} px`);
+  }
 }
 
 const see = (selector, nth = 0) => (page) => page.locator(selector).nth(nth).waitFor();
@@ -56,6 +60,7 @@ const ANSWERED = {
   help: [{}, click("#show-help"), see("#help dt")],
   subwords: [{ words: 0, eos: 1 }, see("#panel .map")],
   lines: [{ lines: 1 }, see("#panel .lines")],
+  "alternatives in lines": [{ lines: 1 }, click(".target .unit"), click("#see"), see("#popover li")],
   table: [{ asTable: 1 }, see("#panel table")],
   attention: [{ look: "attention" }, see("#panel .map")],
   confidence: [{ v: "confidence" }, see("#panel .step")],

@@ -1,48 +1,11 @@
-/* Everybody reaches everything: axe in both themes, the keyboard alone, a finger, every width. */
+/* Everybody reaches everything: the keyboard alone, a finger, every width. test_axe.mjs has what axe says. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fits, holds, link, sentence, target, text, translated, views, violations, visit, widen } from "./browser.mjs";
+import { holds, link, sentence, target, text, translated, views, visit } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
 const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
-
-for (const theme of ["light", "dark"]) {
-  test(`9: no violations that axe finds, no view wider than the page: ${theme}`, async () => {
-    for (const view of views) {
-      await visit(link({ v: view }), async (page) => {
-        await translated(page);
-        await ready(page, view);
-        if (view === "confidence") await page.locator(".step").nth(2).click();
-        if (view === "ask") { await page.locator(".target .unit").nth(4).click(); await page.locator(".source .unit").nth(2).click(); await page.locator("#undo").waitFor(); }
-        assert.deepEqual(await violations(page), [], `${theme} ${view}`);
-        for (const width of [390, 1024, 1600]) {
-          await widen(page, width);
-          await fits(page, `${view} at ${width}`);
-        }
-      }, { theme, bypassCSP: true });
-    }
-  });
-}
-
-/* What the views' own links do not show. */
-const MORE = [{ lines: 1 }, { words: 0, eos: 1 }, { t: `${sentence} Where is the train station?` }, { m: "geoquery", t: "What is the population of Zurich?", v: "diagnostics" },
-  { v: "compare", t: "She is late. He waits for her." }];
-for (const theme of ["light", "dark"]) {
-  test(`9: no violations in lines, subwords, several sentences, a popover, a pinned word: ${theme}`, async () => {
-    for (const fields of MORE) {
-      await visit(link(fields), async (page) => {
-        await translated(page);
-        await page.locator("#panel .map, #panel .cover").first().waitFor();
-        assert.deepEqual(await violations(page), [], JSON.stringify(fields));
-        await page.locator(".target .unit").first().click();
-        await page.locator("#see").click();
-        await page.locator("#popover").waitFor();
-        assert.deepEqual(await violations(page), [], `popover, ${JSON.stringify(fields)}`);
-      }, { theme, bypassCSP: true });
-    }
-  });
-}
 
 /* ---- the keyboard ---- */
 
