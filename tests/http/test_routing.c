@@ -46,6 +46,31 @@ START_TEST(the_nearest_is_taken) {
 }
 END_TEST
 
+/* The language of a text is compared with what the first of two models reads, also of a text with markup. */
+START_TEST(the_first_of_two_reads) {
+    static const char *const formats[] = {"text", "html"};
+    models_start("--queue", "64");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct reply reply;
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{'text': 'A <i>boy</i> plays in the snow with the dog.', 'source': 'pt-BR', 'target': 'fr', 'format': '%s'}",
+                 formats[i]);
+        models_translate(json, 200, &reply);
+        const json_t *warnings = json_object_get(json_array_get(json_at(reply.json, "translations"), 0), "warnings"),
+                     *warning = NULL;
+        size_t w;
+        json_array_foreach(warnings, w, warning) {
+            if (strcmp(text_at(warning, "code"), "language") == 0)
+                break;
+        }
+        ck_assert_ptr_nonnull(warning);
+        ck_assert_str_eq(text_at(warning, "message"), "the text looks like English, but the model reads Portuguese (Brazil)");
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 /* ---- what is left out ---- */
 
 /* A request without languages gets a model only if no other could be meant, for any content of the directory. */
@@ -286,6 +311,7 @@ Suite *routing_suite(void) {
     tcase_add_checked_fixture(tcase, models_setup, models_teardown);
     tcase_add_test(tcase, regions_fall_back);
     tcase_add_test(tcase, the_nearest_is_taken);
+    tcase_add_test(tcase, the_first_of_two_reads);
     tcase_add_test(tcase, nothing_said);
     tcase_add_test(tcase, a_default_model);
     tcase_add_test(tcase, source_is_detected);
