@@ -58,7 +58,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/http/listen.c server/api/keys.c server/models/folders.c",
-    "systemd/*": "server/http/listen.c server/main.c",
+    "systemd/*": "server/glossaries/glossaries.c server/http/listen.c server/main.c",
     "libxml/*": "server/markup/read.c",
     "cld2/*": "server/api/languages.cc",
     "curl/*": "server/get/download.c",

@@ -426,16 +426,19 @@ int api_read_protect(const json_t *value, struct request *request, struct reply 
 /* A glossary that the request may use. */
 struct wanted {
     const char *name, *owner, *source, *target;
-    int far; /* the most that its languages may be away from these (language_distance); LANGUAGE_FAR: they may be any */
 };
 
-static bool fits(const struct kept_glossary *glossary, const void *context) {
-    const struct wanted *wanted = context;
-    const struct glossary_about *about = &glossary->about;
-    return (strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
-           (about->fixed || strcmp(about->owner, wanted->owner) == 0) &&
-           (!*about->source || language_distance(about->source, wanted->source) <= wanted->far) &&
-           (!*about->target || language_distance(about->target, wanted->target) <= wanted->far);
+/* Finds the first one whose languages are at most this far (language_distance) from the wanted ones; LANGUAGE_FAR: any. */
+static struct kept_glossary *find_glossary(const struct glossary_list *list, const struct wanted *wanted, int far) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct glossary_about *about = &list->all[i]->about;
+        if ((strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
+            (about->fixed || strcmp(about->owner, wanted->owner) == 0) &&
+            (!*about->source || language_distance(about->source, wanted->source) <= far) &&
+            (!*about->target || language_distance(about->target, wanted->target) <= far))
+            return list->all[i];
+    }
+    return NULL;
 }
 
 const char *api_glossary_owner(const struct request *request) {
@@ -448,19 +451,19 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     snprintf(target, sizeof target, "%s", info->target);
     if (request->variant)
         variant_code(request->variant, target);
-    struct wanted wanted = {asked, api_glossary_owner(request), info->source, target, 0};
-    request->kept = glossaries_find(service->glossaries, fits, &wanted); /* the dictionary of exactly this pair */
-    wanted.far = LANGUAGE_FAR - 1;
-    if (!request->kept)
-        request->kept = glossaries_find(service->glossaries, fits, &wanted);
-    if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients distinguish the two cases */
-        wanted.far = LANGUAGE_FAR;
-        struct kept_glossary *other = glossaries_find(service->glossaries, fits, &wanted);
-        kept_glossary_release(other);
-        if (other)
-            return api_refuse(reply, "glossary", "No dictionary found for language pair");
-    }
-    if (!request->kept)
+    const struct wanted wanted = {asked, api_glossary_owner(request), info->source, target};
+    struct glossary_list list;
+    if (glossaries_all(service->glossaries, &list, NULL) != 0)
+        return api_fail_memory(reply);
+    struct kept_glossary *found = find_glossary(&list, &wanted, 0); /* the dictionary of exactly this pair */
+    if (!found)
+        found = find_glossary(&list, &wanted, LANGUAGE_FAR - 1);
+    bool other_pair = !found && find_glossary(&list, &wanted, LANGUAGE_FAR);
+    request->kept = found ? kept_glossary_acquire(found) : NULL;
+    glossary_list_done(&list);
+    if (other_pair && reply->dialect == &dialect_deepl) /* its clients distinguish the two cases */
+        return api_refuse(reply, "glossary", "No dictionary found for language pair");
+    if (!found)
         return api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
                         "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
     glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);

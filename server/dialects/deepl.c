@@ -191,19 +191,7 @@ void api_deepl_usage(const struct service *service, const struct call *call, str
  * glossaries for one pair of languages. Version 3 has glossaries of several dictionaries, each for one pair; they are stored here
  * as glossaries that share an id. */
 
-enum { MOST_DICTIONARIES = 64, TRIES = 16 };
-
-/* Dictionaries [count] with references held. */
-struct dictionaries {
-    struct kept_glossary *all[MOST_DICTIONARIES];
-    size_t count;
-};
-
-static void dictionaries_done(struct dictionaries *dictionaries) {
-    for (size_t i = 0; i < dictionaries->count; i++)
-        kept_glossary_release(dictionaries->all[i]);
-    dictionaries->count = 0;
-}
+enum { MOST_DICTIONARIES = 64 };
 
 /* A key sees its own glossaries, and those of --glossary that are for a pair of languages. */
 static bool is_seen(const struct kept_glossary *glossary, const char *owner) {
@@ -216,42 +204,41 @@ static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b
     return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
 }
 
-static void release_all(struct kept_glossary **all, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        kept_glossary_release(all[i]);
-    free(all);
-}
-
 static bool has_pair(const struct kept_glossary *glossary, const char *source, const char *target) {
     return language_same(glossary->about.source, source) && language_same(glossary->about.target, target);
 }
 
-static struct kept_glossary *find_pair(const struct dictionaries *dictionaries, const char *source, const char *target) {
+static struct kept_glossary *find_pair(const struct glossary_list *dictionaries, const char *source, const char *target) {
     for (size_t i = 0; i < dictionaries->count; i++)
         if (has_pair(dictionaries->all[i], source, target))
             return dictionaries->all[i];
     return NULL;
 }
 
-/* Finds the dictionaries of the glossary that the path names; there is at least one. -1: the reply is set. */
-static int find_all(const struct service *service, const struct call *call, const struct request *request,
-                    struct dictionaries *found, struct reply *reply) {
-    size_t index, count, length;
+/* Adds the dictionaries of the glossary that the path names; there is at least one. -1: the reply is set. */
+static int find_among(const struct glossary_list *all, const struct call *call, const struct request *request,
+                      struct glossary_list *found, struct reply *reply) {
+    size_t index, length;
     const char *id = api_path_part(api_find(call->path, "GET", &index), call->path, &length);
-    struct kept_glossary **all = glossaries_all(service->glossaries, &count);
-    found->count = 0;
-    if (!all)
-        return api_fail_memory(reply);
-    for (size_t i = 0; i < count && found->count < MOST_DICTIONARIES; i++) {
-        const struct glossary_about *about = &all[i]->about;
-        if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 && is_seen(all[i], api_glossary_owner(request)) &&
-            (found->count == 0 || are_one(found->all[0], all[i])))
-            found->all[found->count++] = kept_glossary_acquire(all[i]);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct glossary_about *about = &all->all[i]->about;
+        if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 &&
+            is_seen(all->all[i], api_glossary_owner(request)) && (found->count == 0 || are_one(found->all[0], all->all[i])) &&
+            glossary_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
+            return api_fail_memory(reply);
     }
-    release_all(all, count);
-    if (found->count > 0)
-        return 0;
-    return api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+    return found->count > 0 ? 0 : api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+}
+
+/* The same for everything in service. */
+static int find_all(const struct service *service, const struct call *call, const struct request *request,
+                    struct glossary_list *found, struct reply *reply) {
+    struct glossary_list all;
+    if (glossaries_all(service->glossaries, &all, NULL) != 0)
+        return api_fail_memory(reply);
+    int result = find_among(&all, call, request, found, reply);
+    glossary_list_done(&all);
+    return result;
 }
 
 /* True if the call is of version 3. */
@@ -289,63 +276,64 @@ static void put_about(struct writer *w, const struct kept_glossary *glossary) {
     writer_end_object(w);
 }
 
-/* Writes the i-th of all [count], the first of its glossary, with the others of the same glossary. */
-static void put_multilingual(struct writer *w, struct kept_glossary *const *all, size_t count, size_t i) {
+/* Writes the i-th of the list, the first of its glossary, with the others of the same glossary. */
+static void put_multilingual(struct writer *w, const struct glossary_list *list, size_t i) {
+    const struct kept_glossary *first = list->all[i];
     writer_begin_object(w, NULL);
-    writer_strings(w, "glossary_id", all[i]->about.id, "name", all[i]->about.name, NULL);
+    writer_strings(w, "glossary_id", first->about.id, "name", first->about.name, NULL);
     writer_begin_array(w, "dictionaries");
-    for (size_t other = i; other < count; other++)
-        if (are_one(all[other], all[i]))
-            put_about(w, all[other]);
+    for (size_t other = i; other < list->count; other++)
+        if (are_one(list->all[other], first))
+            put_about(w, list->all[other]);
     writer_end_array(w);
-    put_time(w, all[i]->about.created_ms);
+    put_time(w, first->about.created_ms);
     writer_end_object(w);
 }
 
 /* Version 2 does not list glossaries of several dictionaries. */
 void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    size_t count;
-    struct kept_glossary **all = glossaries_all(service->glossaries, &count);
-    if (!all) {
+    struct glossary_list list;
+    if (glossaries_all(service->glossaries, &list, NULL) != 0) {
         api_fail_memory(reply);
         return;
     }
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "glossaries");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < list.count; i++) {
+        const struct kept_glossary *one = list.all[i];
         size_t first = 0, others = 0; /* the first dictionary of its glossary; how many follow this one */
-        while (!are_one(all[first], all[i]))
+        while (!are_one(list.all[first], one))
             first++;
-        if (first < i || !is_seen(all[i], api_glossary_owner(request)))
+        if (first < i || !is_seen(one, api_glossary_owner(request)))
             continue;
-        for (size_t other = i + 1; other < count; other++)
-            others += are_one(all[other], all[i]);
+        for (size_t other = i + 1; other < list.count; other++)
+            others += are_one(list.all[other], one);
         if (is_multilingual(call))
-            put_multilingual(&w, all, count, i);
+            put_multilingual(&w, &list, i);
         else if (others == 0)
-            put_glossary(&w, all[i]);
+            put_glossary(&w, one);
     }
     writer_end_array(&w);
     writer_end_object(&w);
-    release_all(all, count);
+    glossary_list_done(&list);
     api_reply_json(reply, &w);
 }
 
-static void reply_glossary(struct reply *reply, unsigned status, const struct dictionaries *dictionaries, bool multilingual) {
+static void reply_glossary(struct reply *reply, unsigned status, const struct glossary_list *dictionaries, bool multilingual) {
     struct writer w = {.most = SIZE_MAX};
     if (multilingual)
-        put_multilingual(&w, dictionaries->all, dictionaries->count, 0);
+        put_multilingual(&w, dictionaries, 0);
     else
         put_glossary(&w, dictionaries->all[0]);
     api_reply_status(reply, status, &w);
 }
 
 void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    struct dictionaries found;
+    struct glossary_list found = {0};
     if (find_all(service, call, request, &found, reply) == 0)
         reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
-    dictionaries_done(&found);
+    glossary_list_done(&found);
 }
 
 /* Writes a line of TSV; the last line has no line feed. */
@@ -364,15 +352,15 @@ static void put_entries(struct writer *w, const struct lexicon *lexicon) {
 }
 
 void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    struct dictionaries found;
-    if (find_all(service, call, request, &found, reply) != 0)
-        return;
-    struct writer w = {.most = SIZE_MAX};
-    put_entries(&w, &found.all[0]->lexicon);
-    dictionaries_done(&found);
-    api_reply_json(reply, &w);
-    if (reply->status == STATUS_OK)
-        reply->content_type = "text/tab-separated-values; charset=utf-8";
+    struct glossary_list found = {0};
+    if (find_all(service, call, request, &found, reply) == 0) {
+        struct writer w = {.most = SIZE_MAX};
+        put_entries(&w, &found.all[0]->lexicon);
+        api_reply_json(reply, &w);
+        if (reply->status == STATUS_OK)
+            reply->content_type = "text/tab-separated-values; charset=utf-8";
+    }
+    glossary_list_done(&found);
 }
 
 /* Reads the pair of languages in the query string. -1: the reply is set. */
@@ -391,11 +379,10 @@ static void fail_pair(struct reply *reply) {
 
 void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,
                                   struct reply *reply) {
-    struct dictionaries found = {.count = 0};
+    struct glossary_list found = {0};
     const char *source, *target;
-    if (read_pair(call, &source, &target, reply) != 0 || find_all(service, call, request, &found, reply) != 0)
-        return;
-    const struct kept_glossary *one = find_pair(&found, source, target);
+    bool asked = read_pair(call, &source, &target, reply) == 0 && find_all(service, call, request, &found, reply) == 0;
+    const struct kept_glossary *one = asked ? find_pair(&found, source, target) : NULL;
     struct writer w = {.most = SIZE_MAX}, entries = {.most = SIZE_MAX};
     if (one) {
         put_entries(&entries, &one->lexicon);
@@ -413,10 +400,10 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
         writer_end_array(&w);
         writer_end_object(&w);
         api_reply_json(reply, &w);
-    } else {
+    } else if (asked) {
         fail_pair(reply);
     }
-    dictionaries_done(&found);
+    glossary_list_done(&found);
 }
 
 /* ---- glossaries: requests ---- */
@@ -476,14 +463,14 @@ static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct 
     return 0;
 }
 
-/* Reads the languages and entries of an object. begun: its owner and name. NULL: the reply is set. */
-static struct kept_glossary *read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
-                                             struct reply *reply) {
+/* Reads the languages and entries of an object, and adds them to out. begun: its owner and name. -1: the reply is set. */
+static int read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
+                           struct glossary_list *out, struct reply *reply) {
     struct glossary_about about = *begun;
     const char *entries, *format;
     struct error error = {0};
     if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0)
-        return NULL;
+        return -1;
 
     /* one of the models must read the first language and one must write the second; otherwise nothing could ever use the glossary
      */
@@ -496,35 +483,28 @@ static struct kept_glossary *read_dictionary(const json_t *root, const struct gl
         source |= language_distance(info->source, about.source) < LANGUAGE_FAR;
         target |= variant_for(info, about.target) || language_distance(info->target, about.target) < LANGUAGE_FAR;
     }
-    if (!source || !target) {
-        api_fail(reply, STATUS_INVALID, source ? "target_lang" : "source_lang", "Value for %s not supported: no model %s \"%s\"",
-                 source ? "target_lang" : "source_lang", source ? "writes" : "reads", source ? about.target : about.source);
-        return NULL;
-    }
+    if (!source || !target)
+        return api_refuse(reply, source ? "target_lang" : "source_lang", "Value for %s not supported: no model %s \"%s\"",
+                          source ? "target_lang" : "source_lang", source ? "writes" : "reads",
+                          source ? about.target : about.source);
 
     if (order_string(root, "entries_format", &format, reply) != 0 || order_string(root, "entries", &entries, reply) != 0)
-        return NULL;
+        return -1;
     bool csv = format && strcmp(format, "csv") == 0;
-    if (format && !csv && strcmp(format, "tsv") != 0) {
-        api_fail(reply, STATUS_INVALID, "entries_format", "entries_format must be tsv or csv, got \"%.60s\"", format);
-        return NULL;
-    }
-    if (!entries) {
-        api_fail(reply, STATUS_INVALID, "entries", "entries is missing");
-        return NULL;
-    }
+    if (format && !csv && strcmp(format, "tsv") != 0)
+        return api_refuse(reply, "entries_format", "entries_format must be tsv or csv, got \"%.60s\"", format);
+    if (!entries)
+        return api_refuse(reply, "entries", "entries is missing");
     struct kept_glossary *glossary =
         kept_glossary_create(&about, entries, strlen(entries), csv ? GLOSSARY_CSV : GLOSSARY_TSV, &error);
-    if (!glossary && error.code == ERROR_MEMORY)
-        api_fail_memory(reply);
-    else if (!glossary)
-        api_fail(reply, STATUS_INVALID, "entries", "entries: %s", error.message);
-    return glossary;
+    if (!glossary && error.code == ERROR_INPUT)
+        return api_refuse(reply, "entries", "entries: %s", error.message);
+    return glossary_list_add(out, glossary, NULL) == 0 ? 0 : api_fail_memory(reply);
 }
 
 /* Reads the member "dictionaries". -1: the reply is set. */
 static int read_dictionaries(const json_t *root, const struct glossary_about *about, const struct request *request,
-                             struct dictionaries *out, struct reply *reply) {
+                             struct glossary_list *out, struct reply *reply) {
     const json_t *array = json_object_get(root, "dictionaries");
     size_t count = json_array_size(array);
     if (array && !json_is_array(array))
@@ -532,12 +512,10 @@ static int read_dictionaries(const json_t *root, const struct glossary_about *ab
     if (count > MOST_DICTIONARIES)
         return api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries, got %zu", MOST_DICTIONARIES, count);
     for (size_t i = 0; i < count; i++) {
-        struct kept_glossary *one = read_dictionary(json_array_get(array, i), about, request, reply);
-        if (!one)
+        if (read_dictionary(json_array_get(array, i), about, request, out, reply) != 0)
             return -1;
-        bool twice = find_pair(out, one->about.source, one->about.target) != NULL;
-        out->all[out->count++] = one;
-        if (twice)
+        const struct kept_glossary *one = out->all[out->count - 1];
+        if (find_pair(out, one->about.source, one->about.target) != one)
             return api_refuse(reply, "dictionaries", "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
                               one->about.source, one->about.target);
     }
@@ -554,46 +532,49 @@ static bool keeps_none(const struct service *service, struct reply *reply) {
     return true;
 }
 
-/* A full store stays full, so that retrying is useless; a file that cannot be written may soon be writable. */
-static void fail_change(enum glossaries_verdict verdict, const struct error *error, struct reply *reply) {
-    if (verdict == GLOSSARIES_FULL) {
+/* A full store stays full, so that retrying is useless; a file that cannot be written may soon be writable. Without an error, the
+ * reply is set already. */
+static void fail_change(const struct error *error, struct reply *reply) {
+    if (error->code == ERROR_LENGTH) {
         api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
-    } else if (verdict == GLOSSARIES_UNKNOWN) {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
-    } else {
+    } else if (error->code != ERROR_NONE) {
         api_fail(reply, STATUS_UNAVAILABLE, NULL, "cannot write the glossaries");
         reply->retry_after_s = 10;
     }
+}
+
+/* For glossaries_change; context: the list of glossaries to add. */
+static int add_made(struct glossary_list *list, void *context, struct error *err) {
+    const struct glossary_list *made = context;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < made->count; i++)
+        result = glossary_list_add(list, kept_glossary_acquire(made->all[i]), err);
+    return result;
 }
 
 /* Makes a glossary of one dictionary, or of several. */
 void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     bool multilingual = is_multilingual(call);
     struct glossary_about about = {.fixed = false};
-    struct dictionaries made = {.count = 0};
+    struct glossary_list made = {0};
     struct error error = {0};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
     snprintf(about.owner, sizeof about.owner, "%s", api_glossary_owner(request));
-    if (root && read_name(root, about.name, reply) == 0) {
-        enum glossaries_verdict verdict = GLOSSARIES_FAILED;
-        int result = 0;
-        bool named = glossaries_name(&about, &error) == 0;
-        if (named && multilingual)
-            result = read_dictionaries(root, &about, request, &made, reply);
-        else if (named && (made.all[0] = read_dictionary(root, &about, request, reply)) != NULL)
-            made.count = 1;
-        else if (named)
-            result = -1;
-        if (named && result == 0 && made.count == 0)
-            result = api_refuse(reply, "dictionaries", "dictionaries is missing");
-        if (named && result == 0)
-            verdict = glossaries_change(service->glossaries, NULL, 0, made.all, made.count, &error);
-        if (result == 0 && verdict == GLOSSARIES_DONE)
-            reply_glossary(reply, STATUS_CREATED, &made, multilingual);
-        else if (result == 0)
-            fail_change(verdict, &error, reply);
-    }
-    dictionaries_done(&made);
+    int result = root ? read_name(root, about.name, reply) : -1;
+    if (result == 0)
+        result = glossaries_name(&about, &error);
+    if (result == 0)
+        result = multilingual ? read_dictionaries(root, &about, request, &made, reply)
+                              : read_dictionary(root, &about, request, &made, reply);
+    if (result == 0 && made.count == 0)
+        result = api_refuse(reply, "dictionaries", "dictionaries is missing");
+    if (result == 0)
+        result = glossaries_change(service->glossaries, add_made, &made, &error);
+    if (result == 0)
+        reply_glossary(reply, STATUS_CREATED, &made, multilingual);
+    else
+        fail_change(&error, reply);
+    glossary_list_done(&made);
     json_decref(root);
 }
 
@@ -601,10 +582,10 @@ static int compare_phrases(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a dictionary in the languages of old: those of its entries that `with` does not replace, then those of with; NULL: all
- * entries of old. about: the description, except the languages. -1: the reply is set. */
+/* Adds a dictionary in the languages of old to the list: those of its entries that `with` does not replace, then those of with;
+ * NULL: all entries of old. about: the description, except the languages. -1: the reply is set. */
 static int merge(const struct kept_glossary *old, const struct kept_glossary *with, struct glossary_about about,
-                 struct dictionaries *made, struct reply *reply) {
+                 struct glossary_list *list, struct reply *reply) {
     memcpy(about.source, old->about.source, sizeof about.source);
     memcpy(about.target, old->about.target, sizeof about.target);
     size_t count = with ? with->lexicon.count : 0;
@@ -631,122 +612,118 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
     free(text);
     if (!merged && error.code == ERROR_INPUT)
         return api_refuse(reply, "entries", "entries: %s", error.message);
-    if (!merged)
-        return api_fail_memory(reply);
-    made->all[made->count++] = merged;
-    return 0;
+    return glossary_list_add(list, merged, NULL) == 0 ? 0 : api_fail_memory(reply);
 }
 
-/* A change of a glossary. */
+/* A change of the glossary that a call names. */
 struct change {
-    const char *name;                 /* NULL: the name does not change */
-    const struct dictionaries *given; /* their entries are added to those of the same pair, or replace them */
+    const char *name;                  /* NULL: the name does not change */
+    const struct glossary_list *given; /* their entries are added to those of the same pair, or replace them */
     bool replaces;
     const char *source, *target; /* the pair of a dictionary to remove; NULL: none */
     bool removes;                /* all dictionaries go */
+
+    const struct call *call;
+    const struct request *request;
+    struct reply *reply;
 };
 
-/* Collects the dictionaries that change: old receives those of now that are removed, made those that replace them. -1: the reply is
- * set. */
-static int plan_change(const struct dictionaries *now, const struct change *change, struct dictionaries *old,
-                       struct dictionaries *made, struct reply *reply) {
+/* Replaces those of the dictionaries, now, that change. -1: the reply is set. */
+static int change_dictionaries(struct glossary_list *list, const struct glossary_list *now, const struct change *change) {
     struct glossary_about about = now->all[0]->about;
+    size_t others = list->count - now->count;
     if (change->name)
         snprintf(about.name, sizeof about.name, "%s", change->name);
     if (change->source && !find_pair(now, change->source, change->target)) {
-        fail_pair(reply);
+        fail_pair(change->reply);
         return -1;
     }
     for (size_t i = 0; i < now->count; i++) {
-        struct kept_glossary *one = now->all[i];
-        const struct kept_glossary *given = find_pair(change->given, one->about.source, one->about.target);
+        const struct kept_glossary *one = now->all[i], *given = find_pair(change->given, one->about.source, one->about.target);
         bool goes = change->removes || (change->source && has_pair(one, change->source, change->target));
         if (goes || given || change->name)
-            old->all[old->count++] = one;
+            glossary_list_remove(list, one);
         if (goes || (given && change->replaces) || (!given && !change->name))
             continue;
-        if (merge(one, given, about, made, reply) != 0)
+        if (merge(one, given, about, list, change->reply) != 0)
             return -1;
     }
     for (size_t i = 0; i < change->given->count; i++) {
         const struct kept_glossary *one = change->given->all[i];
         if (!change->replaces && find_pair(now, one->about.source, one->about.target)) /* it has been merged */
             continue;
-        if (made->count == MOST_DICTIONARIES)
-            return api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
-        if (merge(one, NULL, about, made, reply) != 0)
+        if (merge(one, NULL, about, list, change->reply) != 0)
             return -1;
     }
-    return now->count - old->count + made->count <= MOST_DICTIONARIES
+    return list->count - others <= MOST_DICTIONARIES
                ? 0
-               : api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
+               : api_refuse(change->reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
 }
 
-/* Tries again if another client has changed the glossary in the meantime. True: done; otherwise the reply is set. */
+/* For glossaries_change; context: a change. */
+static int edit_glossary(struct glossary_list *list, void *context, struct error *err) {
+    const struct change *change = context;
+    struct glossary_list now = {0};
+    (void)err;
+    int result = find_among(list, change->call, change->request, &now, change->reply);
+    if (result == 0 && now.all[0]->about.fixed)
+        result = api_fail(change->reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be %s",
+                          change->removes ? "deleted" : "changed");
+    if (result == 0)
+        result = change_dictionaries(list, &now, change);
+    glossary_list_done(&now);
+    return result;
+}
+
+/* True: done; otherwise the reply is set. */
 static bool change_glossary(const struct service *service, const struct call *call, const struct request *request,
-                            const struct change *change, struct reply *reply) {
-    enum glossaries_verdict verdict = GLOSSARIES_UNKNOWN;
+                            struct change change, struct reply *reply) {
     struct error error = {0};
-    for (size_t i = 0; i < TRIES && verdict == GLOSSARIES_UNKNOWN; i++) {
-        struct dictionaries now, old = {.count = 0}, made = {.count = 0};
-        int result = find_all(service, call, request, &now, reply);
-        if (result == 0 && now.all[0]->about.fixed) {
-            result = api_fail(reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be %s",
-                              change->removes ? "deleted" : "changed");
-        }
-        if (result == 0)
-            result = plan_change(&now, change, &old, &made, reply);
-        if (result == 0)
-            verdict = glossaries_change(service->glossaries, old.all, old.count, made.all, made.count, &error);
-        dictionaries_done(&made);
-        dictionaries_done(&now);
-        if (result != 0)
-            return false;
-    }
-    if (verdict != GLOSSARIES_DONE)
-        fail_change(verdict, &error, reply);
-    return verdict == GLOSSARIES_DONE;
+    change.call = call;
+    change.request = request;
+    change.reply = reply;
+    int result = glossaries_change(service->glossaries, edit_glossary, &change, &error);
+    if (result != 0)
+        fail_change(&error, reply);
+    return result == 0;
 }
 
 void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
                                    struct reply *reply) {
     struct glossary_about about = {.fixed = false};
-    struct dictionaries given = {.count = 0};
+    struct glossary_list given = {0};
     struct change change = {.given = &given};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
     if (root && json_object_get(root, "name"))
         change.name = about.name;
     if (root && (!change.name || read_name(root, about.name, reply) == 0) &&
-        read_dictionaries(root, &about, request, &given, reply) == 0 && change_glossary(service, call, request, &change, reply))
+        read_dictionaries(root, &about, request, &given, reply) == 0 && change_glossary(service, call, request, change, reply))
         api_deepl_glossary(service, call, request, reply);
-    dictionaries_done(&given);
+    glossary_list_done(&given);
     json_decref(root);
 }
 
 void api_deepl_set_dictionary(const struct service *service, const struct call *call, struct request *request,
                               struct reply *reply) {
     const struct glossary_about about = {.fixed = false};
-    struct dictionaries given = {.count = 0};
+    struct glossary_list given = {0};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
-    struct kept_glossary *one = root ? read_dictionary(root, &about, request, reply) : NULL;
-    if (one) {
-        given.all[given.count++] = one;
-        if (change_glossary(service, call, request, &(struct change){.given = &given, .replaces = true}, reply)) {
-            struct writer w = {.most = SIZE_MAX};
-            put_about(&w, one);
-            api_reply_json(reply, &w);
-        }
+    if (root && read_dictionary(root, &about, request, &given, reply) == 0 &&
+        change_glossary(service, call, request, (struct change){.given = &given, .replaces = true}, reply)) {
+        struct writer w = {.most = SIZE_MAX};
+        put_about(&w, given.all[0]);
+        api_reply_json(reply, &w);
     }
-    dictionaries_done(&given);
+    glossary_list_done(&given);
     json_decref(root);
 }
 
-static const struct dictionaries none = {.count = 0};
+static const struct glossary_list none = {0};
 
 void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply) {
     const struct change change = {.given = &none, .removes = true};
-    if (!keeps_none(service, reply) && change_glossary(service, call, request, &change, reply))
+    if (!keeps_none(service, reply) && change_glossary(service, call, request, change, reply))
         reply->status = STATUS_NO_CONTENT;
 }
 
@@ -755,7 +732,7 @@ void api_deepl_remove_dictionary(const struct service *service, const struct cal
                                  struct reply *reply) {
     struct change change = {.given = &none};
     if (!keeps_none(service, reply) && read_pair(call, &change.source, &change.target, reply) == 0 &&
-        change_glossary(service, call, request, &change, reply))
+        change_glossary(service, call, request, change, reply))
         reply->status = STATUS_NO_CONTENT;
 }
 

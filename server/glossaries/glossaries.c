@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <systemd/sd-id128.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,17 +160,48 @@ void kept_glossary_release(struct kept_glossary *glossary) {
     free(glossary);
 }
 
+int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary, struct error *err) {
+    if (!glossary)
+        return -1;
+    struct kept_glossary **all = reallocarray(list->all, list->count + 1, sizeof *all);
+    if (!all) {
+        kept_glossary_release(glossary);
+        return error_memory(err);
+    }
+    list->all = all;
+    list->all[list->count++] = glossary;
+    return 0;
+}
+
+void glossary_list_remove(struct glossary_list *list, const struct kept_glossary *glossary) {
+    size_t at = 0;
+    while (list->all[at] != glossary)
+        at++;
+    kept_glossary_release(list->all[at]);
+    list->count--;
+    memmove(&list->all[at], &list->all[at + 1], (list->count - at) * sizeof *list->all);
+}
+
+void glossary_list_done(struct glossary_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        kept_glossary_release(list->all[i]);
+    free(list->all);
+    *list = (struct glossary_list){0};
+}
+
 /* ---- the file ---- */
 
-char *glossary_file_write(struct kept_glossary *const *glossaries, size_t count, size_t *length) {
+char *glossary_file_write(const struct glossary_list *list, size_t *length) {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     if (!out)
         return NULL;
     fprintf(out, FIRST_LINE "\n");
-    for (size_t i = 0; i < count; i++) {
-        const struct glossary_about *about = &glossaries[i]->about;
-        const struct lexicon *lexicon = &glossaries[i]->lexicon;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct glossary_about *about = &list->all[i]->about;
+        const struct lexicon *lexicon = &list->all[i]->lexicon;
+        if (about->fixed)
+            continue;
         fprintf(out, "%s\t%s\t%s\t%" PRId64 "\t%s\t%zu\t%s\n", about->id, about->source, about->target, about->created_ms,
                 about->owner, lexicon->count, about->name);
         for (size_t j = 0; j < lexicon->count; j++)
@@ -194,44 +225,41 @@ static bool next_line(struct lines *lines, char line[LINE_BYTES]) {
     lines->line++;
     if (!feed)
         return false;
-    size_t length = (size_t)(feed - lines->at);
-    length = length < LINE_BYTES ? length : LINE_BYTES - 1;
-    memcpy(line, lines->at, length);
-    line[length] = '\0';
+    snprintf(line, LINE_BYTES, "%.*s", (int)(feed - lines->at), lines->at);
     lines->at = feed + 1;
     return true;
+}
+
+/* Returns false if the field is missing or longer than to [bytes]. */
+static bool copy_field(const char *field, char *to, size_t bytes) {
+    return field && snprintf(to, bytes, "%s", field) < (int)bytes;
+}
+
+/* Returns false if the field is missing or is not a number below end. */
+static bool read_number(const char *field, int64_t end, int64_t *number) {
+    char *rest;
+    if (!field || *field < '0' || *field > '9')
+        return false;
+    *number = strtoll(field, &rest, 10);
+    return *rest == '\0' && *number < end;
 }
 
 /* Reads a glossary: the line of its properties, and as many lines with entries as that line says. */
 static struct kept_glossary *read_glossary(struct lines *lines, struct error *err) {
     char line[LINE_BYTES], *rest = line;
     struct glossary_about about = {.name = ""};
-    uint64_t created, count;
-    const struct {
-        char *text;
-        size_t bytes;
-        uint64_t *number, most; /* number: NULL: the member is a text */
-    } fields[] = {{about.id, sizeof about.id, NULL, 0},         {about.source, sizeof about.source, NULL, 0},
-                  {about.target, sizeof about.target, NULL, 0}, {NULL, 0, &created, INT64_MAX},
-                  {about.owner, sizeof about.owner, NULL, 0},   {NULL, 0, &count, GLOSSARY_MOST_ENTRIES},
-                  {about.name, sizeof about.name, NULL, 0}};
-    enum { FIELDS = sizeof fields / sizeof *fields };
-    bool valid = next_line(lines, line);
-    for (size_t i = 0; valid && i < FIELDS; i++) {
-        char *field = i + 1 < FIELDS ? strsep(&rest, "\t") : rest, *end;
-        valid = field != NULL;
-        if (valid && fields[i].text)
-            valid = snprintf(fields[i].text, fields[i].bytes, "%s", field) < (int)fields[i].bytes;
-        if (valid && fields[i].number) {
-            *fields[i].number = strtoull(field, &end, 10);
-            valid = *field >= '0' && *field <= '9' && *end == '\0' && *fields[i].number <= fields[i].most;
-        }
-    }
+    int64_t count = 0;
+    bool valid = next_line(lines, line) && copy_field(strsep(&rest, "\t"), about.id, sizeof about.id) &&
+                 copy_field(strsep(&rest, "\t"), about.source, sizeof about.source) &&
+                 copy_field(strsep(&rest, "\t"), about.target, sizeof about.target) &&
+                 read_number(strsep(&rest, "\t"), INT64_MAX, &about.created_ms) &&
+                 copy_field(strsep(&rest, "\t"), about.owner, sizeof about.owner) &&
+                 read_number(strsep(&rest, "\t"), GLOSSARY_MOST_ENTRIES + 1, &count) &&
+                 copy_field(rest, about.name, sizeof about.name);
     if (!valid || *about.id == '\0') {
         refuse_line(lines->line, "the heading of a glossary is invalid", err);
         return NULL;
     }
-    about.created_ms = (int64_t)created;
 
     const char *entries = lines->at;
     size_t heading = lines->line;
@@ -248,62 +276,43 @@ static struct kept_glossary *read_glossary(struct lines *lines, struct error *er
     return glossary;
 }
 
-int glossary_file_read(const char *text, size_t length, size_t most, struct kept_glossary **all, size_t *count, struct error *err) {
+int glossary_file_read(const char *text, size_t length, struct glossary_list *list, struct error *err) {
     struct lines lines = {.at = text, .end = text + length};
     char line[LINE_BYTES];
-    size_t read = 0;
-    int result = 0;
     if (length > 0 && (!next_line(&lines, line) || strcmp(line, FIRST_LINE) != 0))
         return refuse_line(lines.line, "not a file of glossaries that alignd wrote", err);
-    while (result == 0 && lines.at < lines.end) {
-        if (read == most)
-            result = error_set(err, ERROR_INPUT, "the file has more than %zu glossaries", most);
-        else if (!(all[read] = read_glossary(&lines, err)))
-            result = -1;
-        else
-            read++;
+    int result = 0;
+    for (size_t read = 0; result == 0 && lines.at < lines.end; read++) {
+        if (read == GLOSSARIES_MOST)
+            return error_set(err, ERROR_INPUT, "the file has more than %d glossaries", GLOSSARIES_MOST);
+        result = glossary_list_add(list, read_glossary(&lines, err), err);
     }
-    if (result == 0)
-        *count = read;
-    while (result != 0 && read > 0)
-        kept_glossary_release(all[--read]);
     return result;
 }
 
 /* ---- the glossaries in service ---- */
 
-/* A list of references. */
-struct list {
-    struct kept_glossary **all; /* [count] */
-    size_t count;
-};
-
 struct glossaries {
-    const struct name_list *options;
-    char *path;
+    struct glossaries_options options;
 
-    pthread_mutex_t changing; /* held from a change of made until its file is durable; taken before lock */
-    pthread_mutex_t lock;     /* protects everything below */
-    struct list fixed, made;
-    size_t number; /* of the glossary that came into service last */
+    pthread_mutex_t changing;  /* held during a change of the list, until its file is durable; taken before lock */
+    pthread_mutex_t lock;      /* protects everything below */
+    struct glossary_list list; /* the fixed ones first */
+    size_t number;             /* of the glossary that came into service last */
 };
 
-static void list_done(struct list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        kept_glossary_release(list->all[i]);
-    free(list->all);
-    *list = (struct list){0};
-}
-
-/* Requires the lock, except before other threads know the glossaries. Returns the old list. */
-static struct list set_list(struct glossaries *glossaries, struct list *list, struct list with) {
-    struct list old = *list;
-    *list = with;
-    for (size_t i = 0; i < with.count; i++) {
-        if (with.all[i]->number == 0)
-            with.all[i]->number = ++glossaries->number;
+/* Puts the glossaries of the list into service; the list receives those before. Requires changing, except before other threads know
+ * the glossaries. */
+static void swap_list(struct glossaries *glossaries, struct glossary_list *list) {
+    pthread_mutex_lock(&glossaries->lock);
+    struct glossary_list old = glossaries->list;
+    glossaries->list = *list;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->all[i]->number == 0)
+            list->all[i]->number = ++glossaries->number;
     }
-    return old;
+    pthread_mutex_unlock(&glossaries->lock);
+    *list = old;
 }
 
 /* Reads NAME=FILE or NAME:SOURCE:TARGET=FILE. */
@@ -330,49 +339,43 @@ static struct kept_glossary *read_option(const char *option, struct error *err) 
     return glossary;
 }
 
-int glossaries_reload(struct glossaries *glossaries, struct error *err) {
-    const struct name_list *options = glossaries->options;
-    struct list list = {.all = calloc(options->count + 1, sizeof *list.all)};
-    if (!list.all)
-        return error_memory(err);
-    for (; list.count < options->count; list.count++) {
-        if (!(list.all[list.count] = read_option(options->names[list.count], err))) {
-            list_done(&list);
-            return -1;
-        }
-    }
-    pthread_mutex_lock(&glossaries->lock);
-    struct list old = set_list(glossaries, &glossaries->fixed, list);
-    pthread_mutex_unlock(&glossaries->lock);
-    list_done(&old);
-    return 0;
+/* Adds those of --glossary. */
+static int read_options(const struct name_list *options, struct glossary_list *list, struct error *err) {
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < options->count; i++)
+        result = glossary_list_add(list, read_option(options->names[i], err), err);
+    return result;
+}
+
+/* Adds those of clients. */
+static int read_file(const char *path, struct glossary_list *list, struct error *err) {
+    struct error why = {0};
+    char *text;
+    size_t length;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return 0;
+    if (file_read(path, MOST_FILE_BYTES, &text, &length, err) != 0)
+        return -1;
+    int result = glossary_file_read(text, length, list, &why);
+    free(text);
+    return result == 0 ? 0 : error_set(err, why.code, "%.100s: %s", path, why.message);
 }
 
 struct glossaries *glossaries_open(const struct glossaries_options *options, struct error *err) {
     struct glossaries *glossaries = calloc(1, sizeof *glossaries);
-    if (!glossaries || (options->path && !(glossaries->path = strdup(options->path)))) {
-        free(glossaries);
+    if (!glossaries) {
         error_memory(err);
         return NULL;
     }
-    glossaries->options = options->fixed;
+    glossaries->options = *options;
     pthread_mutex_init(&glossaries->changing, NULL);
     pthread_mutex_init(&glossaries->lock, NULL);
 
-    const char *path = glossaries->path;
-    struct list made = {0};
-    struct error why = {0};
-    char *text = NULL;
-    size_t length = 0;
-    int result = glossaries_reload(glossaries, err);
-    if (result == 0 && path && !(made.all = calloc(GLOSSARIES_MOST, sizeof *made.all)))
-        result = error_memory(err);
-    if (result == 0 && path && (access(path, F_OK) == 0 || errno != ENOENT))
-        result = file_read(path, MOST_FILE_BYTES, &text, &length, err);
-    if (text && glossary_file_read(text, length, GLOSSARIES_MOST, made.all, &made.count, &why) != 0)
-        result = error_set(err, why.code, "%.100s: %s", path, why.message);
-    free(text);
-    set_list(glossaries, &glossaries->made, made);
+    struct glossary_list list = {0};
+    int result = read_options(options->fixed, &list, err);
+    if (result == 0 && options->path)
+        result = read_file(options->path, &list, err);
+    swap_list(glossaries, &list);
     if (result == 0)
         return glossaries;
     glossaries_free(glossaries);
@@ -382,115 +385,103 @@ struct glossaries *glossaries_open(const struct glossaries_options *options, str
 void glossaries_free(struct glossaries *glossaries) {
     if (!glossaries)
         return;
-    list_done(&glossaries->fixed);
-    list_done(&glossaries->made);
+    glossary_list_done(&glossaries->list);
     pthread_mutex_destroy(&glossaries->lock);
     pthread_mutex_destroy(&glossaries->changing);
-    free(glossaries->path);
     free(glossaries);
 }
 
+int glossaries_reload(struct glossaries *glossaries, struct error *err) {
+    struct glossary_list list = {0};
+    pthread_mutex_lock(&glossaries->changing);
+    int result = read_options(glossaries->options.fixed, &list, err);
+    for (size_t i = 0; result == 0 && i < glossaries->list.count; i++) {
+        struct kept_glossary *made = glossaries->list.all[i];
+        if (!made->about.fixed)
+            result = glossary_list_add(&list, kept_glossary_acquire(made), err);
+    }
+    if (result == 0)
+        swap_list(glossaries, &list);
+    pthread_mutex_unlock(&glossaries->changing);
+    glossary_list_done(&list);
+    return result;
+}
+
 bool glossaries_keep(const struct glossaries *glossaries) {
-    return glossaries->path != NULL;
+    return glossaries->options.path != NULL;
 }
 
-struct kept_glossary **glossaries_all(struct glossaries *glossaries, size_t *count) {
-    const struct list *const lists[] = {&glossaries->fixed, &glossaries->made};
-    *count = 0;
+int glossaries_all(struct glossaries *glossaries, struct glossary_list *list, struct error *err) {
+    int result = 0;
+    *list = (struct glossary_list){0};
     pthread_mutex_lock(&glossaries->lock);
-    struct kept_glossary **all = calloc(glossaries->fixed.count + glossaries->made.count + 1, sizeof *all);
-    for (size_t l = 0; all && l < 2; l++) {
-        for (size_t i = 0; i < lists[l]->count; i++)
-            all[(*count)++] = kept_glossary_acquire(lists[l]->all[i]);
-    }
+    for (size_t i = 0; result == 0 && i < glossaries->list.count; i++)
+        result = glossary_list_add(list, kept_glossary_acquire(glossaries->list.all[i]), err);
     pthread_mutex_unlock(&glossaries->lock);
-    return all;
-}
-
-struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits)(const struct kept_glossary *, const void *),
-                                      const void *context) {
-    const struct list *const lists[] = {&glossaries->fixed, &glossaries->made};
-    struct kept_glossary *found = NULL;
-    pthread_mutex_lock(&glossaries->lock);
-    for (size_t l = 0; l < 2; l++) {
-        for (size_t i = 0; !found && i < lists[l]->count; i++) {
-            if (fits(lists[l]->all[i], context))
-                found = kept_glossary_acquire(lists[l]->all[i]);
-        }
-    }
-    pthread_mutex_unlock(&glossaries->lock);
-    return found;
+    if (result != 0)
+        glossary_list_done(list);
+    return result;
 }
 
 /* ---- changes ---- */
 
-enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
-                                          struct kept_glossary *const *made, size_t count, struct error *err) {
-    enum glossaries_verdict verdict = GLOSSARIES_FAILED;
+/* The limits bind who adds a glossary, so that there may always be fewer. */
+static int check_limits(const struct glossary_list *list, struct error *err) {
+    const char *owner = NULL; /* of what is added */
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->all[i]->number == 0)
+            owner = list->all[i]->about.owner;
+    }
+    size_t made = 0, own = 0, entries = 0, bytes = 0;
+    for (size_t i = 0; owner && i < list->count; i++) {
+        const struct kept_glossary *glossary = list->all[i];
+        if (glossary->about.fixed)
+            continue;
+        made++;
+        own += strcmp(glossary->about.owner, owner) == 0;
+        entries += glossary->lexicon.count;
+        bytes += glossary->bytes;
+    }
+    if (own > GLOSSARIES_MOST_OF_OWNER)
+        return error_set(err, ERROR_LENGTH, "a key may have at most %d glossaries", GLOSSARIES_MOST_OF_OWNER);
+    if (made > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
+        return error_set(err, ERROR_LENGTH, "the server may have at most %d glossaries, with together %d entries in %d bytes",
+                         GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
+    return 0;
+}
+
+static int write_file(const char *path, const struct glossary_list *list, struct error *err) {
+    size_t length;
+    char *text = glossary_file_write(list, &length);
+    int result = text ? file_replace(path, text, length, err) : error_memory(err);
+    free(text);
+    return result;
+}
+
+int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void *context, struct error *err) {
+    struct glossary_list list;
     pthread_mutex_lock(&glossaries->changing);
-    const struct list *now = &glossaries->made; /* it stays as it is meanwhile */
-    struct list list = {.all = calloc(now->count + count + 1, sizeof *list.all)};
-    size_t replaced = 0;
-    for (size_t i = 0; list.all && i < now->count; i++) {
-        size_t j = 0;
-        while (j < old_count && old[j] != now->all[i])
-            j++;
-        if (j < old_count)
-            replaced++;
-        else
-            list.all[list.count++] = kept_glossary_acquire(now->all[i]);
-    }
-    for (size_t i = 0; list.all && i < count; i++)
-        list.all[list.count++] = kept_glossary_acquire(made[i]);
-
-    size_t own = 0, entries = 0, bytes = 0; /* after the change; own: how many the owner has */
-    for (size_t i = 0; count > 0 && i < list.count; i++) {
-        own += strcmp(list.all[i]->about.owner, made[0]->about.owner) == 0;
-        entries += list.all[i]->lexicon.count;
-        bytes += list.all[i]->bytes;
-    }
-
-    if (!list.all) {
-        error_memory(err);
-    } else if (replaced < old_count) {
-        verdict = GLOSSARIES_UNKNOWN;
-    } else if (own > GLOSSARIES_MOST_OF_OWNER) {
-        verdict = GLOSSARIES_FULL;
-        error_set(err, ERROR_INPUT, "a key may have at most %d glossaries", GLOSSARIES_MOST_OF_OWNER);
-    } else if (count > 0 && (list.count > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)) {
-        verdict = GLOSSARIES_FULL;
-        error_set(err, ERROR_INPUT, "the server may have at most %d glossaries, with together %d entries in %d bytes",
-                  GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
-    } else {
-        size_t length;
-        char *text = glossary_file_write(list.all, list.count, &length);
-        int result = text ? file_replace(glossaries->path, text, length, err) : error_memory(err);
-        free(text);
-        if (result == 0) {
-            verdict = GLOSSARIES_DONE;
-            pthread_mutex_lock(&glossaries->lock);
-            list = set_list(glossaries, &glossaries->made, list);
-            pthread_mutex_unlock(&glossaries->lock);
-        }
-    }
-    list_done(&list);
+    int result = glossaries_all(glossaries, &list, err);
+    if (result == 0)
+        result = edit(&list, context, err);
+    if (result == 0)
+        result = check_limits(&list, err);
+    if (result == 0)
+        result = write_file(glossaries->options.path, &list, err);
+    if (result == 0)
+        swap_list(glossaries, &list);
     pthread_mutex_unlock(&glossaries->changing);
-    return verdict;
+    glossary_list_done(&list);
+    return result;
 }
 
 int glossaries_name(struct glossary_about *about, struct error *err) {
     struct timespec now;
+    sd_id128_t id; /* a UUID, version 4 (RFC 9562) */
+    if (sd_id128_randomize(&id) != 0)
+        return error_set(err, ERROR_FILE, "cannot generate random numbers");
+    sd_id128_to_uuid_string(id, about->id);
     clock_gettime(CLOCK_REALTIME, &now);
     about->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-
-    /* a UUID, version 4 (RFC 9562) */
-    unsigned char bytes[16];
-    char digits[2 * sizeof bytes + 1];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return error_set(err, ERROR_FILE, "cannot generate random numbers");
-    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
-    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
-    hex_print(bytes, sizeof bytes, digits);
-    snprintf(about->id, sizeof about->id, "%.8s-%.4s-%.4s-%.4s-%s", digits, digits + 8, digits + 12, digits + 16, digits + 20);
     return 0;
 }

@@ -26,8 +26,7 @@ struct glossary_about {
     char source[GLOSSARY_CODE_BYTES], target[GLOSSARY_CODE_BYTES]; /* language codes in lower case; "": any */
     char owner[GLOSSARY_OWNER_BYTES];                              /* the holder of the key that made it; "": without API keys */
     int64_t created_ms;                                            /* seconds since 1970 */
-    bool fixed;                                                    /* from an option: everybody may use it, and nobody can remove
-                                                                    * it */
+    bool fixed; /* from an option: everybody may use it, and nobody can remove it */
 };
 
 /* Immutable and reference-counted: requests hold a reference while they translate, so that it can be taken out of service without
@@ -36,7 +35,7 @@ struct kept_glossary {
     struct glossary_about about;
     struct lexicon lexicon;
     size_t bytes;  /* approximate bytes of its entries as text */
-    size_t number; /* unique among all that were ever in service, so that it identifies cached answers */
+    size_t number; /* unique among all that were ever in service, so that it identifies cached answers; 0: not in service yet */
 
     /* private */
     struct arena arena; /* owns the entries and their strings */
@@ -55,16 +54,30 @@ struct kept_glossary *kept_glossary_acquire(struct kept_glossary *glossary);
 /* The last release frees it. Accepts NULL. */
 void kept_glossary_release(struct kept_glossary *glossary);
 
+/* A list of glossaries that owns a reference to each. It starts zeroed. */
+struct glossary_list {
+    struct kept_glossary **all; /* [count] */
+    size_t count;
+};
+
+/* Takes over the reference. Returns -1 with ERROR_MEMORY, and releases it; -1 without an error if glossary is NULL, because the
+ * caller could not make it. */
+int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary, struct error *err);
+/* The list must contain the glossary. */
+void glossary_list_remove(struct glossary_list *list, const struct kept_glossary *glossary);
+/* Releases the references and empties the list. */
+void glossary_list_done(struct glossary_list *list);
+
 /* ---- the file that keeps those of clients ----
  *
  * The first line names the format. Each glossary is a line with its id, languages, time, owner, number of entries and name,
  * followed by its entries as TSV. */
 
-/* Returns the malloc'ed text of the file; *length. NULL if memory is out. */
-char *glossary_file_write(struct kept_glossary *const *glossaries, size_t count, size_t *length);
-/* Reads at most `most` glossaries into all, each with a reference for the caller; *count. Returns -1 with ERROR_INPUT (the message
- * names the line) or ERROR_MEMORY, there is then nothing to release. */
-int glossary_file_read(const char *text, size_t length, size_t most, struct kept_glossary **all, size_t *count, struct error *err);
+/* Returns the malloc'ed text of the file; *length. NULL if memory is out. Fixed glossaries are left out. */
+char *glossary_file_write(const struct glossary_list *list, size_t *length);
+/* Adds the glossaries of the file, at most GLOSSARIES_MOST. Returns -1 with ERROR_INPUT (the message names the line) or
+ * ERROR_MEMORY. */
+int glossary_file_read(const char *text, size_t length, struct glossary_list *list, struct error *err);
 
 /* ---- the glossaries in service ---- */
 
@@ -73,8 +86,9 @@ enum { GLOSSARIES_MOST = 1000, GLOSSARIES_MOST_OF_OWNER = 100, GLOSSARIES_MOST_E
 
 struct glossaries;
 
+/* Both must outlive the glossaries. */
 struct glossaries_options {
-    const struct name_list *fixed; /* NAME=FILE or NAME:SOURCE:TARGET=FILE; it must outlive the glossaries */
+    const struct name_list *fixed; /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
     const char *path;              /* path of the file; NULL: clients cannot make glossaries */
 };
 
@@ -89,19 +103,16 @@ int glossaries_reload(struct glossaries *glossaries, struct error *err);
 /* Returns whether clients may make glossaries. */
 bool glossaries_keep(const struct glossaries *glossaries);
 
-/* Returns everything in service, the fixed ones first, each with a reference for the caller; *count. malloc'ed; NULL if memory is
- * out. */
-struct kept_glossary **glossaries_all(struct glossaries *glossaries, size_t *count);
-/* Returns the first glossary that fits, with a reference for the caller, or NULL. fits is called under a lock. */
-struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits)(const struct kept_glossary *, const void *),
-                                      const void *context);
+/* Sets a list of everything in service, the fixed ones first. Returns -1 with ERROR_MEMORY; the list is empty then. */
+int glossaries_all(struct glossaries *glossaries, struct glossary_list *list, struct error *err);
 
-enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, GLOSSARIES_FAILED };
-/* Replaces old [old_count] by made [count], which have their ids, in one write. Returns when the file with them is durable; it
- * waits for the changes that came before. UNKNOWN: one of the old ones is no longer in service. FULL: err says which limit is
- * exceeded. FAILED, with ERROR_FILE or ERROR_MEMORY: nothing has changed. */
-enum glossaries_verdict glossaries_change(struct glossaries *glossaries, struct kept_glossary *const *old, size_t old_count,
-                                          struct kept_glossary *const *made, size_t count, struct error *err);
+/* Returns -1, with or without an error, if nothing is to change. */
+typedef int glossaries_edit(struct glossary_list *list, void *context, struct error *err);
+/* Changes what clients have made. edit gets a list of everything in service, removes glossaries from it and adds new ones. Returns
+ * 0 when the file with the change is durable; it waits for the changes that came before. Otherwise nothing has changed, and it
+ * returns -1 with ERROR_LENGTH (the message says which limit an addition exceeds), ERROR_FILE or ERROR_MEMORY, or because edit did.
+ */
+int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void *context, struct error *err);
 /* Sets a new id and the time. Returns -1 with ERROR_FILE. */
 int glossaries_name(struct glossary_about *about, struct error *err);
 #endif

@@ -5,21 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16 };
-
-static void check_file(struct kept_glossary *const *all, size_t count) {
-    struct kept_glossary *again[MOST];
-    size_t length, found = 0;
-    char *text = glossary_file_write(all, count, &length);
-    FUZZ_CHECK(text && glossary_file_read(text, length, MOST, again, &found, NULL) == 0 && found == count);
-    for (size_t i = 0; i < count; i++) {
-        const struct lexicon *one = &all[i]->lexicon, *other = &again[i]->lexicon;
-        FUZZ_CHECK(one->count == other->count && strcmp(all[i]->about.name, again[i]->about.name) == 0);
+static void check_file(const struct glossary_list *list) {
+    struct glossary_list again = {0};
+    size_t length;
+    char *text = glossary_file_write(list, &length);
+    FUZZ_CHECK(text && glossary_file_read(text, length, &again, NULL) == 0 && again.count == list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct lexicon *one = &list->all[i]->lexicon, *other = &again.all[i]->lexicon;
+        FUZZ_CHECK(one->count == other->count && strcmp(list->all[i]->about.name, again.all[i]->about.name) == 0);
         for (size_t j = 0; j < one->count; j++)
             FUZZ_CHECK(strcmp(one->entries[j].source, other->entries[j].source) == 0 &&
                        strcmp(one->entries[j].target, other->entries[j].target) == 0);
-        kept_glossary_release(again[i]);
     }
+    glossary_list_done(&again);
     free(text);
 }
 
@@ -37,25 +35,26 @@ static void check_lookup(const struct lexicon *lexicon) {
 static void try_entries(const char *text, size_t length, enum glossary_format format) {
     const struct glossary_about about = {.id = "id", .name = "name"};
     struct kept_glossary *glossary = kept_glossary_create(&about, text, length, format, NULL);
-    if (glossary) {
-        check_lookup(&glossary->lexicon);
-        check_file(&glossary, 1);
-    }
-    kept_glossary_release(glossary);
+    struct glossary_list list = {0};
+    if (!glossary)
+        return;
+    check_lookup(&glossary->lexicon);
+    if (glossary_list_add(&list, glossary, NULL) == 0)
+        check_file(&list);
+    glossary_list_done(&list);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct kept_glossary *all[MOST];
-    size_t count = 0;
+    struct glossary_list list = {0};
     if (size == 0)
         return 0;
     const char *text = (const char *)data + 1;
     if (data[0] % 3 < 2) {
         try_entries(text, size - 1, data[0] % 3 == 0 ? GLOSSARY_TSV : GLOSSARY_CSV);
-    } else if (glossary_file_read(text, size - 1, MOST, all, &count, NULL) == 0) {
-        check_file(all, count);
-        for (size_t i = 0; i < count; i++)
-            kept_glossary_release(all[i]);
+    } else {
+        if (glossary_file_read(text, size - 1, &list, NULL) == 0)
+            check_file(&list);
+        glossary_list_done(&list);
     }
     return 0;
 }

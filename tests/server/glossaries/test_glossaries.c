@@ -123,32 +123,61 @@ static struct glossaries *open_all(void) {
     return glossaries;
 }
 
-static enum glossaries_verdict add(struct glossaries *glossaries, const char *text, char id[GLOSSARY_ID_BYTES]) {
+static int add_it(struct glossary_list *list, void *glossary, struct error *err) {
+    return glossary_list_add(list, kept_glossary_acquire(glossary), err);
+}
+
+/* Returns the code of the error. */
+static enum error_code add(struct glossaries *glossaries, const char *text, char id[GLOSSARY_ID_BYTES]) {
     struct kept_glossary *glossary = read_text(text, GLOSSARY_TSV, NULL);
     struct error err = {0};
     ck_assert_int_eq(glossaries_name(&glossary->about, &err), 0);
-    enum glossaries_verdict verdict = glossaries_change(glossaries, NULL, 0, &glossary, 1, &err);
+    int result = glossaries_change(glossaries, add_it, glossary, &err);
     if (id)
         memcpy(id, glossary->about.id, GLOSSARY_ID_BYTES);
-    ck_assert(verdict == GLOSSARIES_DONE || err.message[0]);
+    ck_assert_int_eq(result, err.code == ERROR_NONE ? 0 : -1);
+    ck_assert(result == 0 || err.message[0]);
     kept_glossary_release(glossary);
-    return verdict;
+    return err.code;
 }
 
-static bool has_id(const struct kept_glossary *glossary, const void *id) {
-    return strcmp(glossary->about.id, id) == 0;
+/* Returns a reference; NULL: there is none of this id. */
+static struct kept_glossary *find(struct glossaries *glossaries, const char *id) {
+    struct glossary_list list;
+    struct kept_glossary *found = NULL;
+    ck_assert_int_eq(glossaries_all(glossaries, &list, NULL), 0);
+    for (size_t i = 0; i < list.count; i++) {
+        if (strcmp(list.all[i]->about.id, id) == 0)
+            found = kept_glossary_acquire(list.all[i]);
+    }
+    glossary_list_done(&list);
+    return found;
 }
 
-static enum glossaries_verdict take_out(struct glossaries *glossaries, struct kept_glossary *glossary) {
-    return glossaries_change(glossaries, &glossary, 1, NULL, 0, NULL);
+static int remove_it(struct glossary_list *list, void *glossary, struct error *err) {
+    (void)err;
+    glossary_list_remove(list, glossary);
+    return 0;
+}
+
+/* Empties the list, and then changes its mind. */
+static int refuse(struct glossary_list *list, void *context, struct error *err) {
+    (void)context;
+    glossary_list_done(list);
+    return error_set(err, ERROR_INPUT, "refused");
+}
+
+static enum error_code take_out(struct glossaries *glossaries, struct kept_glossary *glossary) {
+    struct error err = {0};
+    ck_assert_int_eq(glossaries_change(glossaries, remove_it, glossary, &err), err.code == ERROR_NONE ? 0 : -1);
+    return err.code;
 }
 
 static size_t count_all(struct glossaries *glossaries) {
-    size_t count;
-    struct kept_glossary **all = glossaries_all(glossaries, &count);
-    for (size_t i = 0; i < count; i++)
-        kept_glossary_release(all[i]);
-    free(all);
+    struct glossary_list list;
+    ck_assert_int_eq(glossaries_all(glossaries, &list, NULL), 0);
+    size_t count = list.count;
+    glossary_list_done(&list);
     return count;
 }
 
@@ -156,19 +185,21 @@ START_TEST(a_restart_loses_nothing) {
     char first[GLOSSARY_ID_BYTES], second[GLOSSARY_ID_BYTES];
     struct glossaries *glossaries = open_all();
     struct stat status;
-    ck_assert(add(glossaries, "snow\tneige\nice\tverglas", first) == GLOSSARIES_DONE);
-    ck_assert(add(glossaries, "\"a\"\tb|c", second) == GLOSSARIES_DONE);
+    ck_assert(add(glossaries, "snow\tneige\nice\tverglas", first) == ERROR_NONE);
+    ck_assert(add(glossaries, "\"a\"\tb|c", second) == ERROR_NONE);
     ck_assert_str_ne(first, second);
-    struct kept_glossary *gone = glossaries_find(glossaries, has_id, first);
-    ck_assert(take_out(glossaries, gone) == GLOSSARIES_DONE);
-    ck_assert(take_out(glossaries, gone) == GLOSSARIES_UNKNOWN);
+    struct kept_glossary *gone = find(glossaries, first);
+    ck_assert(take_out(glossaries, gone) == ERROR_NONE);
+    ck_assert_ptr_null(find(glossaries, first));
+    ck_assert_int_eq(glossaries_change(glossaries, refuse, NULL, NULL), -1);
+    ck_assert_uint_eq(count_all(glossaries), 1);
     kept_glossary_release(gone);
     ck_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600);
-    struct kept_glossary *before = glossaries_find(glossaries, has_id, second);
+    struct kept_glossary *before = find(glossaries, second);
     glossaries_free(glossaries);
     glossaries = open_all();
     ck_assert_uint_eq(count_all(glossaries), 1);
-    struct kept_glossary *after = glossaries_find(glossaries, has_id, second);
+    struct kept_glossary *after = find(glossaries, second);
     ck_assert(after->about.created_ms > 1600000000000 && after->about.created_ms == before->about.created_ms);
     ck_assert_int_eq(memcmp(&after->about, &before->about, sizeof after->about), 0);
     ck_assert_str_eq(after->lexicon.entries[0].source, "\"a\"");
@@ -183,12 +214,12 @@ END_TEST
 START_TEST(what_cannot_be_written) {
     char id[GLOSSARY_ID_BYTES], next[80];
     struct glossaries *glossaries = open_all();
-    ck_assert(add(glossaries, "a\tb", id) == GLOSSARIES_DONE);
+    ck_assert(add(glossaries, "a\tb", id) == ERROR_NONE);
     snprintf(next, sizeof next, "%s.new", path);
     ck_assert_int_eq(mkdir(next, 0700), 0);
-    ck_assert(add(glossaries, "c\td", NULL) == GLOSSARIES_FAILED);
-    struct kept_glossary *stays = glossaries_find(glossaries, has_id, id);
-    ck_assert(take_out(glossaries, stays) == GLOSSARIES_FAILED);
+    ck_assert(add(glossaries, "c\td", NULL) == ERROR_FILE);
+    struct kept_glossary *stays = find(glossaries, id);
+    ck_assert(take_out(glossaries, stays) == ERROR_FILE);
     kept_glossary_release(stays);
     ck_assert_uint_eq(count_all(glossaries), 1);
     glossaries_free(glossaries);
@@ -205,14 +236,14 @@ enum { WRITERS = 24 };
 struct change {
     struct glossaries *glossaries;
     pthread_t thread;
-    enum glossaries_verdict verdict;
+    enum error_code code;
     char id[GLOSSARY_ID_BYTES];
     bool kept; /* its file had it when the change was confirmed */
 };
 
 static void *make_change(void *argument) {
     struct change *change = argument;
-    change->verdict = add(change->glossaries, "snow\tneige", change->id);
+    change->code = add(change->glossaries, "snow\tneige", change->id);
     char *text = NULL;
     size_t length = 0;
     change->kept = file_read(path, 1 << 20, &text, &length, NULL) == 0 && memmem(text, length, change->id, strlen(change->id));
@@ -230,7 +261,7 @@ START_TEST(changes_of_many_threads) {
     }
     for (size_t i = 0; i < WRITERS; i++) {
         pthread_join(changes[i].thread, NULL);
-        ck_assert_int_eq(changes[i].verdict, GLOSSARIES_DONE);
+        ck_assert_int_eq(changes[i].code, ERROR_NONE);
         ck_assert(changes[i].kept);
     }
     ck_assert_uint_eq(count_all(glossaries), WRITERS);
@@ -246,9 +277,9 @@ START_TEST(there_are_bounds) {
     struct glossaries *glossaries = open_all();
     for (size_t i = 0; i < GLOSSARY_MOST_ENTRIES; i++)
         end += sprintf(end, "w%zu\tx\n", i);
-    ck_assert(add(glossaries, text, NULL) == GLOSSARIES_DONE);
-    ck_assert(add(glossaries, text, NULL) == GLOSSARIES_DONE);
-    ck_assert(add(glossaries, "a\tb", NULL) == GLOSSARIES_FULL);
+    ck_assert(add(glossaries, text, NULL) == ERROR_NONE);
+    ck_assert(add(glossaries, text, NULL) == ERROR_NONE);
+    ck_assert(add(glossaries, "a\tb", NULL) == ERROR_LENGTH);
     strcpy(end, "a\tb\n");
     ck_assert_ptr_null(read_text(text, GLOSSARY_TSV, NULL));
     free(text);
@@ -256,8 +287,8 @@ START_TEST(there_are_bounds) {
     unlink(path);
     glossaries = open_all();
     for (size_t i = 0; i < GLOSSARIES_MOST_OF_OWNER; i++)
-        ck_assert(add(glossaries, "a\tb", NULL) == GLOSSARIES_DONE);
-    ck_assert(add(glossaries, "a\tb", NULL) == GLOSSARIES_FULL);
+        ck_assert(add(glossaries, "a\tb", NULL) == ERROR_NONE);
+    ck_assert(add(glossaries, "a\tb", NULL) == ERROR_LENGTH);
     glossaries_free(glossaries);
 }
 END_TEST
@@ -275,12 +306,12 @@ START_TEST(options_are_read_again) {
     write_text(fixed, "snow\tneige\n");
     set_option("winter:en:fr");
     struct glossaries *glossaries = open_all();
-    struct kept_glossary *before = glossaries_find(glossaries, has_id, "winter"), *after;
+    struct kept_glossary *before = find(glossaries, "winter"), *after;
     ck_assert_str_eq(before->about.source, "en");
     ck_assert_str_eq(before->about.target, "fr");
     write_text(fixed, "snow\tpoudreuse\n");
     ck_assert_int_eq(glossaries_reload(glossaries, &err), 0);
-    after = glossaries_find(glossaries, has_id, "winter");
+    after = find(glossaries, "winter");
     ck_assert_str_eq(before->lexicon.entries[0].target, "neige"); /* for those who have it */
     ck_assert_str_eq(after->lexicon.entries[0].target, "poudreuse");
     ck_assert_uint_ne(before->number, after->number);
@@ -289,7 +320,7 @@ START_TEST(options_are_read_again) {
     ck_assert_int_eq(glossaries_reload(glossaries, &err), -1);
     snprintf(message, sizeof message, "%s: line 1: a line must have two phrases separated by a tab", fixed);
     ck_assert_str_eq(err.message, message);
-    before = glossaries_find(glossaries, has_id, "winter");
+    before = find(glossaries, "winter");
     ck_assert_ptr_eq(before, after);
     kept_glossary_release(before);
     kept_glossary_release(after);
