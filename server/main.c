@@ -296,7 +296,6 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.metrics = metrics_create(labels, api_labels(labels), err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
-    service.usage = usage_create();
     service.files = kept_files_create(&kept, err);
     service.catalog = catalog_create(&models, service.metrics);
     if (downloads)
@@ -312,7 +311,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                                                    .catalog = service.catalog});
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached &&
+    if (service.metrics && service.scheduler && service.limiter && service.files && service.catalog && cached &&
         (service.fetcher || !downloads))
         result = serve_until_stopped(&daemon, clean, err);
     else
@@ -321,7 +320,6 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     catalog_free(service.catalog);
     cache_free(service.cache);
     limiter_free(service.limiter);
-    usage_free(service.usage);
     kept_files_free(service.files);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
@@ -335,10 +333,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
 /* Prints the line to stdout, for appending it to the file, and the key to stderr, the only time it is shown. */
 static int key_command(struct options *options, int *status, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
-    enum key_role role = KEY_USER;
     (void)status;
-    keys_parse_role(options->role, &role);
-    if (keys_make(options->name, role, options->limits, secret, line, err) != 0)
+    if (keys_make(options->name, strcmp(options->role, "admin") == 0, options->limits, secret, line, err) != 0)
         return -1;
     if (printf("%s\n", line) < 0 || fflush(stdout) != 0)
         return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));

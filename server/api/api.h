@@ -42,7 +42,6 @@ struct service {
     struct fetcher *fetcher; /* NULL: nothing can be downloaded */
     struct cache *cache;     /* NULL: off */
     struct limiter *limiter;
-    struct usage *usage;
     struct kept_files *files;
     struct glossaries *glossaries;
     struct keys *keys; /* NULL: everybody may translate, and nobody may administer */

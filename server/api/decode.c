@@ -343,7 +343,7 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *whole = NULL;
     json_decref(copy);
     bool lacked = api_lacked_memory(); /* a part may be missing, which would make it another question */
-    const char *models = request->key ? request->key->limits.models : "";
+    const char *models = request->key ? request->key->models : "";
     size_t glossary = request->kept ? request->kept->number : 0;
     if (lacked || !text || asprintf(&whole, "%s %s %zu %s", dialect, models, glossary, text) < 0)
         whole = NULL;
@@ -394,7 +394,7 @@ static void finish_fetch(struct fetch_wait *wait) {
 }
 
 bool api_fetches(const struct service *service, const struct request *request) {
-    return fetcher_is_on(service->fetcher) && !(request->key && *request->key->limits.models);
+    return fetcher_is_on(service->fetcher) && !(request->key && *request->key->models);
 }
 
 /* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,

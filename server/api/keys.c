@@ -6,7 +6,6 @@
 #include <gnutls/crypto.h>
 #include <math.h>
 #include <pthread.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,6 @@ enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEY
 #define SECRET_PREFIX "alignd-"
 _Static_assert(sizeof SECRET_PREFIX + 2 * RANDOM_BYTES <= KEY_SECRET_BYTES, "a secret fits");
 _Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS + KEY_MODELS_BYTES < KEY_LINE_BYTES, "a line fits");
-
-static const char *const roles[] = {[KEY_USER] = "user", [KEY_ADMIN] = "admin"};
 
 struct key {
     struct key_holder holder;
@@ -31,20 +28,10 @@ struct key_table {
 };
 
 struct keys {
-    char *path;
+    const char *path;
     pthread_mutex_t lock; /* guards table */
     struct key_table table;
 };
-
-int keys_parse_role(const char *name, enum key_role *role) {
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        if (strcmp(name, roles[i]) == 0) {
-            *role = (enum key_role)i;
-            return 0;
-        }
-    }
-    return -1;
-}
 
 static int hash_secret(const char *secret, size_t length, unsigned char hash[HASH_BYTES]) {
     return gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, length, hash) == 0 ? 0 : -1;
@@ -65,11 +52,11 @@ static bool is_key_name(const char *name) {
 
 static const char blanks[] = " \t\r\n";
 
-/* Reads words of the form NAME=VALUE. rest: for strtok_r. */
-static int read_limits(char **rest, struct key_limits *limits, struct error *err) {
+/* Reads words of the form NAME=VALUE. The function changes the text. */
+static int read_limits(char *text, struct key_holder *holder, struct error *err) {
     enum { MODELS, PRIORITY, RATE, BURST, DAILY, LIMITS };
     static const char *const names[LIMITS] = {"models=", "priority=", "rate=", "burst=", "daily="};
-    for (const char *word; (word = strtok_r(NULL, blanks, rest)) != NULL;) {
+    for (char *rest = text, *word; (word = strtok_r(NULL, blanks, &rest)) != NULL;) {
         size_t which = 0;
         while (which < LIMITS && strncmp(word, names[which], strlen(names[which])) != 0)
             which++;
@@ -81,11 +68,11 @@ static int read_limits(char **rest, struct key_limits *limits, struct error *err
             if (!*value || strlen(value) >= KEY_MODELS_BYTES)
                 return error_set(err, ERROR_INPUT, "models must be names separated by ',', at most %d bytes together",
                                  KEY_MODELS_BYTES - 1);
-            strcpy(limits->models, value);
+            strcpy(holder->models, value);
             continue;
         }
         if (which == PRIORITY) {
-            if (priority_find(value, &limits->priority) != 0)
+            if (priority_find(value, &holder->priority) != 0)
                 return error_set(err, ERROR_INPUT, "priority must be interactive or batch");
             continue;
         }
@@ -97,43 +84,33 @@ static int read_limits(char **rest, struct key_limits *limits, struct error *err
             return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0", (int)strlen(names[which]) - 1, word,
                              which == RATE ? "" : "whole ");
         if (which == RATE)
-            limits->rate = number;
+            holder->limit.rate = number;
         else if (which == BURST)
-            limits->burst = (size_t)number;
+            holder->limit.burst = (size_t)number;
         else
-            limits->daily = (uint64_t)number;
+            holder->limit.daily = (uint64_t)number;
     }
     return 0;
 }
 
-int keys_parse_limits(const char *text, struct key_limits *limits, struct error *err) {
-    char *copy = strdup(text), *rest = copy;
-    struct key_limits read = {0};
-    int result = copy ? read_limits(&rest, &read, err) : error_memory(err);
-    if (result == 0)
-        *limits = read;
-    free(copy);
-    return result;
-}
-
-bool keys_allow(const struct key_limits *limits, const char *model) {
+bool keys_allow(const struct key_holder *holder, const char *model) {
     size_t length = strlen(model);
-    for (const char *at = limits->models; *at; at += strspn(at, ",")) {
+    for (const char *at = holder->models; *at; at += strspn(at, ",")) {
         size_t name = strcspn(at, ",");
         if (name == length && strncmp(at, model, length) == 0)
             return true;
         at += name;
     }
-    return *limits->models == '\0';
+    return *holder->models == '\0';
 }
 
 /* ---- the file ---- */
 
 /* line: NUL-terminated; the function changes it. */
 static int read_line(char *line, struct key_table *table, struct error *err) {
-    char *rest;
+    char *rest = line;
     line[strcspn(line, "#")] = '\0';
-    const char *name = strtok_r(line, blanks, &rest);
+    const char *name = strtok_r(NULL, blanks, &rest);
     if (!name)
         return 0;
     const char *role = strtok_r(NULL, blanks, &rest);
@@ -144,11 +121,12 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters without any of \"#=\\",
                          KEY_NAME_BYTES - 1);
-    if (keys_parse_role(role, &key.holder.role) != 0)
+    key.holder.admin = strcmp(role, "admin") == 0;
+    if (!key.holder.admin && strcmp(role, "user") != 0)
         return error_set(err, ERROR_INPUT, "the role must be user or admin");
     if (!hex_parse(hash, key.hash, HASH_BYTES))
         return error_set(err, ERROR_INPUT, "the hash must have %d hexadecimal digits", HASH_DIGITS);
-    if (read_limits(&rest, &key.holder.limits, err) != 0)
+    if (read_limits(rest, &key.holder, err) != 0)
         return -1;
     strcpy(key.holder.name, name);
 
@@ -161,6 +139,10 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
         if (memcmp(other->hash, key.hash, HASH_BYTES) == 0)
             return error_set(err, ERROR_INPUT, "%s has the same key as %s", name, other->holder.name);
     }
+    struct key *keys = reallocarray(table->keys, table->count + 1, sizeof *keys);
+    if (!keys)
+        return error_memory(err);
+    table->keys = keys;
     table->keys[table->count++] = key;
     return 0;
 }
@@ -169,20 +151,12 @@ int keys_reload(struct keys *keys, struct error *err) {
     const char *path = keys->path;
     struct key_table read = {0};
     char *text;
-    size_t length, number = 0, lines = 1;
+    size_t length, number = 0;
     if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
         return -1;
-    for (const char *c = text; *c && lines < MAX_KEYS; c++)
-        lines += *c == '\n';
-    read.keys = calloc(lines, sizeof *read.keys);
-    int result = read.keys ? 0 : error_memory(err);
-    if (result == 0 && strlen(text) != length)
-        result = error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
-    for (char *line = text, *next; result == 0 && *line; line = next) {
+    int result = strlen(text) == length ? 0 : error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
+    for (char *rest = text, *line; result == 0 && (line = strsep(&rest, "\n")) != NULL;) {
         struct error why = {0};
-        size_t bytes = strcspn(line, "\n");
-        next = line + bytes + (line[bytes] == '\n');
-        line[bytes] = '\0';
         number++;
         if (read_line(line, &read, &why) != 0)
             result = error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
@@ -203,11 +177,11 @@ int keys_reload(struct keys *keys, struct error *err) {
 
 struct keys *keys_open(const char *path, struct error *err) {
     struct keys *keys = calloc(1, sizeof *keys);
-    if (!keys || !(keys->path = strdup(path))) {
-        free(keys);
+    if (!keys) {
         error_memory(err);
         return NULL;
     }
+    keys->path = path;
     pthread_mutex_init(&keys->lock, NULL);
     if (keys_reload(keys, err) == 0)
         return keys;
@@ -220,7 +194,6 @@ void keys_free(struct keys *keys) {
         return;
     pthread_mutex_destroy(&keys->lock);
     free(keys->table.keys);
-    free(keys->path);
     free(keys);
 }
 
@@ -240,15 +213,18 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
     return found != NULL;
 }
 
-int keys_make(const char *name, enum key_role role, const char *limits, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES],
+int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES],
               struct error *err) {
     unsigned char random[RANDOM_BYTES], hash[HASH_BYTES];
     char digits[HASH_DIGITS + 1];
     if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters without any of \"#=\\, got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
-    struct key_limits known;
-    if (limits && keys_parse_limits(limits, &known, err) != 0)
+    struct key_holder holder;
+    char *copy = strdup(limits ? limits : "");
+    int result = copy ? read_limits(copy, &holder, err) : error_memory(err);
+    free(copy);
+    if (result != 0)
         return -1;
     size_t prefix = sizeof SECRET_PREFIX - 1;
     int code = gnutls_rnd(GNUTLS_RND_KEY, random, sizeof random);
@@ -259,28 +235,37 @@ int keys_make(const char *name, enum key_role role, const char *limits, char sec
     if (hash_secret(secret, strlen(secret), hash) != 0)
         return error_set(err, ERROR_FILE, "SHA-256 is not available");
     hex_print(hash, sizeof hash, digits);
-    int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, roles[role], digits, limits ? " " : "", limits ? limits : "");
+    int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, admin ? "admin" : "user", digits, limits ? " " : "",
+                          limits ? limits : "");
     return length < KEY_LINE_BYTES ? 0 : error_set(err, ERROR_INPUT, "--limits is too long");
 }
 
-/* ---- rates: buckets of tokens ---- */
+/* ---- what clients and keys have asked for ---- */
 
 /* A client's bucket is one of the WAYS of its set. */
-enum { SETS = 1024, WAYS = 8 };
+enum { SETS = 1024, WAYS = 8, DAY_S = 24 * 60 * 60 };
 
 static const double ROUNDING = 1e-9; /* tokens */
 
 /* A zeroed bucket belongs to nobody and has long been full. */
 struct bucket {
     uint64_t client;
-    struct limit limit;
+    double rate;
     double spent;       /* tokens missing from a full bucket at counted_us; above the burst: debt */
     int64_t counted_us; /* 0: unused */
 };
 
+struct account {
+    char name[KEY_NAME_BYTES];
+    int64_t day; /* today's characters */
+    struct usage_count count;
+};
+
 struct limiter {
-    pthread_mutex_t lock; /* guards the buckets */
+    pthread_mutex_t lock; /* guards everything below */
     struct bucket buckets[SETS][WAYS];
+    struct account *accounts; /* [account_count], one for each name that was ever charged */
+    size_t account_count;
 };
 
 struct limiter *limiter_create(void) {
@@ -294,145 +279,97 @@ void limiter_free(struct limiter *limiter) {
     if (!limiter)
         return;
     pthread_mutex_destroy(&limiter->lock);
+    free(limiter->accounts);
     free(limiter);
 }
 
 static double spent_of(const struct bucket *bucket, int64_t now_us) {
-    return fmax(0, bucket->spent - bucket->limit.rate * (double)(now_us - bucket->counted_us) * 1e-6);
+    return fmax(0, bucket->spent - bucket->rate * (double)(now_us - bucket->counted_us) * 1e-6);
 }
 
-static struct bucket *limiter_find(struct limiter *limiter, uint64_t client) {
-    struct bucket *set = limiter->buckets[client % SETS];
+/* Requires the lock. A new client takes over the fullest bucket of its set. */
+static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int64_t now_us) {
+    struct bucket *set = limiter->buckets[client % SETS], *fullest = set;
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].counted_us != 0 && set[i].client == client)
             return &set[i];
+        if (spent_of(&set[i], now_us) < spent_of(fullest, now_us))
+            fullest = &set[i];
     }
-    return NULL;
-}
-
-double limiter_take(struct limiter *limiter, uint64_t client, const struct limit *limit, size_t tokens, int64_t now_us) {
-    double wanted = (double)tokens, burst = (double)limit->burst, needed = fmin(wanted, burst), wait_s = 0;
-    if (limit->rate <= 0)
-        return 0;
-    pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = limiter_find(limiter, client);
-    if (!bucket) { /* a new client takes over the fullest bucket of its set */
-        struct bucket *set = bucket = limiter->buckets[client % SETS];
-        for (size_t i = 1; i < WAYS; i++) {
-            if (spent_of(&set[i], now_us) < spent_of(bucket, now_us))
-                bucket = &set[i];
-        }
-        *bucket = (struct bucket){.client = client, .counted_us = now_us};
-    }
-    bucket->spent = spent_of(bucket, now_us);
-    bucket->limit = *limit;
-    bucket->counted_us = now_us;
-    double left = burst - bucket->spent;
-    if (left >= needed - ROUNDING)
-        bucket->spent += wanted;
-    else
-        wait_s = (needed - left) / limit->rate;
-    pthread_mutex_unlock(&limiter->lock);
-    return wait_s;
-}
-
-void limiter_return(struct limiter *limiter, uint64_t client, size_t tokens) {
-    pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = limiter_find(limiter, client);
-    if (bucket)
-        bucket->spent = fmax(0, bucket->spent - (double)tokens);
-    pthread_mutex_unlock(&limiter->lock);
-}
-
-/* ---- daily characters ---- */
-
-enum { DAY_S = 24 * 60 * 60 };
-
-struct account {
-    int64_t day; /* today's characters */
-    struct usage_count count;
-    char name[KEY_NAME_BYTES];
-};
-
-struct usage {
-    pthread_mutex_t lock; /* guards the accounts, one for each name that was ever counted */
-    void *accounts;       /* by name (tsearch) */
-};
-
-struct usage *usage_create(void) {
-    struct usage *usage = calloc(1, sizeof *usage);
-    if (usage)
-        pthread_mutex_init(&usage->lock, NULL);
-    return usage;
-}
-
-void usage_free(struct usage *usage) {
-    if (!usage)
-        return;
-    tdestroy(usage->accounts, free);
-    pthread_mutex_destroy(&usage->lock);
-    free(usage);
-}
-
-static int compare_accounts(const void *a, const void *b) {
-    return strcmp(((const struct account *)a)->name, ((const struct account *)b)->name);
+    *fullest = (struct bucket){.client = client, .counted_us = now_us};
+    return fullest;
 }
 
 /* Requires the lock. On another day an account starts again at 0. NULL: there is none or, if it would be opened, memory is out. */
-static struct account *usage_account(struct usage *usage, const char *name, int64_t now_s, bool open) {
-    struct account key = {.name = ""}, *account = NULL;
-    snprintf(key.name, sizeof key.name, "%s", name);
-    void **node = tfind(&key, &usage->accounts, compare_accounts);
-    if (node) {
-        account = *node;
-    } else if (open && (account = calloc(1, sizeof *account))) {
-        *account = key;
-        if (!tsearch(account, &usage->accounts, compare_accounts)) {
-            free(account);
+static struct account *find_account(struct limiter *limiter, const char *name, int64_t now_s, bool open) {
+    size_t i = 0;
+    while (i < limiter->account_count && strcmp(limiter->accounts[i].name, name) != 0)
+        i++;
+    if (i == limiter->account_count) {
+        struct account *accounts = open ? reallocarray(limiter->accounts, i + 1, sizeof *accounts) : NULL;
+        if (!accounts)
             return NULL;
-        }
+        limiter->accounts = accounts;
+        limiter->account_count++;
+        accounts[i] = (struct account){.day = 0};
+        snprintf(accounts[i].name, sizeof accounts[i].name, "%s", name);
     }
-    if (account && account->day != now_s / DAY_S) {
+    struct account *account = &limiter->accounts[i];
+    if (account->day != now_s / DAY_S) {
         account->day = now_s / DAY_S;
         account->count.today = 0;
     }
     return account;
 }
 
-enum usage_verdict usage_take(struct usage *usage, const char *name, uint64_t characters, uint64_t daily, int64_t now_s) {
-    enum usage_verdict verdict = USAGE_MEMORY;
-    pthread_mutex_lock(&usage->lock);
-    struct account *account = usage_account(usage, name, now_s, true);
-    if (account)
-        verdict =
-            daily > 0 && (account->count.today > daily || characters > daily - account->count.today) ? USAGE_EXCEEDED : USAGE_TAKEN;
-    if (verdict == USAGE_TAKEN) {
-        account->count.today += characters;
-        account->count.total += characters;
+enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *charge, const struct limit *limit, double *wait_s) {
+    enum limiter_verdict verdict = LIMITER_TAKEN;
+    double wanted = (double)charge->sentences, burst = (double)limit->burst, needed = fmin(wanted, burst), left = needed;
+    pthread_mutex_lock(&limiter->lock);
+    struct bucket *bucket = limit->rate > 0 ? find_bucket(limiter, charge->client, charge->now_us) : NULL;
+    if (bucket) {
+        bucket->spent = spent_of(bucket, charge->now_us);
+        bucket->rate = limit->rate;
+        bucket->counted_us = charge->now_us;
+        left = burst - bucket->spent;
     }
-    pthread_mutex_unlock(&usage->lock);
+    struct account *account = find_account(limiter, charge->name, charge->now_s, true);
+    if (left < needed - ROUNDING) {
+        verdict = LIMITER_RATE;
+        *wait_s = (needed - left) / limit->rate;
+    } else if (!account) {
+        verdict = LIMITER_MEMORY;
+    } else if (limit->daily > 0 &&
+               (account->count.today > limit->daily || charge->characters > limit->daily - account->count.today)) {
+        verdict = LIMITER_DAILY;
+        *wait_s = (double)(DAY_S - charge->now_s % DAY_S);
+    } else {
+        if (bucket)
+            bucket->spent += wanted;
+        account->count.today += charge->characters;
+        account->count.total += charge->characters;
+    }
+    pthread_mutex_unlock(&limiter->lock);
     return verdict;
 }
 
-void usage_return(struct usage *usage, const char *name, uint64_t characters, int64_t now_s) {
-    pthread_mutex_lock(&usage->lock);
-    struct account *account = usage_account(usage, name, now_s, false);
+void limiter_return(struct limiter *limiter, const struct charge *charge) {
+    pthread_mutex_lock(&limiter->lock);
+    struct bucket *bucket = find_bucket(limiter, charge->client, charge->now_us);
+    bucket->spent = fmax(0, bucket->spent - (double)charge->sentences);
+    struct account *account = find_account(limiter, charge->name, charge->now_s, false);
     if (account) {
-        account->count.total -= characters;
-        account->count.today -=
-            account->count.today < characters ? account->count.today : characters; /* the day may have changed */
+        uint64_t today = account->count.today; /* the day may have changed */
+        account->count.today = today < charge->characters ? 0 : today - charge->characters;
+        account->count.total -= charge->characters;
     }
-    pthread_mutex_unlock(&usage->lock);
+    pthread_mutex_unlock(&limiter->lock);
 }
 
-struct usage_count usage_find(struct usage *usage, const char *name, int64_t now_s) {
-    pthread_mutex_lock(&usage->lock);
-    const struct account *account = usage_account(usage, name, now_s, false);
+struct usage_count limiter_usage(struct limiter *limiter, const char *name, int64_t now_s) {
+    pthread_mutex_lock(&limiter->lock);
+    const struct account *account = find_account(limiter, name, now_s, false);
     struct usage_count count = account ? account->count : (struct usage_count){0};
-    pthread_mutex_unlock(&usage->lock);
+    pthread_mutex_unlock(&limiter->lock);
     return count;
-}
-
-unsigned usage_rest_s(int64_t now_s) {
-    return (unsigned)(DAY_S - now_s % DAY_S);
 }

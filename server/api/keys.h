@@ -15,34 +15,28 @@
 
 enum { KEY_NAME_BYTES = 64, KEY_SECRET_BYTES = 72, KEY_MODELS_BYTES = 512, KEY_LINE_BYTES = 1024 };
 
-enum key_role { KEY_USER, KEY_ADMIN };
-/* "user" or "admin"; returns -1 if name is neither. */
-int keys_parse_role(const char *name, enum key_role *role);
+/* How much a client may ask for. */
+struct limit {
+    double rate;    /* sentences a second; 0: no limit */
+    size_t burst;   /* sentences at once */
+    uint64_t daily; /* characters a day; 0: no limit */
+};
 
-/* The limits of a key. Zeroed, they are the limits of any client. */
-struct key_limits {
-    double rate;                   /* sentences a second; 0: the limit of any client (--rate) */
-    size_t burst;                  /* sentences at once; 0: the limit of any client */
-    uint64_t daily;                /* characters a day; 0: no limit */
+struct key_holder {
+    char name[KEY_NAME_BYTES];     /* visible ASCII without quotes: fit for a log line */
+    bool admin;                    /* the role */
+    struct limit limit;            /* rate, burst 0: those of any client (--rate, --burst) */
     enum priority priority;        /* the highest priority of its requests */
     char models[KEY_MODELS_BYTES]; /* names separated by ','; "": all */
 };
 
-struct key_holder {
-    char name[KEY_NAME_BYTES]; /* visible ASCII without quotes: fit for a log line */
-    enum key_role role;
-    struct key_limits limits;
-};
-
-/* text: limits as in the line above, separated by blanks. Returns -1 with ERROR_INPUT. */
-int keys_parse_limits(const char *text, struct key_limits *limits, struct error *err);
-/* True if the limits allow this model. */
-bool keys_allow(const struct key_limits *limits, const char *model);
+/* True if the holder may use this model. */
+bool keys_allow(const struct key_holder *holder, const char *model);
 
 struct keys;
 
-/* Reads the file. NULL with ERROR_FILE (the file cannot be read), ERROR_INPUT (the message names the line, or says that the file
- * contains no key) or ERROR_MEMORY. */
+/* Reads the file; path must outlive the keys. NULL with ERROR_FILE (the file cannot be read), ERROR_INPUT (the message names the
+ * line, or says that the file contains no key) or ERROR_MEMORY. */
 struct keys *keys_open(const char *path, struct error *err);
 /* Accepts NULL. */
 void keys_free(struct keys *keys);
@@ -53,54 +47,45 @@ int keys_reload(struct keys *keys, struct error *err);
  * out, and holder is untouched. It takes the same time for all secrets of one length. Thread-safe. */
 int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder);
 
-/* Makes a new key and its line for the file, without the line end. limits: as keys_parse_limits reads them; NULL: none. Returns -1
- * with ERROR_INPUT if the name or the limits are invalid. */
-int keys_make(const char *name, enum key_role role, const char *limits, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES],
+/* Makes a new key and its line for the file, without the line end. limits: as in the line above; NULL: none. Returns -1 with
+ * ERROR_INPUT if the name or the limits are invalid. */
+int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES],
               struct error *err);
 
-/* ---- how much clients and keys may ask for: sentences by a rate, and characters of a day; thread-safe ---- */
-
-/* Each client has a bucket of tokens, one per sentence, which is refilled at a steady rate up to a burst. A request for more than a
+/* ---- how much clients and keys have asked for; thread-safe ----
+ *
+ * Each client has a bucket of tokens, one per sentence, which is refilled at a steady rate up to a burst. A request for more than a
  * burst needs a full bucket and leaves it in debt. Memory is bounded: if many clients come at once, the fullest buckets are
- * dropped, which gives their clients little. */
+ * dropped, which gives their clients little.
+ *
+ * Each key has an account of the characters of accepted texts that it has translated today, a UTC day, and since the start. The
+ * accounts are in memory only: they begin at 0 when the daemon starts. */
+
 struct limiter;
 
-/* rate: tokens a second; 0: everything is allowed. burst: tokens, at least 1. */
-struct limit {
-    double rate;
-    size_t burst;
+/* What a request takes. */
+struct charge {
+    uint64_t client;
+    const char *name; /* of the key; "": requests without a key */
+    size_t sentences;
+    uint64_t characters;
+    int64_t now_us, now_s; /* by clock_us(), and by time() */
 };
-
-/* Returns NULL if memory is out. */
-struct limiter *limiter_create(void);
-void limiter_free(struct limiter *limiter); /* Accepts NULL. */
-
-/* Takes this many tokens from the client's bucket, which has this limit from now on, and returns 0. If there are too few, takes
- * none and returns the seconds until there will be enough. */
-double limiter_take(struct limiter *limiter, uint64_t client, const struct limit *limit, size_t tokens, int64_t now_us);
-/* Gives back tokens of a request that was refused. */
-void limiter_return(struct limiter *limiter, uint64_t client, size_t tokens);
-
-/* The characters of accepted texts that each key has translated today and since the start. Days are UTC days. The counts are in
- * memory only: they begin at 0 when the daemon starts. */
-struct usage;
 
 struct usage_count {
     uint64_t today, total;
 };
 
 /* Returns NULL if memory is out. */
-struct usage *usage_create(void);
-void usage_free(struct usage *usage); /* Accepts NULL. */
+struct limiter *limiter_create(void);
+void limiter_free(struct limiter *limiter); /* Accepts NULL. */
 
-enum usage_verdict { USAGE_TAKEN, USAGE_EXCEEDED, USAGE_MEMORY };
-/* Counts this many characters for the name ("": requests without a key), unless the count would exceed daily (0: no limit). now_s:
- * by time(). */
-enum usage_verdict usage_take(struct usage *usage, const char *name, uint64_t characters, uint64_t daily, int64_t now_s);
-/* Takes back the characters of a request that was refused, if they were counted on the same day. */
-void usage_return(struct usage *usage, const char *name, uint64_t characters, int64_t now_s);
-struct usage_count usage_find(struct usage *usage, const char *name, int64_t now_s);
-/* The seconds until the day ends. */
-unsigned usage_rest_s(int64_t now_s);
+enum limiter_verdict { LIMITER_TAKEN, LIMITER_RATE, LIMITER_DAILY, LIMITER_MEMORY };
+/* Takes the charge if the limit, which is the client's from now on, allows it. RATE, DAILY: takes nothing, and wait_s is the time
+ * until there will be enough sentences, or until the day ends. */
+enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *charge, const struct limit *limit, double *wait_s);
+/* Takes back the charge of a request that was refused; the characters of today only if they were counted today. */
+void limiter_return(struct limiter *limiter, const struct charge *charge);
+struct usage_count limiter_usage(struct limiter *limiter, const char *name, int64_t now_s);
 
 #endif

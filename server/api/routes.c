@@ -277,7 +277,7 @@ int api_authorize(const struct service *service, const struct route *route, cons
         return api_fail_memory(reply);
     *key = holder;
     request->key = key;
-    if (route->access == ACCESS_ADMIN && holder.role != KEY_ADMIN)
+    if (route->access == ACCESS_ADMIN && !holder.admin)
         return api_fail(reply, STATUS_FORBIDDEN, NULL, "this requires an admin API key");
     return 0;
 }
@@ -287,17 +287,17 @@ bool api_is_administrator(const struct service *service, const struct call *call
     bool sent;
     if (call->administrator || !service->keys)
         return call->administrator;
-    return find_holder(service->keys, call, &sent, &holder) == 1 && holder.role == KEY_ADMIN;
+    return find_holder(service->keys, call, &sent, &holder) == 1 && holder.admin;
 }
 
 int api_take_models(const struct service *service, struct request *request, struct reply *reply) {
     struct model_set *all = request->models = catalog_acquire(service->catalog);
-    if (!all || !request->key || !*request->key->limits.models)
+    if (!all || !request->key || !*request->key->models)
         return 0;
     struct model_set *allowed = model_set_create(all->generation, NULL);
     for (size_t i = 0; allowed && i < all->count; i++) {
         struct served_model *model = all->all[i];
-        if (keys_allow(&request->key->limits, model->info.name) && model_set_add(allowed, served_model_acquire(model), NULL) != 0) {
+        if (keys_allow(request->key, model->info.name) && model_set_add(allowed, served_model_acquire(model), NULL) != 0) {
             model_set_release(allowed);
             allowed = NULL;
         }
@@ -311,41 +311,39 @@ int api_take_models(const struct service *service, struct request *request, stru
 
 /* ---- what a request uses of its key's and its client's allowance ---- */
 
-static const char *account_of(const struct request *request) {
-    return request->key ? request->key->name : "";
+static struct charge charge_of(const struct request *request, size_t sentences) {
+    return (struct charge){.client = request->client,
+                           .name = request->key ? request->key->name : "",
+                           .sentences = sentences,
+                           .characters = request->characters,
+                           .now_us = clock_us(),
+                           .now_s = time(NULL)};
 }
 
 bool api_charge(const struct service *service, const struct request *request, struct reply *reply) {
-    const struct key_holder *key = request->key;
-    struct limit limit = {service->options.rate, service->options.burst};
-    if (key && key->limits.rate > 0)
-        limit.rate = key->limits.rate;
-    if (key && key->limits.burst > 0)
-        limit.burst = key->limits.burst;
-    double wait_s = limiter_take(service->limiter, request->client, &limit, request->job_count, clock_us());
-    if (wait_s > 0) {
+    const struct charge charge = charge_of(request, request->job_count);
+    struct limit limit = request->key ? request->key->limit : (struct limit){0};
+    if (limit.rate <= 0)
+        limit.rate = service->options.rate;
+    if (limit.burst == 0)
+        limit.burst = service->options.burst;
+    double wait_s;
+    enum limiter_verdict verdict = limiter_take(service->limiter, &charge, &limit, &wait_s);
+    if (verdict == LIMITER_RATE) {
         api_fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
                       "at most %g sentences per second are allowed for each client", limit.rate);
-        return false;
-    }
-
-    uint64_t daily = key ? key->limits.daily : 0;
-    int64_t now_s = time(NULL);
-    enum usage_verdict verdict = usage_take(service->usage, account_of(request), request->characters, daily, now_s);
-    if (verdict == USAGE_EXCEEDED) {
+    } else if (verdict == LIMITER_DAILY) {
         api_fail_busy(service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
                       "this API key may translate %llu characters a day, and has no room for this text today",
-                      (unsigned long long)daily);
-        reply->retry_after_s = usage_rest_s(now_s);
-    } else if (verdict == USAGE_MEMORY) {
+                      (unsigned long long)limit.daily);
+        reply->retry_after_s = (unsigned)wait_s; /* more than api_fail_busy allows */
+    } else if (verdict == LIMITER_MEMORY) {
         api_fail_memory(reply);
     }
-    if (verdict != USAGE_TAKEN)
-        limiter_return(service->limiter, request->client, request->job_count);
-    return verdict == USAGE_TAKEN;
+    return verdict == LIMITER_TAKEN;
 }
 
 void api_refund(const struct service *service, const struct request *request, size_t sentences) {
-    limiter_return(service->limiter, request->client, sentences);
-    usage_return(service->usage, account_of(request), request->characters, time(NULL));
+    const struct charge charge = charge_of(request, sentences);
+    limiter_return(service->limiter, &charge);
 }

@@ -175,8 +175,8 @@ void api_deepl_languages(const struct service *service, const struct call *call,
 void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     const struct key_holder *key = request->key;
-    uint64_t daily = key ? key->limits.daily : 0;
-    struct usage_count count = usage_find(service->usage, key ? key->name : "", time(NULL));
+    uint64_t daily = key ? key->limit.daily : 0;
+    struct usage_count count = limiter_usage(service->limiter, key ? key->name : "", time(NULL));
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_integer(&w, "character_count", (int64_t)(daily > 0 ? count.today : count.total));

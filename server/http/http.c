@@ -602,8 +602,8 @@ static void prepare(struct exchange *exchange) {
     if (request->key) {
         strcpy(exchange->key_name, request->key->name);
         request->client = client_of_name(exchange->key_name, strlen(exchange->key_name));
-        if (request->key->limits.priority > request->priority) /* a request can lower its priority, never raise it */
-            request->priority = request->key->limits.priority;
+        if (request->key->priority > request->priority) /* a request can lower its priority, never raise it */
+            request->priority = request->key->priority;
     }
     if (!request->models && api_take_models(service, request, reply) != 0)
         return;

@@ -36,7 +36,7 @@ START_TEST(finds_the_holder) {
     ck_assert_msg(keys != NULL, "%s", err.message);
     ck_assert(find(keys, "secret", &holder));
     ck_assert_str_eq(holder.name, "bob");
-    ck_assert_int_eq(holder.role, KEY_ADMIN);
+    ck_assert(holder.admin);
     ck_assert(!find(keys, "Secret", &holder));
     ck_assert(!find(keys, "", &holder));
     ck_assert_int_eq(keys_find(keys, "secret\0x", sizeof "secret\0x" - 1, &holder), 0);
@@ -49,8 +49,8 @@ START_TEST(made_keys_are_found) {
     char secret[2][KEY_SECRET_BYTES], line[2][KEY_LINE_BYTES], text[2 * KEY_LINE_BYTES + 2];
     struct error err = {0};
     struct key_holder holder;
-    ck_assert_int_eq(keys_make("alice", KEY_USER, NULL, secret[0], line[0], &err), 0);
-    ck_assert_int_eq(keys_make("root", KEY_ADMIN, "rate=2.5 models=en-fr", secret[1], line[1], &err), 0);
+    ck_assert_int_eq(keys_make("alice", false, NULL, secret[0], line[0], &err), 0);
+    ck_assert_int_eq(keys_make("root", true, "rate=2.5 models=en-fr", secret[1], line[1], &err), 0);
     ck_assert_str_ne(secret[0], secret[1]);
     ck_assert_ptr_null(strstr(line[0], secret[0] + strlen("alignd-")));
     snprintf(text, sizeof text, "%s\n%s", line[0], line[1]);
@@ -58,16 +58,16 @@ START_TEST(made_keys_are_found) {
     ck_assert_msg(keys != NULL, "%s", err.message);
     ck_assert(find(keys, secret[0], &holder));
     ck_assert_str_eq(holder.name, "alice");
-    ck_assert_int_eq(holder.role, KEY_USER);
+    ck_assert(!holder.admin);
     ck_assert(find(keys, secret[1], &holder));
     ck_assert_str_eq(holder.name, "root");
-    ck_assert_int_eq(holder.role, KEY_ADMIN);
-    ck_assert_double_eq(holder.limits.rate, 2.5);
-    ck_assert_str_eq(holder.limits.models, "en-fr");
+    ck_assert(holder.admin);
+    ck_assert_double_eq(holder.limit.rate, 2.5);
+    ck_assert_str_eq(holder.models, "en-fr");
     keys_free(keys);
-    ck_assert_int_eq(keys_make("two words", KEY_USER, NULL, secret[0], line[0], &err), -1);
+    ck_assert_int_eq(keys_make("two words", false, NULL, secret[0], line[0], &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
-    ck_assert_int_eq(keys_make("bob", KEY_USER, "rate=fast", secret[0], line[0], NULL), -1);
+    ck_assert_int_eq(keys_make("bob", false, "rate=fast", secret[0], line[0], NULL), -1);
 }
 END_TEST
 
@@ -79,17 +79,21 @@ START_TEST(limits) {
     ck_assert_msg(keys != NULL, "%s", err.message);
     ck_assert(find(keys, "secret", &holder));
     keys_free(keys);
-    ck_assert_double_eq(holder.limits.rate, 0.5);
-    ck_assert_uint_eq(holder.limits.burst, 3);
-    ck_assert_uint_eq(holder.limits.daily, 500000);
-    ck_assert_int_eq(holder.limits.priority, PRIORITY_BATCH);
-    ck_assert(keys_allow(&holder.limits, "en-fr") && keys_allow(&holder.limits, "fr-en"));
-    ck_assert(!keys_allow(&holder.limits, "en") && !keys_allow(&holder.limits, "en-fr-2") && !keys_allow(&holder.limits, ""));
-    ck_assert_int_eq(keys_parse_limits("rate=1", &holder.limits, NULL), 0);
-    ck_assert(holder.limits.daily == 0 && keys_allow(&holder.limits, "any"));
-    ck_assert_int_eq(holder.limits.priority, PRIORITY_INTERACTIVE);
-    ck_assert_int_eq(keys_parse_limits("priority=interactive", &holder.limits, NULL), 0);
-    ck_assert_int_eq(holder.limits.priority, PRIORITY_INTERACTIVE);
+    ck_assert_double_eq(holder.limit.rate, 0.5);
+    ck_assert_uint_eq(holder.limit.burst, 3);
+    ck_assert_uint_eq(holder.limit.daily, 500000);
+    ck_assert_int_eq(holder.priority, PRIORITY_BATCH);
+    ck_assert(keys_allow(&holder, "en-fr") && keys_allow(&holder, "fr-en"));
+    ck_assert(!keys_allow(&holder, "en") && !keys_allow(&holder, "en-fr-2") && !keys_allow(&holder, ""));
+    keys = open_text("a user " SECRET_HASH " rate=1\n", &err);
+    ck_assert(find(keys, "secret", &holder));
+    keys_free(keys);
+    ck_assert(holder.limit.daily == 0 && keys_allow(&holder, "any"));
+    ck_assert_int_eq(holder.priority, PRIORITY_INTERACTIVE);
+    keys = open_text("a user " SECRET_HASH " priority=interactive\n", &err);
+    ck_assert(find(keys, "secret", &holder));
+    keys_free(keys);
+    ck_assert_int_eq(holder.priority, PRIORITY_INTERACTIVE);
 }
 END_TEST
 
