@@ -35,6 +35,15 @@ static struct {
     atomic_bool reload, ending; /* SIGHUP has arrived; the daemon has stopped */
 } signals;
 
+/* Waits until something arrives, for at most a second, and frees expired files. */
+static void await_signal(struct kept_files *files) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    sem_clockwait(&signals.arrived, CLOCK_MONOTONIC, &until);
+    kept_files_expire(files);
+}
+
 static void *signals_run(void *unused) {
     (void)unused;
     while (!atomic_load(&signals.ending)) {
@@ -217,7 +226,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
             if (atomic_exchange(&signals.reload, false)) /* several of them count as one */
                 reload_all(daemon, http);
             else
-                sem_wait(&signals.arrived); /* after an interruption, both are checked again */
+                await_signal(service->files); /* afterwards both are checked again */
         }
         log_event(LOG_INFO, "draining", log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
         *clean = drain(daemon, http, workers);
@@ -296,7 +305,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.metrics = metrics_create(labels, api_labels(labels), err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
-    service.files = kept_files_create(&kept, err);
+    service.files = kept_files_create(&kept);
     service.catalog = catalog_create(&models, service.metrics);
     if (downloads)
         service.fetcher = fetcher_create(&(struct fetcher_options){.into = place,

@@ -408,7 +408,7 @@ static void note_sent(const struct service *service, const char *path) {
     kept_files_sent(service->files, id);
 }
 
-/* key: the key of an order; NULL: the file has no order. */
+/* key: the key of an order; "": the file has no order. */
 static void reply_kept(const struct service *service, const char *id, const char *key, struct reply *reply) {
     struct kept_file file;
     struct error error = {0};
@@ -428,7 +428,7 @@ void api_file(const struct service *service, const struct call *call, struct req
     (void)request;
     char id[KEPT_ID_BYTES];
     read_id(call->path, id);
-    reply_kept(service, id, NULL, reply);
+    reply_kept(service, id, "", reply);
 }
 
 void api_file_finish(const struct service *service, struct request *request, struct reply *reply) {

@@ -141,7 +141,7 @@ size_t cache_bytes(struct cache *cache) {
     return bytes;
 }
 
-/* ---- files: a list in order of arrival, under one lock, and a thread that removes expired files ---- */
+/* ---- files: a list in order of arrival, under one lock ---- */
 
 struct kept_entry {
     TAILQ_ENTRY(kept_entry) link;
@@ -158,13 +158,20 @@ TAILQ_HEAD(kept_list, kept_entry);
 
 struct kept_files {
     struct kept_files_limits limits;
-    pthread_t thread;
     pthread_mutex_t lock;     /* guards what follows */
-    pthread_cond_t wake;      /* signals a new first entry, or the end */
     struct kept_list entries; /* oldest first */
     size_t count, bytes;
-    bool stopped;
 };
+
+struct kept_files *kept_files_create(const struct kept_files_limits *limits) {
+    struct kept_files *files = calloc(1, sizeof *files);
+    if (!files)
+        return NULL;
+    files->limits = *limits;
+    TAILQ_INIT(&files->entries);
+    pthread_mutex_init(&files->lock, NULL);
+    return files;
+}
 
 /* This and the functions below that take files require the lock. */
 static void remove_entry(struct kept_files *files, struct kept_entry *entry) {
@@ -175,6 +182,15 @@ static void remove_entry(struct kept_files *files, struct kept_entry *entry) {
     free(entry);
 }
 
+void kept_files_free(struct kept_files *files) {
+    if (!files)
+        return;
+    while (!TAILQ_EMPTY(&files->entries))
+        remove_entry(files, TAILQ_FIRST(&files->entries));
+    pthread_mutex_destroy(&files->lock);
+    free(files);
+}
+
 static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     struct kept_entry *entry = TAILQ_FIRST(&files->entries);
     while (entry && strcmp(entry->id, id) != 0)
@@ -182,70 +198,29 @@ static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     return entry;
 }
 
-/* Removes the oldest entry that has been sent or, if there is none, the oldest. */
-static void make_room(struct kept_files *files) {
-    struct kept_entry *entry = TAILQ_FIRST(&files->entries);
-    while (entry && !entry->sent)
-        entry = TAILQ_NEXT(entry, link);
-    remove_entry(files, entry ? entry : TAILQ_FIRST(&files->entries));
-}
-
-/* Removes expired entries and returns when the next one will expire, INT64_MAX if there is none. */
-static int64_t remove_expired(struct kept_files *files) {
-    int64_t now_us = clock_us(), next_us = INT64_MAX;
-    for (struct kept_entry *entry = TAILQ_FIRST(&files->entries), *next; entry; entry = next) {
+/* Removes expired entries; then, while there is too much, the oldest that has been sent or, if there is none, the oldest. */
+static void tidy(struct kept_files *files) {
+    int64_t now_us = clock_us();
+    struct kept_entry *entry, *next;
+    for (entry = TAILQ_FIRST(&files->entries); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
         if (entry->until_us <= now_us)
             remove_entry(files, entry);
-        else if (entry->until_us < next_us)
-            next_us = entry->until_us;
     }
-    return next_us;
-}
-
-static void *kept_files_run(void *argument) {
-    struct kept_files *files = argument;
-    pthread_mutex_lock(&files->lock);
-    while (!files->stopped)
-        clock_wait(&files->wake, &files->lock, remove_expired(files));
-    pthread_mutex_unlock(&files->lock);
-    return NULL;
-}
-
-static void release(struct kept_files *files) {
-    while (!TAILQ_EMPTY(&files->entries))
-        remove_entry(files, TAILQ_FIRST(&files->entries));
-    pthread_cond_destroy(&files->wake);
-    pthread_mutex_destroy(&files->lock);
-    free(files);
-}
-
-struct kept_files *kept_files_create(const struct kept_files_limits *limits, struct error *err) {
-    struct kept_files *files = calloc(1, sizeof *files);
-    if (!files) {
-        error_memory(err);
-        return NULL;
+    while (files->count > files->limits.count || files->bytes > files->limits.bytes) {
+        entry = TAILQ_FIRST(&files->entries);
+        while (entry && !entry->sent)
+            entry = TAILQ_NEXT(entry, link);
+        remove_entry(files, entry ? entry : TAILQ_FIRST(&files->entries));
     }
-    files->limits = *limits;
-    TAILQ_INIT(&files->entries);
-    pthread_mutex_init(&files->lock, NULL);
-    clock_condition_init(&files->wake);
-    if (pthread_create(&files->thread, NULL, kept_files_run, files) == 0)
-        return files;
-    error_set(err, ERROR_MEMORY, "cannot start the thread that removes files");
-    release(files);
-    return NULL;
 }
 
-void kept_files_free(struct kept_files *files) {
-    if (!files)
-        return;
+size_t kept_files_expire(struct kept_files *files) {
     pthread_mutex_lock(&files->lock);
-    files->stopped = true;
-    pthread_cond_signal(&files->wake);
+    tidy(files);
+    size_t count = files->count;
     pthread_mutex_unlock(&files->lock);
-    pthread_join(files->thread, NULL);
-    release(files);
+    return count;
 }
 
 static int make_id(char id[KEPT_ID_BYTES]) {
@@ -264,22 +239,21 @@ static char *copy_text(const char *text, size_t length) {
     return copy;
 }
 
-/* Appends the entry, which it takes over, after making room for it. */
-static int add_entry(struct kept_files *files, struct kept_entry *entry, char id[KEPT_ID_BYTES], struct error *err) {
-    if (make_id(entry->id) != 0) {
-        free(entry->text);
+/* Appends a copy of the entry and, unless memory is out, takes over its text. Makes its id. */
+static int add_entry(struct kept_files *files, const struct kept_entry *with, char id[KEPT_ID_BYTES]) {
+    struct kept_entry *entry = malloc(sizeof *entry);
+    if (!entry || make_id(id) != 0) {
         free(entry);
-        return error_memory(err);
+        return -1;
     }
+    *entry = *with;
+    memcpy(entry->id, id, KEPT_ID_BYTES);
     entry->until_us = clock_us() + files->limits.keep_us;
-    memcpy(id, entry->id, KEPT_ID_BYTES);
     pthread_mutex_lock(&files->lock);
-    while (files->count == files->limits.count || files->bytes + entry->file.length > files->limits.bytes)
-        make_room(files);
     TAILQ_INSERT_TAIL(&files->entries, entry, link);
     files->count++;
     files->bytes += entry->file.length;
-    pthread_cond_signal(&files->wake);
+    tidy(files);
     pthread_mutex_unlock(&files->lock);
     return 0;
 }
@@ -288,35 +262,29 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
                    struct error *err) {
     if (file->length > files->limits.bytes)
         return error_set(err, ERROR_LENGTH, "the file is larger than the space for kept files");
-    struct kept_entry *entry = calloc(1, sizeof *entry);
-    if (!entry || !(entry->text = copy_text(text, file->length))) {
-        free(entry);
-        return error_memory(err);
-    }
-    entry->order.state = KEPT_READY;
-    entry->file = *file;
-    return add_entry(files, entry, id, err);
+    const struct kept_entry entry = {.order.state = KEPT_READY, .file = *file, .text = copy_text(text, file->length)};
+    if (entry.text && add_entry(files, &entry, id) == 0)
+        return 0;
+    free(entry.text);
+    return error_memory(err);
 }
 
 int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
                      char key[KEPT_ID_BYTES], struct error *err) {
-    struct kept_entry *entry = calloc(1, sizeof *entry);
-    if (!entry || make_id(entry->key) != 0) {
-        free(entry);
+    struct kept_entry entry = {.order = {.state = KEPT_PENDING, .total = total, .began_us = clock_us(), .characters = characters},
+                               .left = left};
+    if (make_id(entry.key) != 0 || add_entry(files, &entry, id) != 0)
         return error_memory(err);
-    }
-    entry->order = (struct kept_order){.state = KEPT_PENDING, .total = total, .began_us = clock_us(), .characters = characters};
-    entry->left = left;
-    memcpy(key, entry->key, KEPT_ID_BYTES);
-    return add_entry(files, entry, id, err);
+    memcpy(key, entry.key, KEPT_ID_BYTES);
+    return 0;
 }
 
 char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
     char *copy = NULL;
     pthread_mutex_lock(&files->lock);
-    remove_expired(files);
+    tidy(files);
     const struct kept_entry *entry = find_entry(files, id);
-    bool found = entry && entry->text && !*entry->key == !key && (!key || strcmp(entry->key, key) == 0);
+    bool found = entry && entry->text && strcmp(entry->key, key) == 0;
     if (found && (copy = copy_text(entry->text, entry->file.length)) != NULL)
         *out = entry->file;
     pthread_mutex_unlock(&files->lock);
@@ -332,16 +300,15 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
     char *copy = fits ? copy_text(text, file->length) : NULL;
     if (text)
         message = fits ? "the server is out of memory" : "the file is larger than the space for kept files";
-    struct kept_entry *entry;
     pthread_mutex_lock(&files->lock);
-    while ((entry = find_entry(files, id)) && copy && files->bytes + file->length > files->limits.bytes)
-        make_room(files); /* this may remove the order itself */
+    struct kept_entry *entry = find_entry(files, id);
     if (entry && copy) {
         entry->order.state = KEPT_READY;
         entry->file = *file;
         entry->text = copy;
         files->bytes += file->length;
         copy = NULL;
+        tidy(files); /* this may remove the order itself */
     } else if (entry) {
         entry->order.state = KEPT_FAILED;
         snprintf(entry->order.message, sizeof entry->order.message, "%s", message);
@@ -352,7 +319,7 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
 
 bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out) {
     pthread_mutex_lock(&files->lock);
-    remove_expired(files);
+    tidy(files);
     const struct kept_entry *entry = find_entry(files, id);
     bool found = entry && *key && strcmp(entry->key, key) == 0;
     if (found) {
@@ -372,14 +339,6 @@ void kept_files_sent(struct kept_files *files, const char *id) {
     } else if (entry && !entry->sent) {
         entry->sent = true;
         entry->until_us = until_us < entry->until_us ? until_us : entry->until_us;
-        pthread_cond_signal(&files->wake); /* it may now be the next to expire */
     }
     pthread_mutex_unlock(&files->lock);
-}
-
-size_t kept_files_count(struct kept_files *files) {
-    pthread_mutex_lock(&files->lock);
-    size_t count = files->count;
-    pthread_mutex_unlock(&files->lock);
-    return count;
 }

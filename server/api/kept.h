@@ -39,7 +39,7 @@ size_t cache_bytes(struct cache *cache);
 /* ---- files ----
  *
  * Files that wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
- * and is removed after a while, whether or not anybody asks for it. A file that has been sent completely is kept for a shorter
+ * and expires after a while. A file that has been sent completely is kept for a shorter
  * time, since the server cannot know whether it arrived. Number and bytes are bounded: files that have been sent are removed first,
  * then the oldest. An order is a file that is still being made or could not be made; it is found by its id and a key. */
 
@@ -58,16 +58,20 @@ struct kept_file {
     size_t length;            /* bytes of its text */
 };
 
-/* Starts a thread that removes expired files. NULL with ERROR_MEMORY. */
-struct kept_files *kept_files_create(const struct kept_files_limits *limits, struct error *err);
+/* Returns NULL if memory is out. */
+struct kept_files *kept_files_create(const struct kept_files_limits *limits);
 /* Accepts NULL. */
 void kept_files_free(struct kept_files *files);
+
+/* Frees the memory of expired files, which are not found any more; to be called now and then. Returns the number of kept files and
+ * orders. */
+size_t kept_files_expire(struct kept_files *files);
 
 /* Keeps a copy of text [file->length]. Returns -1 with ERROR_MEMORY, or with ERROR_LENGTH if it is longer than all files together
  * may be. */
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err);
-/* Returns a copy of the file's text, NUL-terminated, which the caller frees. key: that of its order; NULL: it has no order. NULL
+/* Returns a copy of the file's text, NUL-terminated, which the caller frees. key: that of its order; "": it has no order. NULL
  * with ERROR_INPUT if the file is not found or has expired, or with ERROR_MEMORY. */
 char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err);
 /* Notes that the file of this id, if there is one, has been sent completely: it expires soon or, if it has an order, is removed. */
@@ -94,8 +98,5 @@ int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t
 void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message);
 /* False if no order has this id and this key. */
 bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out);
-
-/* The number of kept files and orders. */
-size_t kept_files_count(struct kept_files *files);
 
 #endif

@@ -10,7 +10,7 @@ enum { COUNT = 3, BYTES = 10, TRIES = 10000, TRY_US = 1000 };
 static const int64_t HOUR_US = 3600000000;
 
 static struct kept_files *open_files(int64_t keep_us, int64_t sent_us) {
-    struct kept_files *files = kept_files_create(&(struct kept_files_limits){keep_us, sent_us, COUNT, BYTES}, NULL);
+    struct kept_files *files = kept_files_create(&(struct kept_files_limits){keep_us, sent_us, COUNT, BYTES});
     ck_assert_ptr_nonnull(files);
     return files;
 }
@@ -23,7 +23,7 @@ static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES
 static bool has(struct kept_files *files, const char *id, const char *text) {
     struct kept_file found;
     struct error error = {0};
-    char *copy = kept_files_find(files, id, NULL, &found, &error);
+    char *copy = kept_files_find(files, id, "", &found, &error);
     if (!copy) {
         ck_assert_int_eq(error.code, ERROR_INPUT);
         return false;
@@ -61,7 +61,7 @@ START_TEST(what_was_sent_makes_room) {
         kept_files_sent(files, "");
         kept_files_sent(files, ids[i]);
         kept_files_sent(files, ids[i]);
-        ck_assert_uint_eq(kept_files_count(files), COUNT);
+        ck_assert_uint_eq(kept_files_expire(files), COUNT);
         ck_assert(has(files, ids[i], "abc"));
         add(files, "abcd", more, NULL); /* in its room */
         for (size_t j = 0; j < COUNT; j++)
@@ -73,13 +73,13 @@ START_TEST(what_was_sent_makes_room) {
 END_TEST
 
 static void await_count(struct kept_files *files, size_t count) {
-    for (size_t tries = 0; kept_files_count(files) > count; tries++) {
+    for (size_t tries = 0; kept_files_expire(files) > count; tries++) {
         ck_assert_uint_lt(tries, TRIES);
         usleep(TRY_US);
     }
 }
 
-/* It expires before those that are older, and by itself. */
+/* It expires before those that are older. */
 START_TEST(what_was_sent_expires_first) {
     struct kept_files *files = open_files(HOUR_US, 1);
     char ids[COUNT][KEPT_ID_BYTES];
@@ -107,13 +107,12 @@ START_TEST(the_oldest_make_room) {
     ck_assert(has(files, ids[3], "abc") && has(files, ids[4], "0123456"));
     ck_assert_int_eq(add(files, "01234567890", ids[0], &error), -1);
     ck_assert_int_eq(error.code, ERROR_LENGTH);
-    ck_assert_uint_eq(kept_files_count(files), 2);
+    ck_assert_uint_eq(kept_files_expire(files), 2);
     kept_files_free(files);
 }
 END_TEST
 
-/* Nobody asks for them meanwhile. */
-START_TEST(files_expire_by_themselves) {
+START_TEST(files_expire) {
     struct kept_files *files = open_files(1, HOUR_US);
     char id[KEPT_ID_BYTES];
     for (size_t i = 0; i < 2; i++) {
@@ -151,7 +150,7 @@ START_TEST(orders_have_a_key) {
     free(text);
     kept_files_sent(files, id);
     ck_assert(!kept_files_look(files, id, key, &order));
-    ck_assert_uint_eq(kept_files_count(files), 0);
+    ck_assert_uint_eq(kept_files_expire(files), 0);
     kept_files_free(files);
 }
 END_TEST
@@ -177,7 +176,7 @@ START_TEST(orders_fail) {
     kept_files_end(files, ids[0], &file, "one", NULL);
     kept_files_end(files, ids[2], &file, "one", NULL);
     ck_assert(kept_files_look(files, ids[2], keys[2], &order) && order.state == KEPT_READY);
-    ck_assert_uint_eq(kept_files_count(files), COUNT);
+    ck_assert_uint_eq(kept_files_expire(files), COUNT);
     kept_files_free(files);
 }
 END_TEST
@@ -190,7 +189,7 @@ Suite *kept_files_suite(void) {
     tcase_add_test(cases, what_was_sent_makes_room);
     tcase_add_test(cases, what_was_sent_expires_first);
     tcase_add_test(cases, the_oldest_make_room);
-    tcase_add_test(cases, files_expire_by_themselves);
+    tcase_add_test(cases, files_expire);
     tcase_add_test(cases, orders_have_a_key);
     tcase_add_test(cases, orders_fail);
     return suite;
