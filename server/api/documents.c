@@ -408,27 +408,25 @@ static void note_sent(const struct service *service, const char *path) {
     kept_files_sent(service->files, id);
 }
 
-/* key: the key of an order; "": the file has no order. */
-static void reply_kept(const struct service *service, const char *id, const char *key, struct reply *reply) {
-    struct kept_file file;
-    struct error error = {0};
-    char *text = kept_files_find(service->files, id, key, &file, &error);
-    if (text) {
-        *reply = (struct reply){
-            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = note_sent};
-        memcpy(reply->file_name, file.name, sizeof reply->file_name);
-    } else if (error.code == ERROR_MEMORY) {
-        api_fail_memory(reply);
-    } else {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "%s", error.message);
-    }
+/* Takes over the text. */
+static void reply_kept(const struct kept_view *view, char *text, struct reply *reply) {
+    *reply = (struct reply){
+        .status = STATUS_OK, .content_type = view->file.content_type, .body = text, .length = view->file.length, .sent = note_sent};
+    memcpy(reply->file_name, view->file.name, sizeof reply->file_name);
 }
 
 void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)request;
-    char id[KEPT_ID_BYTES];
+    char id[KEPT_ID_BYTES], *text;
+    struct kept_view view;
+    struct error error = {0};
     read_id(call->path, id);
-    reply_kept(service, id, "", reply);
+    if (kept_files_find(service->files, id, "", &view, &text, &error) == 0)
+        reply_kept(&view, text, reply);
+    else if (error.code == ERROR_MEMORY)
+        api_fail_memory(reply);
+    else
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "%s", error.message);
 }
 
 void api_file_finish(const struct service *service, struct request *request, struct reply *reply) {
@@ -491,9 +489,12 @@ void api_settle(const struct service *service, struct request *request, const st
     api_lacked_memory();
 }
 
-/* Finds the order by the id in the path, and document_key of the form or the JSON. -1: the reply is set. */
-static int find_order(const struct service *service, const struct call *call, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
-                      struct kept_order *order, struct reply *reply) {
+/* Finds the order by the id in the path, and document_key of the form or the JSON. text: as kept_files_find. -1: the reply is set.
+ */
+static int find_order(const struct service *service, const struct call *call, struct kept_view *order, char **text,
+                      struct reply *reply) {
+    char id[KEPT_ID_BYTES + 1], key[KEPT_ID_BYTES + 1]; /* what is cut to fit is longer than any id or key */
+    struct error error = {0};
     size_t length, index;
     const char *part = api_path_part(api_find(call->path, "POST", &index), call->path, &length), *sent = NULL;
     bool form = api_is_form(call);
@@ -503,20 +504,21 @@ static int find_order(const struct service *service, const struct call *call, ch
     int result = root ? order_string(root, "document_key", &sent, reply) : -1;
     if (result == 0 && !sent)
         result = api_refuse(reply, "document_key", "document_key is missing");
-    snprintf(id, KEPT_ID_BYTES, "%.*s", length < KEPT_ID_BYTES ? (int)length : 0, part);
-    snprintf(key, KEPT_ID_BYTES, "%s", sent && strlen(sent) < KEPT_ID_BYTES ? sent : "");
+    snprintf(id, sizeof id, "%.*s", (int)length, part);
+    snprintf(key, sizeof key, "%s", sent ? sent : "");
     json_decref(root);
-    if (result == 0 && !kept_files_look(service->files, id, key, order))
-        result = api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
-    return result;
+    if (result != 0 || kept_files_find(service->files, id, key, order, text, &error) == 0)
+        return result;
+    if (error.code == ERROR_MEMORY)
+        return api_fail_memory(reply);
+    return api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
 }
 
 void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply) {
     (void)request;
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
-    struct kept_order order;
-    if (find_order(service, call, id, key, &order, reply) != 0)
+    struct kept_view order;
+    if (find_order(service, call, &order, NULL, reply) != 0)
         return;
     bool translating = order.state == KEPT_PENDING && order.left < order.total;
     const char *state = order.state == KEPT_READY    ? "done"
@@ -525,7 +527,7 @@ void api_deepl_document_status(const struct service *service, const struct call 
                                                      : "queued";
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
-    writer_strings(&w, "document_id", id, "status", state, NULL);
+    writer_strings(&w, "document_id", order.id, "status", state, NULL);
     if (translating) { /* estimated from the pace so far */
         double passed_s = (double)(clock_us() - order.began_us) * 1e-6, left_s = passed_s / (double)(order.total - order.left);
         writer_count(&w, "seconds_remaining", (size_t)(left_s * (double)order.left) + 1);
@@ -541,9 +543,9 @@ void api_deepl_document_status(const struct service *service, const struct call 
 void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply) {
     (void)request;
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
-    struct kept_order order;
-    if (find_order(service, call, id, key, &order, reply) != 0)
+    struct kept_view order;
+    char *text;
+    if (find_order(service, call, &order, &text, reply) != 0)
         return;
     if (order.state == KEPT_PENDING) {
         api_fail(reply, STATUS_UNAVAILABLE, NULL, "the document is not translated yet");
@@ -551,6 +553,6 @@ void api_deepl_document_result(const struct service *service, const struct call 
     } else if (order.state == KEPT_FAILED) {
         api_fail(reply, STATUS_INVALID, NULL, "%s", order.message);
     } else {
-        reply_kept(service, id, key, reply);
+        reply_kept(&order, text, reply);
     }
 }

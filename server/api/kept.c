@@ -146,12 +146,11 @@ size_t cache_bytes(struct cache *cache) {
 struct kept_entry {
     TAILQ_ENTRY(kept_entry) link;
     int64_t until_us;
-    bool sent;                                  /* sent completely at least once */
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES]; /* key: the key of an order; "": not an order */
-    struct kept_order order;
+    bool sent;               /* sent completely at least once */
+    char key[KEPT_ID_BYTES]; /* of an order; "": not an order */
+    struct kept_view view;
     const atomic_size_t *left; /* only while an order is pending */
-    struct kept_file file;
-    char *text; /* [file.length] and a NUL; NULL: no text yet */
+    char *text;                /* [view.file.length] and a NUL; NULL: no text yet */
 };
 
 TAILQ_HEAD(kept_list, kept_entry);
@@ -177,7 +176,7 @@ struct kept_files *kept_files_create(const struct kept_files_limits *limits) {
 static void remove_entry(struct kept_files *files, struct kept_entry *entry) {
     TAILQ_REMOVE(&files->entries, entry, link);
     files->count--;
-    files->bytes -= entry->file.length;
+    files->bytes -= entry->view.file.length;
     free(entry->text);
     free(entry);
 }
@@ -193,7 +192,7 @@ void kept_files_free(struct kept_files *files) {
 
 static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     struct kept_entry *entry = TAILQ_FIRST(&files->entries);
-    while (entry && strcmp(entry->id, id) != 0)
+    while (entry && strcmp(entry->view.id, id) != 0)
         entry = TAILQ_NEXT(entry, link);
     return entry;
 }
@@ -247,12 +246,12 @@ static int add_entry(struct kept_files *files, const struct kept_entry *with, ch
         return -1;
     }
     *entry = *with;
-    memcpy(entry->id, id, KEPT_ID_BYTES);
+    memcpy(entry->view.id, id, KEPT_ID_BYTES);
     entry->until_us = clock_us() + files->limits.keep_us;
     pthread_mutex_lock(&files->lock);
     TAILQ_INSERT_TAIL(&files->entries, entry, link);
     files->count++;
-    files->bytes += entry->file.length;
+    files->bytes += entry->view.file.length;
     tidy(files);
     pthread_mutex_unlock(&files->lock);
     return 0;
@@ -262,7 +261,7 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
                    struct error *err) {
     if (file->length > files->limits.bytes)
         return error_set(err, ERROR_LENGTH, "the file is larger than the space for kept files");
-    const struct kept_entry entry = {.order.state = KEPT_READY, .file = *file, .text = copy_text(text, file->length)};
+    const struct kept_entry entry = {.view = {.state = KEPT_READY, .file = *file}, .text = copy_text(text, file->length)};
     if (entry.text && add_entry(files, &entry, id) == 0)
         return 0;
     free(entry.text);
@@ -271,28 +270,12 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
 
 int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
                      char key[KEPT_ID_BYTES], struct error *err) {
-    struct kept_entry entry = {.order = {.state = KEPT_PENDING, .total = total, .began_us = clock_us(), .characters = characters},
+    struct kept_entry entry = {.view = {.state = KEPT_PENDING, .total = total, .began_us = clock_us(), .characters = characters},
                                .left = left};
     if (make_id(entry.key) != 0 || add_entry(files, &entry, id) != 0)
         return error_memory(err);
     memcpy(key, entry.key, KEPT_ID_BYTES);
     return 0;
-}
-
-char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err) {
-    char *copy = NULL;
-    pthread_mutex_lock(&files->lock);
-    tidy(files);
-    const struct kept_entry *entry = find_entry(files, id);
-    bool found = entry && entry->text && strcmp(entry->key, key) == 0;
-    if (found && (copy = copy_text(entry->text, entry->file.length)) != NULL)
-        *out = entry->file;
-    pthread_mutex_unlock(&files->lock);
-    if (!found)
-        error_set(err, ERROR_INPUT, "file not found or expired");
-    else if (!copy)
-        error_memory(err);
-    return copy;
 }
 
 void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message) {
@@ -303,31 +286,39 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
     pthread_mutex_lock(&files->lock);
     struct kept_entry *entry = find_entry(files, id);
     if (entry && copy) {
-        entry->order.state = KEPT_READY;
-        entry->file = *file;
+        entry->view.state = KEPT_READY;
+        entry->view.file = *file;
         entry->text = copy;
         files->bytes += file->length;
         copy = NULL;
         tidy(files); /* this may remove the order itself */
     } else if (entry) {
-        entry->order.state = KEPT_FAILED;
-        snprintf(entry->order.message, sizeof entry->order.message, "%s", message);
+        entry->view.state = KEPT_FAILED;
+        snprintf(entry->view.message, sizeof entry->view.message, "%s", message);
     }
     pthread_mutex_unlock(&files->lock);
     free(copy);
 }
 
-bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out) {
+int kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_view *view, char **text,
+                    struct error *err) {
+    char *copy = NULL;
+    int result = 0;
     pthread_mutex_lock(&files->lock);
     tidy(files);
     const struct kept_entry *entry = find_entry(files, id);
-    bool found = entry && *key && strcmp(entry->key, key) == 0;
-    if (found) {
-        *out = entry->order;
-        out->left = entry->order.state == KEPT_PENDING ? atomic_load(entry->left) : 0;
+    if (!entry || strcmp(entry->key, key) != 0)
+        result = error_set(err, ERROR_INPUT, "file not found or expired");
+    else if (text && entry->text && !(copy = copy_text(entry->text, entry->view.file.length)))
+        result = error_memory(err);
+    if (result == 0) {
+        *view = entry->view;
+        view->left = view->state == KEPT_PENDING ? atomic_load(entry->left) : 0;
+        if (text)
+            *text = copy;
     }
     pthread_mutex_unlock(&files->lock);
-    return found;
+    return result;
 }
 
 void kept_files_sent(struct kept_files *files, const char *id) {

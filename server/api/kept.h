@@ -71,22 +71,9 @@ size_t kept_files_expire(struct kept_files *files);
  * may be. */
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err);
-/* Returns a copy of the file's text, NUL-terminated, which the caller frees. key: that of its order; "": it has no order. NULL
- * with ERROR_INPUT if the file is not found or has expired, or with ERROR_MEMORY. */
-char *kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_file *out, struct error *err);
 /* Notes that the file of this id, if there is one, has been sent completely: it expires soon or, if it has an order, is removed. */
 void kept_files_sent(struct kept_files *files, const char *id);
 
-/* An order as its client sees it. */
-enum kept_state { KEPT_PENDING, KEPT_READY, KEPT_FAILED };
-enum { KEPT_MESSAGE_BYTES = 400 };
-struct kept_order {
-    enum kept_state state;
-    size_t total, left;               /* PENDING: the number of parts, and how many are still to be made */
-    int64_t began_us;                 /* by clock_us() */
-    size_t characters;                /* characters of its source */
-    char message[KEPT_MESSAGE_BYTES]; /* FAILED: the reason */
-};
 /* Keeps a pending order, and makes its id and key. It counts as a file of 0 bytes. left: how many of total parts are still to be
  * made; the thread that makes the file counts it down, and it must stay valid until kept_files_end is called. Returns -1 with
  * ERROR_MEMORY. */
@@ -96,7 +83,22 @@ int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t
  * that has expired in the meantime is dropped. It also fails if the text is longer than all files together may be, or if there is
  * no memory for it. */
 void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message);
-/* False if no order has this id and this key. */
-bool kept_files_look(struct kept_files *files, const char *id, const char *key, struct kept_order *out);
+/* A file or an order as its client sees it. */
+enum kept_state { KEPT_READY, KEPT_PENDING, KEPT_FAILED };
+enum { KEPT_MESSAGE_BYTES = 400 };
+struct kept_view {
+    char id[KEPT_ID_BYTES];
+    enum kept_state state;
+    struct kept_file file;            /* READY */
+    size_t total, left;               /* PENDING: the number of parts, and how many are still to be made */
+    int64_t began_us;                 /* of an order, by clock_us() */
+    size_t characters;                /* of an order: characters of its source */
+    char message[KEPT_MESSAGE_BYTES]; /* FAILED: the reason */
+};
+/* Finds a file by its id, or an order by its id and key. key: "": a file without an order. text: unless it is NULL, it is set to a
+ * copy of the file's text, NUL-terminated, which the caller frees; to NULL unless the file is READY. Returns -1 with ERROR_INPUT if
+ * nothing is found or it has expired, or with ERROR_MEMORY. */
+int kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_view *view, char **text,
+                    struct error *err);
 
 #endif

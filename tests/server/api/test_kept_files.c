@@ -21,17 +21,19 @@ static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES
 }
 
 static bool has(struct kept_files *files, const char *id, const char *text) {
-    struct kept_file found;
+    struct kept_view found;
     struct error error = {0};
-    char *copy = kept_files_find(files, id, "", &found, &error);
-    if (!copy) {
+    char *copy;
+    if (kept_files_find(files, id, "", &found, &copy, &error) != 0) {
         ck_assert_int_eq(error.code, ERROR_INPUT);
         return false;
     }
+    ck_assert_int_eq(found.state, KEPT_READY);
+    ck_assert_str_eq(found.id, id);
     ck_assert_str_eq(copy, text);
-    ck_assert_uint_eq(found.length, strlen(text));
-    ck_assert_str_eq(found.name, "a.txt");
-    ck_assert_str_eq(found.content_type, "text/plain");
+    ck_assert_uint_eq(found.file.length, strlen(text));
+    ck_assert_str_eq(found.file.name, "a.txt");
+    ck_assert_str_eq(found.file.content_type, "text/plain");
     free(copy);
     return true;
 }
@@ -126,30 +128,34 @@ END_TEST
 
 /* ---- orders ---- */
 
+static bool look(struct kept_files *files, const char *id, const char *key, struct kept_view *order) {
+    return kept_files_find(files, id, key, order, NULL, NULL) == 0;
+}
+
 /* An order is found by id and key only, before and after its file has been made, and by nobody who knows its id alone. */
 START_TEST(orders_have_a_key) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3};
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
-    struct kept_file found;
-    struct kept_order order;
+    struct kept_view order;
+    char *text = id;
     atomic_size_t left = 4;
     ck_assert_int_eq(kept_files_order(files, &left, 7, 20, id, key, NULL), 0);
-    ck_assert(!kept_files_look(files, id, "", &order) && !kept_files_look(files, id, id, &order));
-    ck_assert(!kept_files_look(files, key, key, &order) && !has(files, id, ""));
-    ck_assert(kept_files_look(files, id, key, &order));
+    ck_assert(!look(files, id, "", &order) && !look(files, id, id, &order));
+    ck_assert(!look(files, key, key, &order) && !has(files, id, ""));
+    ck_assert(look(files, id, key, &order));
     ck_assert(order.state == KEPT_PENDING && order.total == 7 && order.left == 4 && order.characters == 20);
-    ck_assert_ptr_null(kept_files_find(files, id, key, &found, NULL));
+    ck_assert_int_eq(kept_files_find(files, id, key, &order, &text, NULL), 0);
+    ck_assert_ptr_null(text);
     kept_files_end(files, id, &file, "one", NULL);
-    ck_assert(kept_files_look(files, id, key, &order) && order.state == KEPT_READY);
+    ck_assert(look(files, id, key, &order) && order.state == KEPT_READY);
     ck_assert(!has(files, id, "one"));
-    ck_assert_ptr_null(kept_files_find(files, id, "", &found, NULL));
-    char *text = kept_files_find(files, id, key, &found, NULL);
+    ck_assert_int_eq(kept_files_find(files, id, key, &order, &text, NULL), 0);
     ck_assert_str_eq(text, "one");
-    ck_assert_str_eq(found.name, "a.txt");
+    ck_assert_str_eq(order.file.name, "a.txt");
     free(text);
     kept_files_sent(files, id);
-    ck_assert(!kept_files_look(files, id, key, &order));
+    ck_assert(!look(files, id, key, &order));
     ck_assert_uint_eq(kept_files_expire(files), 0);
     kept_files_free(files);
 }
@@ -162,20 +168,20 @@ START_TEST(orders_fail) {
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3},
                            large = {.name = "a.txt", .content_type = "text/plain", .length = BYTES + 1};
     char ids[COUNT + 1][KEPT_ID_BYTES], keys[COUNT + 1][KEPT_ID_BYTES];
-    struct kept_order order;
+    struct kept_view order;
     atomic_size_t left = 1;
     for (size_t i = 0; i < COUNT; i++)
         kept_files_order(files, &left, 1, 3, ids[i], keys[i], NULL);
     kept_files_end(files, ids[0], NULL, NULL, "why");
-    ck_assert(kept_files_look(files, ids[0], keys[0], &order) && order.state == KEPT_FAILED);
+    ck_assert(look(files, ids[0], keys[0], &order) && order.state == KEPT_FAILED);
     ck_assert_str_eq(order.message, "why");
     kept_files_end(files, ids[1], &large, "01234567890", NULL);
-    ck_assert(kept_files_look(files, ids[1], keys[1], &order) && order.state == KEPT_FAILED);
+    ck_assert(look(files, ids[1], keys[1], &order) && order.state == KEPT_FAILED);
     kept_files_order(files, &left, 1, 3, ids[COUNT], keys[COUNT], NULL);
-    ck_assert(!kept_files_look(files, ids[0], keys[0], &order));
+    ck_assert(!look(files, ids[0], keys[0], &order));
     kept_files_end(files, ids[0], &file, "one", NULL);
     kept_files_end(files, ids[2], &file, "one", NULL);
-    ck_assert(kept_files_look(files, ids[2], keys[2], &order) && order.state == KEPT_READY);
+    ck_assert(look(files, ids[2], keys[2], &order) && order.state == KEPT_READY);
     ck_assert_uint_eq(kept_files_expire(files), COUNT);
     kept_files_free(files);
 }
