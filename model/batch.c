@@ -71,7 +71,7 @@ struct batch {
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
     const struct decoder_shape *shape = &translator->decoder.shape;
     size_t stride = translator->output.stride;
-    bool copies = output_copies(&translator->output), aligns = translator->alignment.query.out > 0;
+    bool copies = translator->output.copies, aligns = translator->alignment.query.out > 0;
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
         error_memory(err);
@@ -430,7 +430,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         struct sentence *sentence = batch->live[i];
         const struct search *search = &sentence->search;
         bool all = search_looks_up(search) || !sentence->targets.ids;
-        bool top = output_copies(&t->output) || sentence_top(sentence) > 0;
+        bool top = t->output.copies || sentence_top(sentence) > 0;
         for (size_t r = 0; r < search->rows; r++, row++) {
             int first = t->opening_count > 0 ? sentence->opening[t->opening_count - 1] : DECODER_FIRST;
             int token = search->step == 0 ? first : search->tokens[r];

@@ -302,7 +302,7 @@ static struct tail source_tail(const struct sentence *sentence) {
 bool ending_is_asked(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     if (sentence->verbatim || sentence->untranslated || sentence->wants_looks || sentence->options.tree ||
-        sentence->options.strategy == &search_forced || strcmp(t->config.task, "translation") != 0 || !output_writes(&t->output))
+        sentence->options.strategy == &search_forced || strcmp(t->config.task, "translation") != 0 || !t->output.writes)
         return false;
     struct tail tail = source_tail(sentence);
     const struct opaque_run *last = sentence->held.count > 0 ? &sentence->held.all[sentence->held.count - 1] : NULL;

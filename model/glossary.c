@@ -377,7 +377,7 @@ static int add_entries(struct found *found, struct glossary *glossary, size_t be
     for (size_t at = 0; glossary->lexicon && lexicon_next(glossary->lexicon, text, end - begin, &at, &span, &entry);) {
         size_t first = found->count;
         span = (struct span){begin + span.begin, begin + span.end};
-        if (tokenizer_unknown(translator->target) < 0 || !output_writes(&translator->output))
+        if (tokenizer_unknown(translator->target) < 0 || !translator->output.writes)
             return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
         const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry, err);
         if (!phrase)

@@ -68,7 +68,7 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
         if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
             capitals_raise(out->text + tokens[i].begin, tokens[i].end - tokens[i].begin);
     /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces distinguish such hypotheses */
-    for (size_t i = 0; output_copies(&t->output) && i < count; i++)
+    for (size_t i = 0; t->output.copies && i < count; i++)
         if (tokens[i].id == unknown)
             tokens[i].piece = tokenizer_piece(t->target, unknown);
     out->tokens = tokens;

@@ -385,7 +385,7 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     const char *text = sentence->text + sentence->source.begin;
 
     /* the output layer has room for the copies of a sentence within the limit; a part that cannot be cut may be longer */
-    if (output_copies(&t->output)) {
+    if (t->output.copies) {
         if (!sentence_fits(sentence))
             return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be split",
                              t->config.limits.max_source_tokens);
@@ -644,7 +644,7 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
         return error_memory(err);
     for (size_t i = 0; i < count; i++) {
         ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
-        if (!output_writes(&sentence->translator->output) && !copies_have(sentence->copies, ids[i]))
+        if (!sentence->translator->output.writes && !copies_have(sentence->copies, ids[i]))
             return error_set(err, ERROR_INPUT, "the model can only copy words, and the text has no %s", tokens[i].piece);
     }
     sentence->given = copy;

@@ -233,7 +233,7 @@ static void describe(struct translator *t) {
         snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
     if (d->blocks.heads > 0)
         snprintf(attention, sizeof attention, "%zu heads", d->blocks.heads);
-    if (output_copies(&t->output))
+    if (t->output.copies)
         snprintf(output, sizeof output, ", %.20s output", t->config.output.type);
     snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
              *e->cell ? e->cell : e->type, e->layers, e->hidden, width, directions, e->residual ? " residual" : "", attention,

@@ -358,10 +358,6 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
     return decoder->kind->start(decoder, encoded, lengths, n, arena, states, err);
 }
 
-size_t decoder_slots(const struct decoder *decoder, size_t length) {
-    return decoder->attends ? length : 1;
-}
-
 int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
                      float *keys, float *values, struct error *err) {
     return decoder->kind->remember(decoder, encoded, first, count, arena, keys, values, err);

@@ -162,7 +162,9 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
                   struct arena *arena, float *states, struct error *err);
 
 /* Entries of the memory of a sentence of T tokens: T, or 1 without attention. */
-size_t decoder_slots(const struct decoder *decoder, size_t length);
+static inline size_t decoder_slots(const struct decoder *decoder, size_t length) {
+    return decoder->attends ? length : 1;
+}
 
 /* The memory of sentences just encoded, end to end: `count` entries from `first` on, keys [count, K] and values [count, P]. Scratch
  * in the arena, released before returning. -1 with ERROR_MEMORY. */
@@ -187,6 +189,8 @@ struct output_kind;
 struct output {
     const struct output_kind *kind;
     const struct kernels *kernels;
+    bool writes;               /* words of the vocabulary; false: it can produce only the source's words */
+    bool copies;               /* the source's words */
     size_t vocabulary, stride; /* V; floats of a row of logits: V, and room for temporary ids */
     struct linear linear;      /* [V, O]; tied: the weight is the target embedding; out 0: it produces only copies */
     struct linear key;         /* [K, D] of an annotation; out 0: the positions do not have their own scores */
@@ -199,10 +203,6 @@ struct output {
 /* shortlists: rows may come with ids; not for outputs that copy. */
 int output_init(struct output *output, const struct model_config *config, size_t vocabulary, bool shortlists,
                 const struct loader *loader);
-
-bool output_copies(const struct output *output);
-/* False: it can produce only the source's words. */
-bool output_writes(const struct output *output);
 
 /* keys [tokens, K], K = output->key.out, and gates [tokens, output->gate_context.out] of annotations [tokens, D], sentences end to
  * end. */

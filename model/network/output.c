@@ -92,8 +92,10 @@ int output_init(struct output *output, const struct model_config *config, size_t
     output->kind = TABLE_FIND(kinds, "output.type", config->output.type, loader->err);
     if (!output->kind)
         return -1;
-    output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
-    if (output->kind->writes) {
+    output->writes = output->kind->writes;
+    output->copies = output->kind->score != NULL;
+    output->stride = output->vocabulary + (output->copies ? config->limits.max_source_tokens : 0);
+    if (output->writes) {
         struct linear_names names = {
             .weight = config->output.tied ? "decoder.embedding" : "output.weight", .bias = "output.bias", .lookups = shortlists};
         weights_linear(loader->weights, &names, output->vocabulary, config_readout_size(config), &output->linear, loader->err);
@@ -101,14 +103,6 @@ int output_init(struct output *output, const struct model_config *config, size_t
     if (output->kind->init)
         output->kind->init(output, config, loader);
     return weights_failed(loader->weights) ? -1 : 0;
-}
-
-bool output_copies(const struct output *output) {
-    return output->kind->score != NULL;
-}
-
-bool output_writes(const struct output *output) {
-    return output->kind->writes;
 }
 
 /* ---- running ---- */
@@ -129,12 +123,12 @@ static float log_add(float a, float b) {
 static struct distribution summarize(const struct output *output, const struct row *row, struct ranked *top, float *scores) {
     const int *ids = row->targets ? row->targets->ids : NULL;
     size_t size = ids ? row->targets->count : output->vocabulary;
-    if (output_copies(output)) {
+    if (output->copies) {
         const struct copies *copies = row->copies;
         float *logits = row->logits;
         size += copies->count;
         assert(size <= output->stride && !row->targets);
-        for (size_t i = output->kind->writes ? output->vocabulary : 0; i < size; i++)
+        for (size_t i = output->writes ? output->vocabulary : 0; i < size; i++)
             logits[i] = -INFINITY;
         output->kind->score(output, row, scores);
         for (size_t j = 0; j < copies->length; j++)
@@ -156,7 +150,7 @@ int output_run(const struct output *output, const struct row *rows, size_t count
     size_t wanted = 0, longest = 0;
     for (size_t r = 0; r < count; r++) {
         wanted += rows[r].wanted;
-        if (output_copies(output) && rows[r].copies->length > longest)
+        if (output->copies && rows[r].copies->length > longest)
             longest = rows[r].copies->length;
     }
     float *scores = arena_alloc(arena, longest, sizeof *scores);
@@ -166,7 +160,7 @@ int output_run(const struct output *output, const struct row *rows, size_t count
 
     /* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
     const struct linear *linear = &output->linear;
-    for (size_t first = 0, n; output->kind->writes && first < count; first += n) {
+    for (size_t first = 0, n; output->writes && first < count; first += n) {
         const struct row *row = &rows[first];
         const int *ids = row->targets ? row->targets->ids : NULL;
         for (n = 1; first + n < count && (row[n].targets ? row[n].targets->ids : NULL) == ids;)
