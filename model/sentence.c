@@ -399,7 +399,7 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
 
     /* amounts are compared if there are digits and the search can hold something and has one best answer */
     if (!sentence->verbatim && t->source_numbers && t->target_numbers && search_constrains(&sentence->options) &&
-        sentence->options.strategy != &search_sample && numbers_any(text, sentence->source.end - sentence->source.begin)) {
+        sentence->options.strategy != &search_sample && utf8_has_digit(text, sentence->source.end - sentence->source.begin)) {
         sentence->amounts = arena_zalloc(&sentence->arena, 1, sizeof *sentence->amounts);
         if (!sentence->amounts)
             return error_memory(err);

@@ -43,6 +43,13 @@ size_t utf8_count(const char *text, size_t length) {
     return count;
 }
 
+bool utf8_has_digit(const char *text, size_t length) {
+    for (size_t at = 0; at < length;)
+        if (character_digit(character_next(text, length, &at)) >= 0)
+            return true;
+    return false;
+}
+
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes) {
     if (length <= max_bytes)
         return length;
@@ -141,6 +148,12 @@ bool character_is_wide(int32_t character) {
 bool character_is_spaced(int32_t character) {
     return character >= 0 && !character_is_space(character) && !character_is_punctuation(character) &&
            !character_is_wide(character);
+}
+
+int character_digit(int32_t character) {
+    if (character < 0x80)
+        return character >= '0' && character <= '9' ? character - '0' : -1;
+    return u_charDigitValue(character);
 }
 
 size_t character_script(int32_t character) {

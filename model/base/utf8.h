@@ -19,6 +19,8 @@ bool utf8_valid(const char *text, size_t length);
 
 /* Counts the characters (code points) of valid UTF-8. */
 size_t utf8_count(const char *text, size_t length);
+/* True if it has a decimal digit of any script. */
+bool utf8_has_digit(const char *text, size_t length);
 /* Returns the length of the longest prefix of at most max_bytes that ends on a character boundary. */
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes);
 
@@ -64,6 +66,8 @@ bool character_is_other(int32_t character);
 bool character_is_wide(int32_t character);
 /* A letter or digit of a script that writes spaces between words; false for -1. */
 bool character_is_spaced(int32_t character);
+/* The value of a decimal digit of any script, or -1. */
+int character_digit(int32_t character);
 /* The number of a character's script, below CHARACTER_SCRIPTS; 0 for one that belongs to several or to none, and for -1. */
 enum { CHARACTER_SCRIPTS = 512 };
 size_t character_script(int32_t character);

@@ -13,25 +13,6 @@ enum {
     ROMAN_MOST = 39,
 };
 
-static int digit_of(int32_t character) {
-    if (character < 0x80)
-        return character >= '0' && character <= '9' ? character - '0' : -1;
-    return u_charDigitValue(character);
-}
-
-bool numbers_any(const char *text, size_t length) {
-    for (size_t at = 0; at < length;) {
-        if ((unsigned char)text[at] < 0x80) {
-            if (text[at] >= '0' && text[at] <= '9')
-                return true;
-            at++;
-        } else if (digit_of(character_next(text, length, &at)) >= 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- values ---- */
 
 static struct number_value value_of(uint64_t mantissa, int exponent) {
@@ -109,7 +90,7 @@ static bool is_group_space(int32_t character) {
 static size_t skip_digits(const struct reader *reader, size_t at, size_t *count) {
     *count = 0;
     for (size_t next = at; next < reader->length; at = next, ++*count)
-        if (digit_of(character_next(reader->text, reader->length, &next)) < 0)
+        if (character_digit(character_next(reader->text, reader->length, &next)) < 0)
             break;
     return at;
 }
@@ -159,7 +140,7 @@ static struct number_value value_of_parts(const struct reader *reader, const str
     int exponent = 0;
     for (size_t i = first; i < end; i++)
         for (size_t at = parts->all[i].begin; at < parts->all[i].end;) {
-            uint64_t digit = (uint64_t)digit_of(character_next(reader->text, reader->length, &at));
+            uint64_t digit = (uint64_t)character_digit(character_next(reader->text, reader->length, &at));
             significant += significant > 0 || digit > 0;
             mantissa = significant <= MOST_DIGITS ? mantissa * 10 + digit : mantissa;
             exponent -= i >= decimals && exponent > NUMBER_LONG + 1;
@@ -254,7 +235,7 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
             piece = add_piece(reader, PIECE_MARK, at, next);
         } else if (character_is_space(character)) {
             continue;
-        } else if (digit_of(character) >= 0) {
+        } else if (character_digit(character) >= 0) {
             next = add_number(reader, at);
             if (next == 0)
                 return -1;

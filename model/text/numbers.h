@@ -87,9 +87,6 @@ const struct number_word *number_words_find(const struct number_words *words, co
 
 /* ---- amounts (numbers.c reads and compares them, number_words.c writes them) ---- */
 
-/* True if the text has a digit. */
-bool numbers_any(const char *text, size_t length);
-
 struct number_value {
     uint64_t mantissa; /* not divisible by 10 unless it is 0; of more than 18 digits a hash, and exponent NUMBER_LONG */
     int exponent;
