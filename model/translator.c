@@ -415,7 +415,7 @@ static struct translator_info info_of(const struct model_config *c, const struct
 }
 
 const char *translator_language(const struct translator_info *info, const char *name) {
-    const struct model_language *found = info->languages ? model_languages_find(info->languages, name) : NULL;
+    const struct model_language *found = model_languages_find(info->languages, name);
     return found ? found->code : NULL;
 }
 

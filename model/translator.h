@@ -85,7 +85,8 @@ void translator_setup(void);
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
-/* The code of this name among the model's languages, as the model's string; name: a code or an alias. NULL: it has none. */
+/* The code of this name among the languages of a model of many, as the model's string; name: a code or an alias. NULL: it has
+ * none. */
 const char *translator_language(const struct translator_info *info, const char *name);
 /* Writes the packed weights to FOLDER/packed-COMPUTE-PROCESSOR.bin, which a later translator_open with the same compute type on
  * such a processor maps instead of packing, with the same results bit by bit. sha256: as in struct translator_options. path

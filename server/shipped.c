@@ -163,8 +163,7 @@ static int distance_of(const struct translator_info *info, const char *from, con
         return PAIR_FAR;
     if (info->languages) /* a model of two languages is preferred */
         return variant_source(info, from) && variant_for(info, to) ? PAIR_FAR - 1 : PAIR_FAR;
-    int source = language_distance(info->source, from);
-    int target = variant_for(info, to) ? 0 : variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, to);
+    int source = language_distance(info->source, from), target = api_target_distance(info, to);
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
 }
 

@@ -47,10 +47,28 @@ json_t *api_load(const struct call *call, struct reply *reply);
 bool api_is_key(const char *name);
 /* Returns -1 after setting the reply if a field of a form or of the query string is not text. */
 int api_check_fields(const struct call *call, struct reply *reply);
+
+/* ---- models and languages ---- */
+
+/* True if the model translates. Models for other tasks, such as parsing, have no languages here. */
+bool api_translates(const struct translator_info *info);
+/* Returns the variant of this name or for this language (language_among), as the model's string; NULL: the model has none. */
+const char *variant_for(const struct translator_info *info, const char *code);
+/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
+ * pair. */
+const char *variant_source(const struct translator_info *info, const char *code);
+/* Returns whether the model has several variants, so that a request must name one of them. */
+bool variant_must_be(const struct translator_info *info);
+/* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
+int api_source_distance(const struct translator_info *info, const char *code);
+/* The same of its target. A model that writes several languages offers its own language only as a variant. */
+int api_target_distance(const struct translator_info *info, const char *code);
 /* Finds the nearest two models from source to target, which are different languages: the first writes a language that the second
  * reads. Sets the text's model, its variant and second. through: as pivot of struct service_options. False: there are no such
  * models. */
 bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out);
+
+/* ---- the path of a request ---- */
 
 /* False if the daemon is loading or draining; the reply is set. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
@@ -138,9 +156,6 @@ struct plan_reason {
     struct error error;          /* PLAN_MARKUP: the error in it */
 };
 
-/* True if the model translates. Models for other tasks, such as parsing, have no languages here. */
-bool plan_translates(const struct translator_info *info);
-
 /* Language codes without duplicates, of the models or in the arena. */
 struct plan_codes {
     const char **all; /* [count] */
@@ -155,16 +170,6 @@ int plan_list(struct request *request, bool sources, bool targets, struct plan_c
 int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
                  struct plan_codes *codes);
 
-/* Returns the variant of this name or for this language (language_among), as the model's string; NULL: the model has none. */
-const char *variant_for(const struct translator_info *info, const char *code);
-/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
- * pair. */
-const char *variant_source(const struct translator_info *info, const char *code);
-/* Returns whether the model has several variants, so that a request must name one of them. */
-bool variant_must_be(const struct translator_info *info);
-
-/* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
-int plan_source_distance(const struct translator_info *info, const char *code);
 /* The most codes that the languages of the models have together. */
 size_t plan_most_codes(const struct model_set *models);
 /* Adds the source languages of a model. */

@@ -23,7 +23,7 @@ static int misfit(const struct translator_info *info, const struct api_form *for
         return MISFIT;
     if (form->variant && !variant_for(info, form->variant))
         return MISFIT;
-    int source = form->source ? plan_source_distance(info, form->source) : 0;
+    int source = form->source ? api_source_distance(info, form->source) : 0;
     int target = form->target_language ? target_distance(info, form->target_language) : 0;
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? 2 * (source + target) + (info->languages != NULL) : MISFIT;
 }

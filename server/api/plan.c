@@ -8,24 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- languages of models ---- */
-
-bool plan_translates(const struct translator_info *info) {
-    return strcmp(info->task, "translation") == 0;
-}
-
-const char *variant_for(const struct translator_info *info, const char *code) {
-    const char *known_as = translator_language(info, code);
-    return known_as ? known_as : language_among(info->variants, info->variant_count, code);
-}
-
-const char *variant_source(const struct translator_info *info, const char *code) {
-    return info->languages && code ? variant_for(info, code) : NULL;
-}
-
-bool variant_must_be(const struct translator_info *info) {
-    return info->variant_count > 1;
-}
+/* ---- lists of languages ---- */
 
 /* Adds a code that the list does not have yet. arena: receives a copy of it; NULL: the code itself is kept. */
 static void add_code(const char *code, struct arena *arena, struct plan_codes *codes) {
@@ -50,7 +33,7 @@ static void add_targets(const struct model_set *models, const char *source, bool
         const struct translator_info *info = &models->all[i]->info;
         bool several = variant_must_be(info);
         bool reads = !source || (info->languages ? variant_source(info, source) != NULL : language_same(info->source, source));
-        if (!plan_translates(info) || !reads || (pairs && info->languages))
+        if (!api_translates(info) || !reads || (pairs && info->languages))
             continue;
         for (size_t v = 0; several && v < info->variant_count; v++) {
             variant_code(info->variants[v], code);
@@ -71,7 +54,7 @@ size_t plan_most_codes(const struct model_set *models) {
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
     *codes = (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
     for (size_t i = 0; codes->all && sources && i < models->count; i++)
-        if (plan_translates(&models->all[i]->info))
+        if (api_translates(&models->all[i]->info))
             plan_add_sources(&models->all[i]->info, codes);
     if (codes->all && targets)
         add_targets(models, NULL, false, arena, codes);
@@ -109,7 +92,7 @@ static const char *find_language(const struct model_set *models, const char *ask
     for (size_t i = 0; i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i / 2]->info;
         const char *code = i % 2 == 0 ? info->source : info->target;
-        int far = plan_translates(info) ? language_distance(code, asked) : LANGUAGE_FAR;
+        int far = api_translates(info) ? language_distance(code, asked) : LANGUAGE_FAR;
         if (far < least) {
             least = far;
             nearest = code;
@@ -117,7 +100,7 @@ static const char *find_language(const struct model_set *models, const char *ask
     }
     const char *variant = NULL; /* the variant of a model that writes several languages, this one among them */
     for (size_t i = 0; least > 0 && !variant && i < models->count; i++)
-        if (plan_translates(&models->all[i]->info))
+        if (api_translates(&models->all[i]->info))
             variant = variant_for(&models->all[i]->info, asked);
     return variant ? variant : nearest;
 }
@@ -127,7 +110,7 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
     struct plan_codes codes = {.all = calloc(plan_most_codes(models) + 1, sizeof *codes.all)};
     size_t length = 0;
     for (size_t i = 0; codes.all && i < models->count; i++)
-        if (plan_translates(&models->all[i]->info))
+        if (api_translates(&models->all[i]->info))
             plan_add_sources(&models->all[i]->info, &codes);
 
     /* all items, each with a line feed after it */
@@ -151,44 +134,6 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
 /* ---- the models of a pair of languages ---- */
 
-int plan_source_distance(const struct translator_info *info, const char *code) {
-    if (info->languages)
-        return variant_source(info, code) ? 0 : LANGUAGE_FAR;
-    return language_distance(info->source, code);
-}
-
-/* A model that writes several languages offers its own language only as a variant. */
-static int target_distance(const struct translator_info *info, const char *code) {
-    if (variant_for(info, code))
-        return 0;
-    return variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, code);
-}
-
-bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out) {
-    int least = 3 * LANGUAGE_FAR;
-    bool off = through && strcmp(through, "none") == 0;
-    for (size_t i = 0; !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
-        struct served_model *second = models->all[i];
-        const char *middle = second->info.source;
-        bool meets = plan_translates(&second->info) && !second->info.languages &&
-                     language_distance(middle, source) >= LANGUAGE_FAR &&
-                     (!through || language_distance(middle, through) < LANGUAGE_FAR);
-        int far = meets ? target_distance(&second->info, target) : LANGUAGE_FAR;
-        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* the nearest first model for this second model */
-            const struct translator_info *info = &models->all[j]->info;
-            int from = plan_translates(info) && !info->languages ? language_distance(info->source, source) : LANGUAGE_FAR;
-            int to = from < LANGUAGE_FAR ? target_distance(info, middle) : LANGUAGE_FAR;
-            if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)
-                continue;
-            least = from + to + far;
-            out->model = models->all[j];
-            out->variant = variant_for(info, middle);
-            out->second = second;
-        }
-    }
-    return least < 3 * LANGUAGE_FAR;
-}
-
 /* The model that is nearest to the pair of languages (of several, the first, and a model of one pair before one of many languages)
  * or, if no model fits, two models. */
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
@@ -206,8 +151,8 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
         return PLAN_TARGET;
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        int from = plan_translates(info) ? plan_source_distance(info, source) : LANGUAGE_FAR;
-        int to = from < LANGUAGE_FAR ? target_distance(info, target) : LANGUAGE_FAR;
+        int from = api_translates(info) ? api_source_distance(info, source) : LANGUAGE_FAR;
+        int to = from < LANGUAGE_FAR ? api_target_distance(info, target) : LANGUAGE_FAR;
         int far = 2 * (from + to) + (info->languages != NULL);
         if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && far < least) {
             least = far;

@@ -478,7 +478,7 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
     bool source = !models, target = !models; /* while models load, their languages are unknown */
     for (size_t i = 0; models && i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        if (!plan_translates(info))
+        if (!api_translates(info))
             continue;
         source |= language_distance(info->source, about.source) < LANGUAGE_FAR;
         target |= variant_for(info, about.target) || language_distance(info->target, about.target) < LANGUAGE_FAR;
