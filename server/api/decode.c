@@ -44,7 +44,7 @@ static const struct dialect *dialect_find(const struct dialect_fields *fields) {
 }
 
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply) {
-    if (!route->dialect && api_dialect(call->path))
+    if (!route->dialect && call->field_count > 0 && api_dialect(call->path))
         reply->dialect = dialect_find(&(struct dialect_fields){.call = call});
 }
 
