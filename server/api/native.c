@@ -403,6 +403,13 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 /* ---- texts with tags or marks, as the segments that are translated ---- */
 
+static bool may_be_marked(const struct request *request) {
+    for (size_t i = 0; i < request->text_count; i++)
+        if (document_text_may_be_marked(request->texts[i].source, request->texts[i].source_length))
+            return true;
+    return false;
+}
+
 /* Sets request->texts, one text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
 static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
     bool text = strcmp(form->format, "text") == 0, marked = !text;
@@ -414,7 +421,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
     if (!text && form->include & INCLUDE_HEADS)
         return api_refuse(reply, "include", "include must not contain heads when format is %s", form->format);
     if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
-                 form->force_attention || form->include & INCLUDE_HEADS))
+                 form->force_attention || form->include & INCLUDE_HEADS || !may_be_marked(request)))
         return 0;
 
     /* each text is an item */

@@ -11,6 +11,7 @@
 #include "server/decode/request.h"
 #include "server/documents/icu_message.h"
 #include "server/markup/markup.h"
+#include <string.h>
 
 struct document_format;
 struct key_globs;
@@ -88,6 +89,12 @@ int document_read(const struct document *document, struct arena *arena, struct h
 /* Writes the document with its translations, like html_write. */
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err);
+
+/* False: the text (NUL-terminated) has none of the characters with which marks and messages begin, so that document_read_text would
+ * find it plain. */
+static inline bool document_text_may_be_marked(const char *text, size_t length) {
+    return strcspn(text, "<]&`:{") < length;
+}
 
 /* Reads a text of a request that is not a document, but may have marks in it (server/markup/markup.h) or be a message in ICU's
  * notation. If it is plain, *marked is false and nothing is read. A message that cannot be parsed has no segments, so that it stays

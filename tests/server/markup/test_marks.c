@@ -1,5 +1,5 @@
 /* Marks in text: recognizing them, and writing each one beside its words. */
-#include "server/markup/markup.h"
+#include "server/documents/document.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -49,6 +49,7 @@ static const char *run(const char *text, bool reversed) {
     ck_assert_int_eq(html_parse_text(text, strlen(text), &arena, &html, &marked, NULL), 0);
     if (!marked)
         return NULL;
+    ck_assert(document_text_may_be_marked(text, strlen(text)));
     struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = translate(&html.segments[i], reversed);
