@@ -1,5 +1,5 @@
-/* This file hides how memory is divided and limited: the blocks of an arena, when a budget looks at its bounds, and what happens
- * when memory is out, which is an error like any other. */
+/* This file hides how memory is divided and limited: the blocks of an arena, when a budget checks its bounds, and how running out
+ * of memory becomes an ordinary error. */
 #include "model/base/arena.h"
 #include <assert.h>
 #include <stdalign.h>
@@ -13,7 +13,7 @@
 /* ALIGNMENT: a cache line, and the widest vector register: no two objects share a line, and every array suits aligned loads.
  * CLOCK_STEPS: steps between two calls of go_on. FIRST_ITEMS: the least that an array grows by. */
 enum { ALIGNMENT = 64, CLOCK_STEPS = 128, FIRST_ITEMS = 64 };
-/* A copy to memory that was never written takes about this many steps for this many bytes. */
+/* Copying COPY_BYTES to memory that was never written counts as COPY_STEPS steps. */
 enum { COPY_BYTES = 64 * 1024, COPY_STEPS = 16 };
 
 /* ---- errors ---- */
@@ -114,7 +114,7 @@ void budget_away(struct budget *budget, bool away) {
 
 struct arena_block {
     struct arena_block *next;
-    void *memory;          /* what malloc returned; the block lies in it */
+    void *memory;          /* the pointer from malloc; the block lies in that memory */
     size_t capacity, used; /* bytes of data, both multiples of ALIGNMENT; `used` is stale in blocks after arena.last */
     alignas(ALIGNMENT) unsigned char data[];
 };
@@ -276,7 +276,7 @@ int reserve_fill(struct error *err) {
     void *block = malloc(RESERVE_BYTES);
     if (!block)
         return error_memory(err);
-    free(atomic_exchange(&reserve, block)); /* another thread may have been faster */
+    free(atomic_exchange(&reserve, block)); /* another thread may have filled it first */
     return 0;
 }
 

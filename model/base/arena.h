@@ -1,5 +1,5 @@
-/* Memory: arenas, which hold the many small objects of an input; budgets, which limit their memory and time; and a reserve for
- * libraries that do not survive a failed allocation. */
+/* This module manages memory. Arenas hold the many small objects of an input, budgets limit their memory and time, and a reserve
+ * protects libraries that do not survive a failed allocation. */
 #ifndef ALIGND_ARENA_H
 #define ALIGND_ARENA_H
 
@@ -10,10 +10,10 @@
 /* ---- budgets ----
  * A budget bounds the memory, the sentences and the time that reading an input or writing an answer may take.
  *
- * An arena with a budget (arena_limit) consults it at each allocation, so code that allocates as it goes along is bounded without
- * knowing it: when the budget is used up, allocations fail as they do when memory is out, and the owner finds the reason in
- * `spent`. Long loops that allocate nothing call budget_step. After a number of steps the owner is asked whether to go on; it may
- * give others their turn first, so no step may be made while a lock is held. All functions accept NULL, which has no bounds. Not
+ * An arena with a budget (arena_limit) consults it at each allocation, so code that allocates as it goes needs no checks of its
+ * own: when the budget is used up, allocations fail as they do when memory is out, and the owner finds the reason in `spent`. Long
+ * loops that allocate nothing call budget_step. Every so many steps, go_on asks the owner whether to continue. The owner may let
+ * others run first, so budget_step must not be called with a lock held. All functions accept NULL, which has no bounds. Not
  * thread-safe. */
 
 enum budget_spent { BUDGET_LEFT, BUDGET_BYTES, BUDGET_SENTENCES, BUDGET_TIME };
@@ -21,7 +21,7 @@ enum budget_spent { BUDGET_LEFT, BUDGET_BYTES, BUDGET_SENTENCES, BUDGET_TIME };
 struct budget {
     size_t bytes, most_bytes; /* in the arenas that this budget bounds */
     size_t sentences, most_sentences;
-    bool (*go_on)(void *owner);           /* false: nobody needs the result any more; NULL: the time is not bounded */
+    bool (*go_on)(void *owner);           /* returns false if the result is no longer needed; NULL: the time is not bounded */
     void (*away)(void *owner, bool away); /* see budget_away; NULL: does nothing */
     void *owner;
     size_t steps;            /* since the last call of go_on */
@@ -41,9 +41,8 @@ bool budget_add_sentence(struct budget *budget);
 bool budget_copy(struct budget *budget, void *to, const void *from, size_t length);
 /* Checks in advance whether that many sentences may be added. */
 bool budget_has_room(struct budget *budget, size_t sentences);
-/* From away = true until away = false the caller waits for a lock or works where nobody else can have a turn, so the owner lets
- * others run in between. Steps in between only ask whether to go on, so locks may be held there. Returns when the caller has its
- * turn again. */
+/* Between away = true and away = false, the caller waits for a lock or does work that cannot be interrupted, and the owner lets
+ * others run. Steps in between only ask whether to continue, so locks may be held. Returns when it is the caller's turn again. */
 void budget_away(struct budget *budget, bool away);
 
 /* ---- arenas ----

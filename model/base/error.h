@@ -14,7 +14,7 @@ enum error_code {
     ERROR_MEMORY, /* an allocation failed */
 };
 
-enum { ERROR_BYTES = 1024 }; /* of a message, with two paths in it */
+enum { ERROR_BYTES = 1024 }; /* enough for a message with two paths */
 
 struct error {
     enum error_code code;
@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum erro
 int error_memory(struct error *err);
 
 /* ---- tables of names ----
- * Rows that begin with their name, a const char *: kinds of cells, scores, windows, outputs and so on. */
+ * Tables whose rows begin with a name, a const char *: kinds of cells, scores, windows, outputs and so on. */
 
 /* Returns the row of this name, or NULL with ERROR_FORMAT, "KEY: NAME is not known". */
 const void *table_find(const void *rows, size_t count, size_t size, const char *key, const char *name, struct error *err);

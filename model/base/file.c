@@ -138,7 +138,7 @@ int file_replace_parts(const char *path, const struct file_part *parts, size_t c
 /* ---- the checksum ---- */
 
 static uint64_t mix(uint64_t sum, uint64_t word) {
-    uint64_t product = (sum ^ word) * 0x9e3779b97f4a7c15; /* odd: the product can be undone, so nothing is lost */
+    uint64_t product = (sum ^ word) * 0x9e3779b97f4a7c15; /* the factor is odd, so the product is invertible and loses nothing */
     return product << 29 | product >> 35;
 }
 

@@ -1,5 +1,5 @@
-/* Files that are read as a whole (models, keys, certificates) or written as a whole. Only regular files of a bounded size are read:
- * the daemon reads some again while it serves, and must not wait for the writer of a pipe or read a device for ever. */
+/* This module reads and writes whole files, such as models, keys and certificates. It reads only regular files of a bounded size:
+ * the daemon reads some again while it serves, and must not wait for the writer of a pipe or read a device forever. */
 #ifndef ALIGND_FILE_H
 #define ALIGND_FILE_H
 
@@ -20,25 +20,25 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
 /* True if both files can be read and hold the same bytes, at most `most`. */
 bool file_same(const char *path, const char *other, size_t most);
 
-/* Writes all of the bytes where the descriptor stands. -1: errno says why. */
+/* Writes all of the bytes at the descriptor's position. -1: errno says why. */
 int file_write_all(int descriptor, const void *bytes, size_t size);
 
-/* Some of a file's bytes. */
+/* A part of a file's content. */
 struct file_part {
     const void *bytes; /* [size] */
     size_t size;
 };
 
-/* Creates the file or replaces its content by these bytes; only its owner may read it. They are written to PATH.new, which is
- * renamed once it is on the disk, so the file always has its old content or the new one, whatever happens. Returns -1 with
- * ERROR_FILE or ERROR_MEMORY. One caller at a time. */
+/* Creates the file or replaces its content; only its owner may read it. The bytes are written to PATH.new, which is renamed once it
+ * is on the disk, so that after a crash the file has either its old or its new content. Returns -1 with ERROR_FILE or ERROR_MEMORY.
+ * Only one caller at a time. */
 int file_replace(const char *path, const char *bytes, size_t size, struct error *err);
-/* The same with parts [count], end to end. Everybody may read the file as far as the umask allows. */
+/* The same with parts [count], end to end. The umask decides who may read the file. */
 int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err);
 
 /* A checksum that shows whether bytes [count] have changed by accident, through a disk error or an incomplete copy. It costs little
- * more than reading them and gives no protection against deliberate changes. sum: 0, or the result for the bytes before. A change
- * of any eight bytes at a multiple of eight always changes it, any other change almost always. */
+ * more than reading them and gives no protection against deliberate changes. sum: 0, or the checksum of the preceding bytes.
+ * Changing one aligned group of eight bytes always changes the checksum, any other change almost always. */
 uint64_t checksum(uint64_t sum, const void *bytes, size_t count);
 
 #endif

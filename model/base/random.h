@@ -1,4 +1,4 @@
-/* Philox4x32-10, a counter-based generator (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): numbers are a
+/* Philox4x32-10 is a counter-based generator (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). Its numbers are a
  * function of key and counter alone, so they do not depend on other draws or on their order. */
 #ifndef ALIGND_RANDOM_H
 #define ALIGND_RANDOM_H

@@ -1,5 +1,5 @@
-/* UTF-8: reads any bytes as it; counts, cuts and locates in valid UTF-8; reads and writes characters one at a time; and says what
- * kind of character each is. */
+/* This module validates UTF-8; counts, clips and locates characters in valid text; and reads, writes and classifies single
+ * characters. */
 #ifndef ALIGND_UTF8_H
 #define ALIGND_UTF8_H
 
@@ -10,8 +10,8 @@
 
 /* ---- texts ---- */
 
-/* Returns the number of bytes of the first character of any bytes, length >= 1, and says whether it is well-formed. If it is not,
- * the bytes are the first one and those that continue it, at most as many as it announces. */
+/* Returns the number of bytes of the text's first character, length >= 1, and whether it is well-formed. The text may be any bytes:
+ * an ill-formed character is one byte and the continuation bytes after it, at most as many as the first byte announces. */
 size_t utf8_first(const char *text, size_t length, bool *valid);
 
 /* True if all of it is well-formed: no overlong forms, no surrogates, no code points above U+10FFFF. */
@@ -24,7 +24,7 @@ bool utf8_has_digit(const char *text, size_t length);
 /* Returns the length of the longest prefix of at most max_bytes that ends on a character boundary. */
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes);
 
-/* The line and column of a byte, in characters, both from 1. at: in the text, or at its end. */
+/* The line and column of byte `at`, in characters, both from 1. at may be the end of the text. */
 struct utf8_place {
     size_t line, column;
 };
@@ -88,7 +88,7 @@ static inline bool ascii_letter(char c) {
     return ascii_upper(c) || (c >= 'a' && c <= 'z');
 }
 
-/* A letter or digit of any alphabet: all bytes of other characters count. */
+/* A letter or digit. Every byte of a character outside ASCII counts as one. */
 static inline bool ascii_word(char c) {
     return ascii_letter(c) || ascii_digit(c) || (unsigned char)c >= 0x80;
 }

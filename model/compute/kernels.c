@@ -119,9 +119,9 @@ static void insert_piece(struct list *list, const float *logits, size_t from, si
     }
 }
 
-/* Works in pieces that stay in the nearest cache: one walk finds the greatest logit, one adds the sums, and, if the greatest is
- * among the best k so far, one updates these. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z.
- */
+/* Processes pieces that fit in the first-level cache: one pass finds the greatest logit, one adds the sums, and, if the greatest is
+ * among the best k so far, one updates the list. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) /
+ * Z. */
 static struct row_summary summarize(const float *logits, size_t n, size_t k, struct ranked *best) {
     enum { PIECE = 256 };
     struct sums sums = {-FLT_MAX, splat(0), splat(0)};
@@ -556,7 +556,7 @@ static void attend(const struct heads_shape *heads, const struct mutual *m) {
     }
 }
 
-/* ---- what else transformers need ---- */
+/* ---- other operations of transformers ---- */
 
 static void halve(const float *x, size_t n, uint16_t *out) {
     size_t i = 0;
@@ -627,7 +627,7 @@ static const struct block_kernels block_kernels = {
     .mix = mix,
 };
 
-/* All that sets which share their vectors have in common. */
+/* The members that instruction sets with the same vectors share. */
 #define OPERATIONS                                                                                                                 \
     .wants_blas = VL == 4, .processor = ARCHITECTURE "-" TEXT(KERNELS), .blocks = &block_kernels, .tanh = tanh_floats,             \
     .add = add_vector, .softmax = softmax_floats, .exp_twice = exp_twice, .summarize = summarize, .gru = gru, .lstm = lstm,        \

@@ -1,7 +1,8 @@
-/* The inner loops of all computation, compiled once per instruction set; kernels_choose picks the best that the processor has. The
- * sections are products with weights (products_float.c, products_int8.c), attention by heads and all other operations (kernels.c).
- * Every operation treats each row alone and in one fixed order, so a row's result does not depend on the rows beside it. Errors
- * against the C library are tested: relative error of exp below 3e-7, absolute error of tanh below 3e-7. */
+/* Kernels are the inner loops of all computation. They are compiled once per instruction set; kernels_choose picks the best that
+ * the processor supports. The sections are products with weights (products_float.c, products_int8.c), attention by heads and all
+ * other operations (kernels.c). Every operation treats each row alone and in one fixed order, so a row's result does not depend on
+ * the rows beside it. Errors against the C library are tested: relative error of exp below 3e-7, absolute error of tanh below
+ * 3e-7. */
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
@@ -20,7 +21,7 @@ enum { PACKED_TOGETHER = 96 };
 struct unpacked {
     const float *weight;
     size_t out, in;
-    float scale;        /* 0: each output channel has its own, max |w| / 127; otherwise one for all: w / scale is whole already */
+    float scale; /* 0: each output channel has its own, max |w| / 127; otherwise one for all, and every w / scale is an integer */
     float input_scale;  /* as in struct product */
     size_t first, rows; /* rows 0: all, in one part */
 };
@@ -50,7 +51,7 @@ struct lookup {
     size_t x_rows, ldx, ldy; /* 0 rows: one; ldx, ldy: floats from row to row */
 };
 
-/* One way to keep weights and to multiply with them. Packed memory is aligned to 64 bytes. */
+/* A format of packed weights, and the products with them. Packed memory is aligned to 64 bytes. */
 struct packing {
     const char *name;
     size_t max_in;
@@ -62,8 +63,8 @@ struct packing {
     size_t (*rows_bytes)(size_t out, size_t in);
     void (*pack_rows)(const struct unpacked *from, void *rows);
     void (*look_up)(const struct lookup *lookup);
-    /* From so many rows on, the product of all outputs, with the same bits, takes less time than lookups of two fifths of them;
-     * 0: it does not. */
+    /* From this many rows on, the product of all outputs, whose bits are the same, is faster than lookups of two fifths of them; 0:
+     * never. */
     size_t product_rows;
 };
 
@@ -77,15 +78,15 @@ struct packings {
     const struct packing *float32, *float16, *bfloat16, *int8;
 };
 
-/* ---- attention by heads, and what else transformers need ---- */
+/* ---- attention by heads, and other operations of transformers ---- */
 
 /* d columns: `count` heads of `size` each, head h from column h * size on. */
 struct heads_shape {
     size_t count, size;
 };
 
-/* The vectors that a row attends to. Vector t is at first + t * distance, or at path[t] + offset if there is a path, counted in its
- * numbers. half: the numbers are binary16. */
+/* The vectors that a row attends to. Vector t is at first + t * distance, or at path[t] + offset if there is a path; both distances
+ * count numbers. half: the numbers are binary16. */
 struct looked_at {
     const float *first;
     size_t distance;
@@ -157,7 +158,7 @@ struct coverage {
 struct kernels {
     const char
         *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products), "dotprod" (the same of arm64) */
-    bool wants_blas;       /* OpenBLAS multiplies faster in float32: these vectors have only 16 bytes */
+    bool wants_blas;       /* OpenBLAS is faster in float32, because these vectors have only 16 bytes */
     const char *processor; /* the layout of packed weights: "x86-64-vnni", "arm64-generic" */
     const struct packings *packings;
     const struct block_kernels *blocks;
@@ -209,7 +210,7 @@ KERNELS_OF(generic);
 KERNELS_OF(v3);
 KERNELS_OF(v4);
 KERNELS_OF(vnni);
-KERNELS_OF(amx); /* vnni, whose packed weights it reads; int8 products of several rows are made in tiles */
+KERNELS_OF(amx); /* the same as vnni, with the same packed weights, but int8 products of several rows use tiles */
 #elif defined(__aarch64__)
 KERNELS_OF(dotprod);
 #endif

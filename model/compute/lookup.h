@@ -1,5 +1,5 @@
-/* The loop over lookups of all packings: four ids are looked up at a time, whose sums end together. Included only by files that are
- * compiled once per instruction set. */
+/* The lookup loop of all packings. It looks up four ids at a time, whose sums are finished together. Included only by files that
+ * are compiled once per instruction set. */
 #ifndef ALIGND_LOOKUP_H
 #define ALIGND_LOOKUP_H
 

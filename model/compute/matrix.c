@@ -1,5 +1,5 @@
-/* This file hides who multiplies and where the weights lie: the kernels of an instruction set on packed weights, or OpenBLAS on the
- * weights as they are. */
+/* This file hides what multiplies and where the weights are: the kernels of an instruction set read packed weights, OpenBLAS reads
+ * them as they are. */
 #include "model/compute/matrix.h"
 #include <assert.h>
 #include <cblas.h>
@@ -42,7 +42,7 @@ static size_t round_up(size_t bytes, size_t unit) {
     return bytes > SIZE_MAX - unit ? 0 : (bytes + unit - 1) / unit * unit;
 }
 
-/* The size of a new block. Of a large model's matrices few fit into a block of 8 MB, and much of it would stay empty. */
+/* The size of a new block. Few matrices of a large model fit into a block of 8 MB, much of which would stay empty. */
 static size_t block_size(const struct pages *pages, size_t whole) {
     size_t usual = pages->last ? 2 * pages->last->capacity : BLOCK_BYTES;
     usual = usual < MOST_BLOCK_BYTES ? usual : MOST_BLOCK_BYTES;
@@ -122,8 +122,8 @@ const struct blas *blas_get(void) {
 /* ---- backends ---- */
 
 #if defined(__x86_64__)
-/* Whether the processor multiplies int8 in tiles, and the kernel lets this process do so, which it wants to be asked for: their
- * state is 8 KB more for it to save (Linux, Documentation/arch/x86/xstate.rst). */
+/* True if the processor multiplies int8 in tiles and the kernel lets this process use them. Linux requires a request, because it
+ * must save 8 KB more of state (Documentation/arch/x86/xstate.rst). */
 static bool may_use_tiles(void) {
     enum { LEAF_FEATURES = 7, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
     unsigned a, b, c, d;
@@ -170,14 +170,14 @@ const struct packing *linear_packing(const struct linear_source *source, const s
     return blas ? NULL : packing;
 }
 
-/* Room for packed weights in whole lines. owned: the same, unless they lie in the backend's pages. NULL: memory is out. */
+/* Allocates packed weights in whole lines. *owned is set to them unless the backend's pages own them. NULL: memory is out. */
 static void *make_room(size_t bytes, struct pages *pages, void **owned) {
     void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(LINE_BYTES, round_up(bytes, LINE_BYTES));
     *owned = pages ? NULL : packed;
     return packed;
 }
 
-/* Packs the source into those that are not NULL, in parts if it is read in parts. Returns -1 if memory is out. */
+/* Packs the source into packed and rows unless they are NULL, in parts if it is read in parts. Returns -1 if memory is out. */
 static int pack(const struct linear_source *source, const struct packing *packing, void *packed, void *rows) {
     size_t out = source->out, in = source->in, most = source->weight || out < PACKED_TOGETHER ? out : PACKED_TOGETHER;
     float *part = source->weight ? NULL : malloc((most * in + 1) * sizeof *part);
@@ -310,8 +310,8 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Measures a product of one row and one of TRIAL_ROWS, each the best of some trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out]. One
- * row counts as much as TRIAL_ROWS together, since both loads are common. */
+/* Measures a product of one row and one of TRIAL_ROWS, each as the best of several trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out].
+ * One row counts as much as TRIAL_ROWS together, since both loads are common. */
 static int measure(const struct linear_source *source, const struct backend *backend, const float *x, float *y, double *seconds,
                    struct error *err) {
     static const size_t rows[] = {1, TRIAL_ROWS};

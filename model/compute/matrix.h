@@ -1,7 +1,7 @@
-/* Products with fixed weights for rows that lie `ld` floats apart.
- * Every product of a model with its parameters goes through a struct linear; matrix.c alone decides how the weights are kept and
- * multiplied. They are packed once, at load (see struct packing). On processors without AVX2, OpenBLAS multiplies them as they are,
- * if it is installed, except in compute types that it does not have. */
+/* This module multiplies rows, which lie `ld` floats apart, with fixed weights. Every product of a model with its parameters goes
+ * through a struct linear; matrix.c alone decides how the weights are kept and multiplied. They are packed once, at load (see
+ * struct packing). On processors without AVX2, OpenBLAS multiplies them as they are, if it is installed, except in compute types
+ * that it does not have. */
 #ifndef ALIGND_MATRIX_H
 #define ALIGND_MATRIX_H
 
@@ -14,7 +14,7 @@
  * with weights and values rounded to int8, and exact sums. Everything else is always float32. */
 enum compute { COMPUTE_FLOAT32, COMPUTE_BFLOAT16, COMPUTE_INT8, COMPUTE_TYPES };
 
-/* The type of the weights before they were expanded to float32: packed in that type again, they lose nothing. */
+/* The type in which the weights are stored. Packing them in the same type loses nothing. */
 enum stored { STORED_FLOAT32, STORED_FLOAT16, STORED_BFLOAT16, STORED_INT8 };
 
 /* Returns "float32", "bfloat16" or "int8". */
@@ -22,9 +22,9 @@ const char *compute_name(enum compute compute);
 
 /* ---- backends ---- */
 
-/* Memory for weights: matrices side by side in large blocks, in huge pages if the system has them. A model of more than about 16 MB
- * has too many pages of 4 KiB for the processor's table of them, and products would wait for that table. Zeroed: empty. One thread
- * at a time. */
+/* Memory for weights: matrices side by side in large blocks, in huge pages if the system has them. With pages of 4 KiB, a model of
+ * more than about 16 MB exceeds the processor's TLB, and products would wait for page walks. Zeroed: empty. Only one thread at a
+ * time. */
 struct pages {
     struct pages_block *last; /* the block that is being filled; it links to those before it */
 };
@@ -34,14 +34,14 @@ void *pages_alloc(struct pages *pages, size_t bytes);
 /* Frees all of it; the pages are empty again. */
 void pages_done(struct pages *pages);
 
-/* OpenBLAS multiplies float32 on processors without AVX2; nothing else needs it. It is loaded by name at start instead of being
- * linked: linked, it would start a thread for each core before main(). Each of them takes address space and, if there is none left,
- * retries for ever, so that the process cannot even end. Loaded with OPENBLAS_NUM_THREADS=1 it starts no threads, whichever of its
- * variants is installed. */
+/* OpenBLAS multiplies float32 on processors without AVX2; nothing else needs it. It is loaded by name at start, because a linked
+ * OpenBLAS starts a thread for each core before main(). Each thread takes address space and, if none is left, retries forever, so
+ * that the process cannot even exit. Loaded with OPENBLAS_NUM_THREADS=1 it starts no threads, whichever of its variants is
+ * installed. */
 struct blas;
 
 /* Called before any thread starts, since it sets an environment variable; may be called again. Loads nothing if the library is not
- * installed or address space is limited (RLIMIT_AS, RLIMIT_DATA), because a product might then retry for ever to get its buffer. */
+ * installed or address space is limited (RLIMIT_AS, RLIMIT_DATA), because a product might then retry forever to get its buffer. */
 void blas_load(void);
 /* NULL: not loaded. */
 const struct blas *blas_get(void);
@@ -126,7 +126,7 @@ struct linear_rows {
 };
 /* The same for several rows, for which the weights are read once. */
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
-/* True if linear_apply has the same bits as lookups of `count` outputs of so many rows, and takes less time. */
+/* True if linear_apply gives the same bits as lookups of `count` outputs of this many rows, in less time. */
 bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count);
 
 #endif

@@ -201,8 +201,8 @@ INLINE void multiply_few(enum storage storage, const struct product *q, size_t r
 }
 
 /* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. Meanwhile each of the
- * first blocks prefetches one line of each k of the next panel, and the second of two blocks two lines if there are three: one left
- * out between others would be a pattern that the processor does not foresee. */
+ * first blocks prefetches one line of each k of the next panel, and the second of two blocks two lines if there are three: skipping
+ * a line between others would be a pattern that the processor does not predict. */
 INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile tile) {
     size_t blocks = (q->rows + BLOCK - 1) / BLOCK;
     const char *ahead = tile.ahead;

@@ -83,7 +83,8 @@ struct rounded {
     const int32_t *offsets;
 };
 
-/* max |x|, or a number that is not finite: the bits of floats without their sign rise with them, infinity and NaN last. */
+/* Returns max |x|, or a number that is not finite if there is one. Without the sign, floats order like their bits, infinity and NaN
+ * last. */
 static float most_of(const float *x, size_t n) {
     ivec even = {0}, odd = {0};
     size_t i = 0;
@@ -415,9 +416,9 @@ INLINE void multiply_few(const struct product *product, const struct rounded *x,
 }
 
 /* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. Meanwhile the blocks prefetch the
- * next panel: the first ones a line of each group each or, if they are fewer than the lines, the last one all that are left. Lines
- * left out between others would be a pattern that the processor does not foresee. Where FEW rows or less let the weights stream
- * past, it foresees them without help. */
+ * next panel: the first ones a line of each group each or, if they are fewer than the lines, the last one all that are left.
+ * Skipping lines between others would be a pattern that the processor does not predict. With FEW rows or fewer the weights stream
+ * past, which it predicts without help. */
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
     enum { FEW = 5 };
     size_t blocks = (rows + BLOCK - 1) / BLOCK, more = rows > FEW && blocks < LINES ? LINES - blocks : 0;
@@ -507,7 +508,7 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
             }
         }
     }
-    _tile_release(); /* so that nothing of them is saved when the thread is interrupted */
+    _tile_release(); /* so that the kernel need not save them when the thread is interrupted */
 }
 #endif
 
@@ -532,7 +533,7 @@ static __attribute__((noinline)) void multiply_large(const struct product *produ
     multiply_within(product, multiplier, q, sizeof q);
 }
 
-/* A compiler that guards the stack touches every page that a function may use, which are too many for a product of a few rows. */
+/* A compiler that guards the stack touches every page of a function's frame, which takes too long for a product of a few rows. */
 INLINE void multiply_all(const struct product *product, rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
     if (product->rows * groups_of(product->in) * GROUP > sizeof q)

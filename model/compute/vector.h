@@ -1,6 +1,6 @@
-/* The vectors that the kernels are written in. A `vec` holds VL floats in the vector extension of GCC and clang, which compiles to
- * the target's instructions; intrinsics are used only where compilers do not find the instruction. The sections are lanes, 16-bit
- * floats, and functions. Included only by files that are compiled once per instruction set (see kernels.c). */
+/* The kernels are written in the vectors of this header. A `vec` holds VL floats in the vector extension of GCC and clang, which
+ * compiles to the target's instructions; intrinsics are used only where compilers do not find the instruction. The sections are
+ * lanes, 16-bit floats, and functions. Included only by files that are compiled once per instruction set (see kernels.c). */
 #ifndef ALIGND_VECTOR_H
 #define ALIGND_VECTOR_H
 
@@ -409,7 +409,7 @@ INLINE void softmax_floats(float *x, size_t n) {
         store_part(x + i, last * scale, n - i);
 }
 
-/* Defines a function that replaces each x by what the expression makes of the vector v. */
+/* Defines a function that replaces each x by the value of the expression, in which v is a vector of them. */
 #define IN_PLACE(name, expression)                                                                                                 \
     static void name(float *x, size_t n) {                                                                                         \
         size_t i = 0;                                                                                                              \
