@@ -29,7 +29,7 @@ static const struct {
                   {0x0201, STORED_U8, false},  {0x0202, STORED_U16, false}, {0x0204, STORED_U32, false},
                   {0x0208, STORED_U64, false}};
 
-/* Types that cannot be read, because they are arranged for one processor, or of 16 bits. */
+/* Types that cannot be read, because they are packed for one processor or have 16 bits. */
 static const struct {
     uint64_t code;
     const char *name;
@@ -345,10 +345,10 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
 }
 
 /* ---- pytorch_model.bin ----
- * A pickle beside which the numbers lie, in a zip (since PyTorch 1.6), or one after the other after it. A pickle
- * is a program for a machine with a stack. Here it is run only as far as torch.save writes it for a dictionary of tensors: it may
- * make numbers, strings, tuples, lists and dictionaries, and call the few functions below, which stand for themselves. Everything
- * else is refused by name, and nothing in the file is ever executed. */
+ * A pickle and the numbers: beside it in a zip (since PyTorch 1.6), or after it in the same file. A pickle is a program for a stack
+ * machine. The machine here runs only what torch.save writes for a dictionary of tensors: a pickle may make numbers, strings,
+ * tuples, lists and dictionaries, and call the few functions below, which this file implements. Everything else is refused by name,
+ * and nothing in the file is ever executed. */
 
 enum { MOST_PICKLE_BYTES = 1 << 26, MOST_VALUES = 1 << 20, MOST_TENSORS = 20000 };
 
@@ -630,7 +630,7 @@ static int extend(struct machine *m, enum value_type type, const struct value *l
 
 static int remember(struct machine *m, int64_t place) {
     if (m->stack.count == 0 || place < 0 || (uint64_t)place > m->memo.count)
-        return damaged(m); /* picklers number what they remember one by one */
+        return damaged(m); /* picklers number their memo entries consecutively */
     if ((uint64_t)place == m->memo.count)
         return append(m, &m->memo, top_of(m));
     m->memo.at[place] = top_of(m);
@@ -665,7 +665,7 @@ static int step(struct machine *m) {
     case 'K': /* BININT1 */
     case 'M': /* BININT2 */
         return push_number(m, n);
-    case 0x8a: /* LONG1; only the number that says what the file is has more than 8 bytes */
+    case 0x8a: /* LONG1; only the file's magic number has more than 8 bytes */
         if (n > 8)
             return next_bytes(m, (size_t)n) ? push_number(m, -1) : damaged(m);
         return integer(m, (size_t)n, true, &n) ? push_number(m, n) : damaged(m);
@@ -771,7 +771,7 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
             plain = plain && (tensor->shape[d] <= 1 || tensor->stride[d] == step);
         entry->transposed = !plain && tensor->dims == 2 && tensor->stride[0] == 1 && tensor->stride[1] == tensor->shape[0];
         if (!plain && !entry->transposed)
-            return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers do not lie row by row", m->path, name);
+            return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers are not in row-major order", m->path, name);
     }
     return 0;
 }
@@ -815,7 +815,7 @@ static int load_zip(struct machine *m, const char *work, import_stop stop, struc
     return add_entries(m, top, out);
 }
 
-/* Three pickles that say what it is, the content, the keys of the storages, and each of them: a count and its numbers. */
+/* Three pickles that identify the file, then the content, the keys of the storages, and each storage: a count and its numbers. */
 static int load_older(struct machine *m, uint64_t size, struct container *out) {
     const unsigned char magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
     size_t read = size < MOST_PICKLE_BYTES ? (size_t)size : MOST_PICKLE_BYTES;

@@ -1,13 +1,13 @@
-/* The interface that the files of this room share, in the order of a conversion: it finds the parts of a foreign model, reads its
- * tokens, plans the tensors and the configuration in the module of its family, and writes the model folder. */
+/* The files of this room share this interface. It is in the order of a conversion, which finds the parts of a foreign model, reads
+ * its tokens, plans the tensors and the configuration in the module of the model's family, and writes the model folder. */
 #ifndef ALIGND_IMPORT_CONVERSION_H
 #define ALIGND_IMPORT_CONVERSION_H
 
 #include "model/import/tensors.h"
 
 /* ---- parts ----
- * A model as it is handed around: an unpacked OPUS-MT package, the files of a Firefox (Bergamot) pair, a translateLocally folder,
- * files that are named one by one, or a folder of Hugging Face or CTranslate2. */
+ * The forms in which models are distributed: an unpacked OPUS-MT package, the files of a Firefox (Bergamot) pair, a
+ * translateLocally folder, files that are named one by one, or a folder of Hugging Face or CTranslate2. */
 
 /* The origin of a model, as far as the files beside it name it; "" if they do not. */
 struct origin {
@@ -17,7 +17,7 @@ struct origin {
     const char *card; /* the card beside the model; "" if there is none */
 };
 
-/* Whose programs a model was made for, which decides how it is decoded where nothing else says it. */
+/* The programs that a model was made for, which decide how it is decoded if its files do not. */
 enum family { FAMILY_OTHER, FAMILY_BERGAMOT, FAMILY_OPUS }; /* FAMILY_BERGAMOT: Firefox and translateLocally */
 
 struct parts {
@@ -25,10 +25,11 @@ struct parts {
     const char *folder; /* of the model */
     const char *name;   /* the model's file, as messages and the card name it */
     const char *model;
-    const char *vocabularies[2], *segmenters[2]; /* segmenters: SentencePiece files beside lists that number; NULL: none */
-    const char *shortlist, *quality;             /* NULL: none */
-    const char *options;                         /* a file of training options; NULL: not named */
-    struct mapping decoder, training;            /* options of the decoder, and of the training */
+    const char *vocabularies[2],
+        *segmenters[2];               /* segmenters: SentencePiece files whose pieces the vocabularies number; NULL: none */
+    const char *shortlist, *quality;  /* NULL: none */
+    const char *options;              /* a file of training options; NULL: not named */
+    struct mapping decoder, training; /* options of the decoder, and of the training */
     struct origin origin;
     bool guided;                 /* its attention was trained to align */
     const char *source, *target; /* languages by the names of the files; NULL: unknown */
@@ -66,16 +67,17 @@ struct marian_defaults {
 /* Only options with single values count. An empty mapping: no options are known. */
 int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);
 
-/* Where the parts of a model of CTranslate2 lie (OpenNMT/CTranslate2): a folder of model.bin, vocabularies and perhaps config.json,
- * or a package of Argos Translate and LibreTranslate, which holds such a folder with a SentencePiece model beside it. */
+/* The places of the parts of a CTranslate2 model (OpenNMT/CTranslate2): a folder of model.bin, vocabularies and perhaps
+ * config.json, or a package of Argos Translate and LibreTranslate, which holds such a folder with a SentencePiece model beside
+ * it. */
 struct ctranslate2_parts {
     const char *folder;          /* of model.bin */
-    const char *package;         /* an Argos package's, which has metadata.json; NULL: it is none */
+    const char *package;         /* of an Argos package, which has metadata.json; NULL: not a package */
     const char *name;            /* as its card names it */
-    const char *source, *target; /* languages by metadata.json; NULL: it does not say */
+    const char *source, *target; /* languages by metadata.json; NULL: unknown */
     const char *prefix;          /* pieces that begin every translation; NULL: none */
     const char *segmenters[2];   /* SentencePiece files; NULL: tokens are separated by white space */
-    bool guessed;                /* they lie in the folder around the model's, and may be another's */
+    bool guessed;                /* they lie in the parent of the model's folder, and may belong to another model */
 };
 
 /* True if the path is such a folder or package, or its model.bin. */
@@ -86,7 +88,7 @@ int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena
 /* ---- vocabularies ----
  * YAML (.yml), JSON (.json), SentencePiece (.spm, .model), anything else one word a line. */
 
-/* One side's, as a model folder holds it. */
+/* The vocabulary of one side, as a model folder holds it. */
 struct vocabulary {
     bool sentencepiece;  /* otherwise words */
     const char *content; /* [bytes] of its file */
@@ -98,7 +100,7 @@ struct vocabulary {
 
 /* size: the number of the model's words. Returns -1 with ERROR_FILE or ERROR_FORMAT; messages begin with the path. */
 int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err);
-/* path: the SentencePiece file that segments; words: the list that numbers what it makes. */
+/* path: the SentencePiece file that segments; words: the list that numbers its pieces. */
 int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena, struct vocabulary *out,
                          struct error *err);
 /* A list of words; path: the path in messages. */
@@ -138,14 +140,14 @@ struct tokens {
     size_t count;
 };
 
-/* alignd's lists hold no token twice, none that is empty and none with white space: such a token, which no text becomes, gets
- * another spelling. -1 with ERROR_MEMORY. */
+/* Respells tokens that alignd's lists may not contain: duplicates, empty ones, and those with white space. No text becomes such a
+ * token. -1 with ERROR_MEMORY. */
 int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err);
 /* path: a SentencePiece file that cuts text. At least half of its pieces, or of the tokens, must be the same. -1 with ERROR_FILE,
  * ERROR_FORMAT or ERROR_MEMORY. */
 int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena, struct error *err);
-/* The languages of a model of many, by tokens that both sides have, such as __fr__ (M2M-100) and fra_Latn (NLLB-200):
- * config.json's section, a new object, the caller's; *out NULL: it has no such tokens. */
+/* Finds the languages of a multilingual model by tokens that both sides have, such as __fr__ (M2M-100) and fra_Latn (NLLB-200).
+ * *out: config.json's section, a new object that the caller owns; NULL if there are no such tokens. */
 int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena, json_t **out,
                      struct error *err);
 /* Lists of target ids by script, for the languages of tokens_languages, which get their lists' names: pieces of the language's
@@ -155,9 +157,9 @@ int tokens_languages(const struct tokens *source, const struct tokens *target, s
 int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena, struct ready **lists, size_t *count,
                  struct error *err);
 
-/* ---- what lies beside a model of Marian ----
- * Its lexical shortlists, which become shortlist.safetensors, and Bergamot's quality models, which become quality.safetensors
- * (model/weights/weights.h has both). */
+/* ---- the files beside a Marian model ----
+ * Lexical shortlists become shortlist.safetensors, and Bergamot's quality models become quality.safetensors
+ * (model/weights/weights.h has both formats). */
 
 struct shortlist_import {
     int32_t *always, *offsets, *targets; /* in the arena */
@@ -190,7 +192,7 @@ struct conversion {
     struct tokenizer_files tokenizer;
     const char *from; /* what it was converted from, for its card */
     struct origin origin;
-    const struct import_origin *downloaded; /* NULL: it was not */
+    const struct import_origin *downloaded; /* NULL: it was not downloaded */
     struct shortlist_import shortlist;
     float quality[QUALITY_WEIGHTS];
     struct ready *lists; /* [list_count] of languages, which are the shortlist where there is no other */
@@ -202,8 +204,8 @@ struct conversion {
 
 /* Frees what it owns. */
 void conversion_done(struct conversion *conversion);
-/* Adds the languages of a model of many, a section of config.json that becomes the conversion's, with lists of target ids for them.
- * -1 with ERROR_MEMORY. */
+/* Adds the languages of a multilingual model, a section of config.json that becomes the conversion's, with lists of target ids for
+ * them. -1 with ERROR_MEMORY. */
 int conversion_add_languages(struct conversion *conversion, json_t *languages, const struct tokens *target, struct arena *arena,
                              struct error *err);
 
@@ -285,7 +287,7 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
 int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct transformer_options *options, struct arena *arena,
                         struct conversion *out, struct error *err);
 
-/* Its steps, as tests call them. */
+/* The steps of ctranslate2_convert, declared for tests. */
 
 struct ctranslate2_settings {
     const char *unknown, *begin, *end; /* tokens, as this model calls <unk>, <s> and </s> */
@@ -296,7 +298,7 @@ struct ctranslate2_settings {
 /* config.json, which old models do not have. */
 int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena, struct ctranslate2_settings *out,
                               struct error *err);
-/* The languages of a model of many, as tokens_languages finds them. target: set to the tokens of the target. */
+/* The languages of a multilingual model, as tokens_languages finds them. target: set to the tokens of the target. */
 int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
                                struct error *err);
 /* source, target: how many tokens the model has. */
@@ -308,8 +310,8 @@ struct ctranslate2_head {
     uint32_t version, revision; /* of the format; of the specification */
     const char *spec;           /* TransformerSpec and others */
 };
-/* Opens model.bin. Everything that it says is checked before a number is read; an alias is an entry of its own, with the data of
- * the variable that it stands for. Errors as those of the other readers (tensors.h). */
+/* Opens model.bin. Everything in it is checked before a number is read. An alias becomes a separate entry with the data of its
+ * variable. Errors as those of the other readers (tensors.h). */
 int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
                      struct error *err);
 

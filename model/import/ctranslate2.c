@@ -1,5 +1,5 @@
-/* This file hides CTranslate2's models: the files model.bin, config.json and the vocabularies, the tensors of a TransformerSpec,
- * and what its flags say. */
+/* This file hides the format of CTranslate2's models: the files model.bin, config.json and the vocabularies, and the tensors and
+ * flags of a TransformerSpec. */
 #include "model/base/utf8.h"
 #include "model/import/conversion.h"
 #include <math.h>
@@ -18,9 +18,9 @@
  * is NAME_scale: one for all, or one for each row. */
 
 enum { LAST_VERSION = 6, MOST_VARIABLES = 20000, MOST_NAME_BYTES = 1 << 12, LEAST_VARIABLE_BYTES = 9, LEAST_ALIAS_BYTES = 8 };
-enum { SCALE_OF_INT16 = 1000 }; /* in files that do not say it */
+enum { SCALE_OF_INT16 = 1000 }; /* in files that do not state it */
 
-/* By their number in the file; the sizes of numbers tell those of older files. */
+/* Indexed by the type's number in the file. Older files state only the size of a number. */
 static const enum stored_kind types[] = {STORED_F32, STORED_I8, STORED_I16, STORED_I32, STORED_F16, STORED_BF16};
 enum { TYPES = sizeof types / sizeof *types, TYPE_FLOAT32 = 0, TYPE_INT8 = 1, TYPE_INT16 = 2 };
 
@@ -29,7 +29,8 @@ static int take_string(struct source_cursor *cursor, const char **out, const cha
     if (source_take(cursor, &length, sizeof length, what, err) != 0)
         return -1;
     if (length > MOST_NAME_BYTES)
-        return error_set(err, ERROR_FORMAT, "%s: a name has %u bytes, and may have %d", cursor->path, length, MOST_NAME_BYTES);
+        return error_set(err, ERROR_FORMAT, "%s: a name has %u bytes, more than the allowed %d", cursor->path, length,
+                         MOST_NAME_BYTES);
     char *text = arena_zalloc(cursor->arena, (size_t)length + 1, 1);
     if (!text)
         return error_memory(err);
@@ -49,7 +50,8 @@ static int take_count(struct source_cursor *cursor, size_t least, const char *wh
     if (count > (cursor->size - cursor->at) / least)
         return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
     if (count > MOST_VARIABLES)
-        return error_set(err, ERROR_FORMAT, "%s: %s: there are %u, and may be %d", cursor->path, what, count, MOST_VARIABLES);
+        return error_set(err, ERROR_FORMAT, "%s: %s: has %u entries, more than the allowed %d", cursor->path, what, count,
+                         MOST_VARIABLES);
     *out = count;
     return 0;
 }
@@ -66,7 +68,7 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
         return -1;
     if (rank > STORED_MOST_DIMS)
-        return error_set(err, ERROR_FORMAT, "%s: %s: has %u dimensions, and may have %d", cursor->path, entry->name, rank,
+        return error_set(err, ERROR_FORMAT, "%s: %s: has %u dimensions, more than the allowed %d", cursor->path, entry->name, rank,
                          STORED_MOST_DIMS);
     if (source_take(cursor, shape, rank * sizeof *shape, entry->name, err) != 0)
         return -1;
@@ -176,7 +178,7 @@ static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head
             return -1;
         const struct stored_tensor *variable = stored_find(out, name);
         if (!variable)
-            return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is not there", cursor->path, alias, name);
+            return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is missing", cursor->path, alias, name);
         if (stored_find(out, alias))
             return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, alias);
         out->entries[out->count] = *variable;
@@ -305,7 +307,7 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
         sides[1] = sides[0];
     else if (shared < 0 || read_tokens(parts->folder, "source", arena, &sides[0], err) != 0 ||
              read_tokens(parts->folder, "target", arena, &sides[1], err) != 0)
-        return err->code != ERROR_NONE ? -1 : 0; /* that they are missing is said when they are read */
+        return err->code != ERROR_NONE ? -1 : 0; /* missing files are reported when they are read */
     *target = sides[1];
     return tokens_languages(&sides[0], &sides[1], arena, out, err);
 }
@@ -452,13 +454,13 @@ static void name_tensors(struct converter *c) {
 
 /* ---- flags ---- */
 
-/* The one number of a tensor. False: it is none. */
+/* Reads the only number of a tensor. False: the tensor is not a single number. */
 static bool number_of(const struct stored_tensor *stored, float *value) {
     struct error ignored = {0};
     return stored_count(stored) == 1 && stored_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
-/* A flag of this side, which older files have once for both sides. missing: what it is where the file does not have it. */
+/* A flag of this side; older files have one for both sides. missing: its value if the file lacks it. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
     const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
     for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
@@ -503,7 +505,7 @@ static const struct {
     {"sliding_window", ZERO, "a window of self-attention"},
     {"queries_scale", QUERY_SCALE, "another scale of queries"},
     {"scale_outputs", ZERO_OR_ONE, "a scale of the output"},
-    {"embeddings_merge", ALWAYS, ""}, /* matters with several embeddings alone */
+    {"embeddings_merge", ALWAYS, ""}, /* matters only with several embeddings */
     {"embeddings_1/weight", NEVER, "a source of several factors"},
     {"layernorm_embedding/gamma", NEVER, "a norm after the embedding, as BART and mBART have it,"},
     {"project_in/weight", NEVER, "an embedding of another size"},
@@ -511,7 +513,7 @@ static const struct {
     {"ffn/linear_0_noact/weight", NEVER, "a gated feed-forward"},
 };
 
-/* Refuses by name what alignd's blocks do not have. */
+/* Refuses features that alignd's blocks lack, and names them. */
 static void refuse_lacking(struct converter *c, const struct side sides[2]) {
     struct tensors *t = c->tensors;
     for (size_t i = 0; !t->failed && i < t->from->count; i++)
@@ -553,7 +555,7 @@ static void matrix(struct converter *c, const char *theirs, const char *ours, si
     }
 }
 
-/* Numbers first .. first + count - 1 of a bias [size]; zeros in place of one that is not there. */
+/* Numbers first .. first + count - 1 of a bias [size]; zeros if it is missing. */
 static void bias(struct converter *c, const char *theirs, const char *ours, size_t size, size_t first, size_t count) {
     struct made *made = tensors_make_vector(c->tensors, ours, count);
     if (tensors_find(c->tensors, theirs))
@@ -617,7 +619,7 @@ static void stack(struct converter *c, struct side *side) {
         return;
     size_t rows = tensors_rows(c->tensors, theirs.text);
     const struct stored_tensor *from = tensors_matrix(c->tensors, theirs.text, rows, d);
-    size_t kept = rows < MOST_POSITIONS ? rows : MOST_POSITIONS; /* alignd reaches no further */
+    size_t kept = rows < MOST_POSITIONS ? rows : MOST_POSITIONS; /* alignd has no later positions */
     tensors_copy(c->tensors, named("%s.positions", side->name).text, from, kept, d)->exact = true;
 }
 
@@ -683,7 +685,7 @@ static void embeddings(struct converter *c, struct words *words) {
     bias(c, "decoder/projection/bias", "output.bias", words->target, 0, words->target);
     words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
     double alignment = flag(c, "decoder", "alignment_layer", -1);
-    words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS), MOST_LAYERS); /* any number may stand there */
+    words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS), MOST_LAYERS); /* the file may contain any number */
     flag(c, "decoder", "alignment_heads", 1);
 }
 
@@ -724,7 +726,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
                         struct conversion *out, struct error *err) {
     static const struct {
         const char *name;
-        size_t heads; /* where the file does not say */
+        size_t heads; /* if the file does not state them */
     } specs[] = {{"TransformerSpec", 8}, {"TransformerBase", 8}, {"TransformerBig", 16}};
     struct ctranslate2_head head;
     struct ctranslate2_settings settings;
@@ -750,7 +752,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     if (languages) {
         if (conversion_add_languages(out, languages, &target, arena, err) != 0)
             return -1;
-        settings.eos = true; /* what such models read ends with it, whoever adds it */
+        settings.eos = true; /* the source of such models ends with it, whichever program adds it */
     }
     name_tensors(&c);
     const struct stored_tensor *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");

@@ -1,5 +1,5 @@
-/* This file hides the files of a model folder: what each holds, what the shortlists and quality models beside a foreign model
- * become, and how all of them reach the disk. */
+/* This file hides how a model folder is written: the content of each file, how the shortlists and quality models beside a foreign
+ * model are converted, and how all files reach the disk. */
 #include "model/base/file.h"
 #include "model/import/conversion.h"
 #include "model/import/import.h"
@@ -53,7 +53,7 @@ static const struct key {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* Keys that came after the format had been in use: config.json does not mention them where they have their defaults. */
+/* Keys that were added when the format was already in use. config.json omits them if they have their defaults. */
 static const char *const young[] = {
     "alignment.size",          "tokenizer.pieces",          "tokenizer.target_pieces", "tokenizer.preparation",
     "tokenizer.capitals",      "decoder.alignment_trained", "defaults.compute",        "defaults.shortlist",
@@ -95,7 +95,7 @@ static int config_fill(json_t *config, struct error *err) {
     return failed ? error_memory(err) : 0;
 }
 
-/* The fewest digits after which a number reads as the same one. */
+/* The fewest digits that read back as the same number. */
 static size_t digits_of(const json_t *value) {
     double number = json_real_value(value);
     for (int digits = 1; json_is_real(value) && digits < 17; digits++) {
@@ -137,7 +137,7 @@ static int by_number(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
-/* Appends a source word's targets, sorted and each once. Room is there for all, and one more a word. */
+/* Appends a source word's targets, sorted and without duplicates. There is room for all, and for one more per word. */
 static void append(struct shortlist_import *list, const int32_t *targets, size_t count, bool own) {
     size_t begin = list->target_count, end = begin;
     for (size_t i = 0; i < count; i++)
@@ -220,7 +220,7 @@ static int read_binary(const char *path, const char *content, size_t size, const
 
 struct line {
     uint32_t source, target;
-    size_t number; /* of the line: of those for one pair the last counts */
+    size_t number; /* of the line: the last line for a pair counts */
     double probability;
 };
 
@@ -333,7 +333,7 @@ int shortlist_import(const char *path, const struct shortlist_options *options, 
 }
 
 /* In the file, little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4], intercept: a logistic regression
- * of whether a word is wrong. Here its complement, a weight for each feature as it is, and a constant. */
+ * of whether a word is wrong. It becomes its complement: a weight for each unscaled feature, and a constant. */
 int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err) {
     enum { NUMBERS = 3 * QUALITY_FEATURES + 1, SIZE = 16 + 4 * NUMBERS };
     char *content;
@@ -491,7 +491,7 @@ static int digest(const char *path, import_stop stop, uint64_t *size, char sha25
     return result;
 }
 
-/* origin.json: what the card says of the licence and the download, for programs. The licence is its name alone. A model that was
+/* origin.json: the card's facts about the licence and the download, for programs. The licence is its name alone. A model that was
  * not downloaded has a licence at most. */
 static int write_origin(const char *folder, const struct conversion *c, struct arena *arena, struct error *err) {
     static const struct import_origin elsewhere = {"", "", "", "", "", ""};

@@ -9,7 +9,7 @@ enum { MOST_SPECIAL = 4096, MOST_WORDS = 1 << 20 };
 /* The first position of M2M-100; its padding token would have the one before. */
 enum { MANY_OFFSET = 2 };
 
-/* Types of models that people have, and the parts that alignd lacks for them. */
+/* Common types of models that cannot be converted, and the parts that alignd lacks for them. */
 static const struct {
     const char *type, *reason;
 } unsupported[] = {

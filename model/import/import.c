@@ -1,5 +1,5 @@
-/* This file hides the steps of an import: unpacking, finding out whose model it is, converting, and publishing the folder or
- * removing every trace; and how errors name the paths that the user knows. */
+/* This file hides the steps of an import: unpacking, recognising the kind of model, converting, and publishing the folder or
+ * removing every trace. It also hides how errors name the paths that the user knows. */
 #include "model/import/import.h"
 #include "model/base/utf8.h"
 #include "model/import/conversion.h"
@@ -23,7 +23,7 @@ struct import {
     const struct import_options *options;
     struct arena arena;
     const char *work;              /* a folder beside the one that is made, with a name that no model has; NULL: not made yet */
-    const char *made;              /* the first folder on the way to INTO that was not there; NULL: all were */
+    const char *made;              /* the first folder on the way to INTO that did not exist; NULL: all did */
     const char *paths[MOST_PATHS]; /* [path_count], folders of what was unpacked */
     const char *shown;             /* the first path as the user knows it */
     const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
@@ -36,7 +36,7 @@ struct import {
 
 /* ---- folders ---- */
 
-/* Makes the folder and those that lead to it. *first: the first one that was not there. */
+/* Makes the folder and those that lead to it. *first: the first one that did not exist. */
 static int make_folders(const char *path, struct arena *arena, const char **first, struct error *err) {
     for (const char *end = path; *end;) {
         end += strspn(end, "/");
@@ -160,7 +160,7 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
 
 /* ---- the beginning of config.json ---- */
 
-/* A file's or folder's name without what says how it is packed. */
+/* The name of a file or folder without suffixes of archives and compression. */
 static const char *stem(const char *name, struct arena *arena) {
     static const char *const endings[] = {".gz", ".zst", ".tar", ".tgz", ".zip", ".npz", ".bin", ".argosmodel"};
     size_t length = strlen(name);
@@ -171,7 +171,7 @@ static const char *stem(const char *name, struct arena *arena) {
     return copy;
 }
 
-/* tokens, ratio: the limits that the model has, if the command line does not say them. Sets the folder's name. */
+/* tokens, ratio: the model's limits, which apply unless the command line sets others. Sets the folder's name. */
 static int begin_config(struct import *import, const char *source, const char *target, size_t tokens, double ratio,
                         const char **name, struct error *err) {
     const struct import_options *o = import->options;
@@ -194,7 +194,7 @@ static int begin_config(struct import *import, const char *source, const char *t
 
 /* ---- Marian ---- */
 
-/* Source tokens of a sentence, at most, where the decoder's options do not say it. */
+/* The most source tokens of a sentence if the decoder's options do not state it. */
 static const size_t family_tokens[] = {[FAMILY_OTHER] = 100, [FAMILY_BERGAMOT] = 128, [FAMILY_OPUS] = 512};
 
 static const char SPECIAL_OPTIONS[] = "special:model.yml";
@@ -383,7 +383,7 @@ static int settle(struct import *import, struct error *err) {
     json_t *defaults = json_object_get(c->config, "defaults"), *languages = json_object_get(c->config, "languages"), *language;
     const char *code;
 
-    /* The file's own int8 stays int8, and is computed with as such. Where other storage is asked for, that decides how. */
+    /* int8 weights of the file stay int8 and are computed in int8. If another storage is requested, it decides. */
     for (const struct made *made = c->tensors.made; !o->storage && made; made = made->next)
         if (made->given)
             c->storage = STORAGE_INT8;
@@ -416,7 +416,7 @@ static int settle(struct import *import, struct error *err) {
             return error_set(err, ERROR_INPUT, "the licence is not UTF-8");
     }
 
-    /* Lists are used by default where the vocabulary is so large that most of a step would be its product. */
+    /* Lists are used by default if the vocabulary is so large that its product would take most of a step. */
     if (o->no_shortlist) {
         c->list_count = 0;
         json_object_foreach(languages, code, language) {
@@ -461,7 +461,7 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
             c->has_quality ? ", a quality model" : "");
 }
 
-/* Paths of what was unpacked are shown as those of the archive, and the message names the path. */
+/* Replaces the paths of unpacked files by those of their archives, and makes the message name the path. */
 static void show_paths(const struct import *import, struct error *err) {
     for (const struct alias *alias = import->aliases; alias; alias = alias->next) {
         struct error shown = {.code = err->code};

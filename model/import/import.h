@@ -1,6 +1,6 @@
-/* Converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's folders
- * of MarianMT, M2M-100 and NLLB-200, CTranslate2's folders and the packages of Argos that contain one. Foreign files are never
- * executed, and the folder appears only when it is complete. */
+/* This module converts foreign models to model folders: Marian's and Nematus's, OPUS-MT's and Firefox's packages, Hugging Face's
+ * folders of MarianMT, M2M-100 and NLLB-200, CTranslate2's folders and the packages of Argos that contain one. Foreign files are
+ * never executed, and the folder appears only when it is complete. */
 #ifndef ALIGND_IMPORT_H
 #define ALIGND_IMPORT_H
 
@@ -26,9 +26,9 @@ struct import_options {
     const char *storage;   /* of the matrices: float32, float16, bfloat16, int8; NULL: int8 where the file is int8, else float32 */
     const char *preparation;  /* none or opus; NULL: opus for models of OPUS-MT's kind */
     const char *alignment;    /* trained or untrained; NULL: as the files say */
-    size_t max_source_tokens; /* 0: what the decoder's options say, otherwise 128 for models of Bergamot's kind, 512 for
+    size_t max_source_tokens; /* 0: as the decoder's options state, otherwise 128 for models of Bergamot's kind, 512 for
                                  those of OPUS-MT's, 100 for others */
-    double max_target_ratio;  /* 0: what the decoder's options say, otherwise 3 */
+    double max_target_ratio;  /* 0: as the decoder's options state, otherwise 3 */
     const char *licence;      /* of the model, where its files do not state one; NULL: unknown */
     bool unknowns;            /* searches may choose <unk> */
     bool no_shortlist;        /* omit the shortlist */

@@ -1,4 +1,4 @@
-/* This file hides the models of Marian and Nematus: their options, the names of their tensors, and how ours are put together from
+/* This file hides the models of Marian and Nematus: their options, the names of their tensors, and how alignd's are assembled from
  * them. */
 #include "model/import/conversion.h"
 #include "model/weights/config.h"
@@ -167,11 +167,11 @@ static int check_recurrent(const struct marian_options *options, struct error *e
         : normal && !nematus && either
             ? "layer-normalization: true is not supported with gru-nematus cells in a model that is not of type nematus, where "
               "the cells are normalised in one way and all else in another"
-        : nematus && !both ? "type: nematus has gru-nematus cells, and no others"
+        : nematus && !both ? "type: nematus supports only gru-nematus cells"
         : nematus && strcmp(marian_option(options, "enc-type"), "bidirectional") != 0
-            ? "type: nematus has a bidirectional encoder, and no other"
+            ? "type: nematus supports only a bidirectional encoder"
         : nematus && strcmp(marian_option(options, "dec-cell-high-depth"), "1") != 0
-            ? "type: nematus has no dec-cell-high-depth but 1"
+            ? "type: nematus supports only dec-cell-high-depth 1"
             : NULL;
     return why ? error_set(err, ERROR_FORMAT, "option %s", why) : 0;
 }
@@ -190,7 +190,7 @@ static bool is_newer(const struct mapping *found, const char *date) {
     return false;
 }
 
-/* The letters without d, which does nothing once a model is trained. */
+/* The letters without d (dropout), which has no effect once a model is trained. */
 static void letters(const struct marian_options *options, const char *name, char out[8]) {
     size_t length = 0;
     for (const char *c = marian_option(options, name); *c && length < 7; c++)
@@ -225,7 +225,7 @@ static int check_transformer(struct marian_options *options, const struct mappin
         : pre && !rnn && !average ? "option transformer-preprocess: n is not supported with a decoder of self-attention: Marian "
                                     "itself trains it in one way and translates in another"
         : pre && !is_newer(found, "") ? "option transformer-preprocess: n is supported only of models of Marian v1.12 or newer: "
-                                        "older ones look at what was not normalised"
+                                        "older ones attend to inputs that are not normalised"
         : gelu && !is_newer(found, "2023-04-01")
             ? "option transformer-ffn-activation: gelu is supported only of models of Marian v1.12 of April 2023 or newer: older "
               "ones compute it in another way"
@@ -266,7 +266,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
     int types = made.transformer ? TRANSFORMER : RECURRENT;
     if (type && type->value &&
         (strcmp(type->value, "lm") == 0 || source_begins(type->value, "lm-") || strcmp(type->value, "transformer-lm") == 0))
-        return error_set(err, ERROR_FORMAT, "option type: %s is a language model, which translates nothing", type->value);
+        return error_set(err, ERROR_FORMAT, "option type: %s is a language model, which cannot translate", type->value);
     for (size_t i = 0; i < found.count; i++) {
         const char *name = found.pairs[i].key;
         bool known = strcmp(name, TIED_LAYERS) == 0 || strcmp(name, INPUT_TYPES) == 0;
@@ -286,7 +286,8 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         if (strcmp(inputs->items[i], "sequence") != 0)
             return error_set(err, ERROR_FORMAT, "option %s: %s is not supported: alignd reads sentences", INPUT_TYPES,
                              mapping_shown(arena, inputs));
-    if (type && check_row(&option_rows[0], type->value, mapping_shown(arena, type), err) != 0) /* before what its type must have */
+    if (type && check_row(&option_rows[0], type->value, mapping_shown(arena, type), err) !=
+                    0) /* before the options that its type requires */
         return -1;
     for (size_t i = 0; i < ROWS; i++)
         if (option_rows[i].types & types && option_rows[i].allowed && !option_rows[i].fallback &&
@@ -323,8 +324,8 @@ struct converter {
     bool before; /* norms come before each block */
 };
 
-/* The int8 of a transformer is kept unchanged, since rounding it again would change it. multiplier: the matrix whose factor the
- * inputs of a product are multiplied with before they are rounded to int8, if the file has it; NULL: there is no product. */
+/* The int8 of a transformer is kept unchanged, since rounding it again would change it. multiplier: the matrix whose factor, if the
+ * file has it, scales the inputs of a product before they are rounded to int8; NULL: there is no product. */
 static void keep_given(struct converter *c, struct made *made, const struct stored_tensor *from, const char *multiplier) {
     if (!c->options->transformer || !from || !from->quantised)
         return;
@@ -402,11 +403,11 @@ static void output(struct converter *c, size_t vocabulary) {
 }
 
 /* ---- recurrent models ----
- * Marian's of type s2s, and Nematus's of types nematus and amun. GRU: gates r, z in W, U, b, the candidate in Wx, Ux, bx. Its bias
- * stands beside r * (h Ux) in cells that are not `final`, inside it in those that are: the decoder's first layer from its second
- * cell on. LSTM: blocks f, i, c, o. */
+ * Marian's of type s2s, and Nematus's of types nematus and amun. GRU: gates r, z in W, U, b, the candidate in Wx, Ux, bx. In
+ * `final` cells, those of the decoder's first layer from its second cell on, the bias is inside r * (h Ux); in others it is added
+ * beside. LSTM: blocks f, i, c, o. */
 
-/* Nematus's names, which types amun and nematus keep in their files, are asked for under those of type s2s. */
+/* The files of types amun and nematus keep Nematus's names, which are requested here by those of type s2s. */
 static void rename_one(struct tensors *tensors, const char *theirs, const char *ours) {
     for (size_t i = 0; i < tensors->from->count; i++) {
         if (strcmp(tensors->from->entries[i].name, theirs) != 0)
@@ -488,14 +489,14 @@ static const struct cell {
 /* One cell. */
 struct place {
     const char *theirs, *ours;
-    size_t inputs; /* what it reads; 0: nothing, it is a transition */
+    size_t inputs; /* size of its input; 0: a transition, which has none */
     bool final;
 };
 
 static const struct cell *cell_of(const struct converter *c, const char *option) {
     const struct cell *cell = cells;
     while (strcmp(cell->theirs, marian_option(c->options, option)) != 0)
-        cell++; /* the table of options allows these alone */
+        cell++; /* the table of options allows no others */
     return cell;
 }
 
@@ -732,7 +733,7 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
     size_t below = number_of(c->options, "enc-depth"), above = number_of(c->options, "dec-depth");
     bool skips = is_on(c->options, "skip");
     const char *stack = stack_of(c), *norm = norm_names[c->norm];
-    /* with bi-unidirectional the second layer reads another size than it puts out, and skips nothing */
+    /* with bi-unidirectional the second layer's input and output differ in size, so it has no residual connection */
     size_t first = strcmp(stack, "forward") == 0 ? 2 : 1;
     json_t *encoder_section = json_pack(
         "{s:s, s:i, s:i, s:i, s:s, s:b, s:s, s:i, s:b}", "cell", cell_of(c, "enc-cell")->ours, "layers", (int)below, "embedding",
@@ -826,7 +827,7 @@ static const struct mixer {
 
 /* ---- the stacks ---- */
 
-/* kind: the key that says what it is. */
+/* kind: the key that states the kind. */
 static json_t *stack_section(const struct converter *c, const char *kind, const char *depth, size_t middle) {
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", kind, "transformer", "layers",
                      (int)number_of(c->options, depth), "embedding", (int)c->hidden, "hidden", (int)c->hidden, "heads",
@@ -840,7 +841,7 @@ static json_t *convert_transformer(struct converter *c, struct marian_sizes *siz
     size_t above = number_of(c->options, "dec-depth"), upper = number_of(c->options, "transformer-decoder-dim-ffn");
     const struct mixer *mixer = mixers;
     while (strcmp(mixer->theirs, marian_option(c->options, "transformer-decoder-autoreg")) != 0)
-        mixer++; /* the table of options allows these three alone */
+        mixer++; /* the table of options allows only these three */
     c->before = strcmp(c->options->norm, "pre") == 0;
     upper = upper ? upper : middle;
     if (tensors_find(c->tensors, "Wpos"))

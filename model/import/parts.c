@@ -1,5 +1,5 @@
-/* This file hides how models are handed around: which files a model of each family has, how they are called, and which files beside
- * them say whose model it is. */
+/* This file hides how models are distributed: which files a model of each family has, how they are named, and which files beside
+ * them identify its origin. */
 #include "model/import/conversion.h"
 #include <dirent.h>
 #include <errno.h>
@@ -280,7 +280,7 @@ struct named_files {
     size_t list_count, spm_count;
 };
 
-/* Where a named file belongs. */
+/* Assigns a named file to the part that it is. */
 static int take_named(const char *path, struct arena *arena, struct parts *parts, struct named_files *named, struct error *err) {
     const char *name = plain_name(source_name(path), arena);
     const char **place = NULL;
@@ -322,7 +322,7 @@ static int look_beside(const struct listing *listing, bool vocabularies, struct 
         if (find_pair(listing, list_pairs, sizeof list_pairs / sizeof *list_pairs, arena, numbering, err) != 0 ||
             find_pair(listing, spm_pairs, sizeof spm_pairs / sizeof *spm_pairs, arena, cutting, err) != 0)
             return -1;
-        for (size_t i = 0; i < listing->count && !cutting[0]; i++) { /* another program cuts these pieces */
+        for (size_t i = 0; i < listing->count && !cutting[0]; i++) { /* another program made these pieces */
             const char *name = listing->names[i];
             if (source_ends(name, ".bpe") || strcmp(name, "bpe.model") == 0 || source_ends(name, ".tcmodel"))
                 return error_set(err, ERROR_FORMAT, "%s: has %s: %s", listing->folder, name, no_bpe);
@@ -345,7 +345,7 @@ static bool is_firefox(const char *name) {
     return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
 }
 
-/* Sets what follows from whose model it is. firefox: it is one of Mozilla's. card: "" if there is none. */
+/* Sets what follows from the model's origin. firefox: it is one of Mozilla's. card: "" if there is none. */
 static void set_family(struct parts *parts, bool firefox, const char *card) {
     static struct mapping_pair firefox_decoder[] = {{"beam-size", "1", NULL, 0},
                                                     {"normalize", "1", NULL, 0},

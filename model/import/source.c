@@ -1,5 +1,5 @@
-/* This file hides how untrusted files are read: whether they are there and whole, how archives are unpacked (by libarchive), and
- * how JSON and YAML are parsed (by jansson and libyaml). */
+/* This file hides how untrusted files are read: how they are opened and checked to be complete, how archives are unpacked (by
+ * libarchive), and how JSON and YAML are parsed (by jansson and libyaml). */
 #include "model/import/source.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -273,7 +273,7 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
     if (raw) {
         archive_read_support_format_raw(archive);
     } else {
-        archive_read_support_format_zip_seekable(archive); /* by its directory at the end, without which it is torn */
+        archive_read_support_format_zip_seekable(archive); /* by its directory at the end, without which it is truncated */
         archive_read_support_format_tar(archive);
     }
     reader->archive = archive;

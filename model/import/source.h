@@ -1,5 +1,5 @@
-/* The files that are imported: opened, unpacked, read, and named in messages. The content of a file is never trusted, and its size
- * is limited. Strings and bytes are allocated in the caller's arena. */
+/* This module opens, unpacks and reads the files of an import, and names them in messages. The content of a file is never trusted,
+ * and its size is limited. Strings and bytes are allocated in the caller's arena. */
 #ifndef ALIGND_IMPORT_SOURCE_H
 #define ALIGND_IMPORT_SOURCE_H
 
@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a model was downloaded: it is written into the card, and into origin.json, by which it can be recognised and renewed. */
+/* The place from which a model was downloaded. It is written into the card, and into origin.json, by which the model can be
+ * recognised and updated. */
 struct import_origin {
     const char *from;    /* the source: mozilla, opus, hf, argos or url */
-    const char *asked;   /* that names it to `alignd get`: mozilla:en-fr */
-    const char *version; /* "": not known, as the others */
+    const char *asked;   /* its name for `alignd get`: mozilla:en-fr */
+    const char *version; /* "": unknown, as for the other members */
     const char *url;     /* of its largest file */
     const char *licence, *attribution;
 };
@@ -34,7 +35,7 @@ const char *import_thousands(struct arena *arena, uint64_t number);
 /* Appends a component to a path. NULL if memory is out, which the arena remembers. */
 const char *path_join(struct arena *arena, const char *folder, const char *name);
 bool is_folder(const char *path);
-/* path NULL, for which there was no memory: true, so that opening it says so. */
+/* path NULL: memory was out; the result is true, so that opening the path reports that. */
 bool source_exists(const char *path);
 /* The path's last component. */
 const char *source_name(const char *path);

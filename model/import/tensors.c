@@ -1,5 +1,5 @@
-/* This file hides how tensors get from a foreign file into model.safetensors: how their numbers lie in the file, from which parts a
- * new tensor is put together, and how it is rounded and written. */
+/* This file hides how tensors get from a foreign file into model.safetensors: how their numbers are stored, from which parts a new
+ * tensor is assembled, and how it is rounded and written. */
 #include "model/import/tensors.h"
 #include "model/base/utf8.h"
 #include <assert.h>
@@ -69,7 +69,7 @@ int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t coun
 }
 
 int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out, struct error *err) {
-    union { /* numbers as they lie in the file, little-endian as all machines that this runs on */
+    union { /* numbers as in the file: little-endian, as are all supported machines */
         int8_t i8[CHUNK];
         int16_t i16[CHUNK];
         int32_t i32[CHUNK];

@@ -1,8 +1,8 @@
-/* Tensors: those of a foreign file in any container, and those of the model folder that are made from them.
+/* This module reads the tensors of a foreign file in any container, and makes those of the model folder from them.
  *
- * The container's list holds names, types and shapes; numbers are read a few at a time as float32. For each new tensor a list says
- * from which parts of the file's it is put together, which happens when it is written, a few rows at a time: at most one foreign
- * matrix is in memory, where it has to be transposed. */
+ * The container's list holds names, types and shapes; numbers are read a few at a time as float32. For each new tensor, a list says
+ * from which parts of the file's tensors it is assembled. That happens when it is written, a few rows at a time, so at most one
+ * foreign matrix is in memory, if it has to be transposed. */
 #ifndef ALIGND_IMPORT_TENSORS_H
 #define ALIGND_IMPORT_TENSORS_H
 
@@ -66,26 +66,26 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
 int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop, struct container *out,
                 struct error *err);
 int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err);
-/* Ends a reader with this result: what it has opened becomes *out, or is closed after an error. Returns the result. */
+/* Ends a reader with this result: moves the opened container to *out, or closes it after an error. Returns the result. */
 int container_finish(struct container *opened, int result, struct container *out);
 /* May be called twice, and for a container that was never opened but is zeroed except for file -1. */
 void container_close(struct container *container);
 
 /* NULL: no tensor has this name. */
 const struct stored_tensor *stored_find(const struct container *container, const char *name);
-/* The number of its numbers. The readers have checked that the product does not overflow. */
+/* The number of its elements. The readers have checked that the product does not overflow. */
 uint64_t stored_count(const struct stored_tensor *stored);
-/* Numbers first .. first + count - 1 in the order in which they lie there. -1 with ERROR_FILE, or with ERROR_FORMAT if one is not
+/* Reads numbers first .. first + count - 1, in the order of the file. -1 with ERROR_FILE, or with ERROR_FORMAT if one is not
  * finite. */
 int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out, struct error *err);
-/* The same as the bytes that they are. */
+/* The same as unconverted bytes. */
 int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out, struct error *err);
 /* "(8, 9)", "(5,)", "()". */
 const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims);
 /* The bytes of all of them, by kind and shape; false: the number does not fit. */
 bool stored_size(const struct stored_tensor *stored, uint64_t *bytes);
 
-/* IEEE half precision, to the nearest, of two equally near the even one. */
+/* Rounds to IEEE half precision, to nearest, ties to even. */
 uint16_t half_from_float(float value);
 
 /* ---- conversion ----
@@ -101,7 +101,7 @@ extern const char *const storage_names[STORAGE_KINDS];
 struct patch {
     const struct stored_tensor *from;
     bool flip;
-    bool add; /* to what is there */
+    bool add; /* the part is added to the current values, which it otherwise replaces */
     size_t row, column;
     size_t to_row, to_column, rows, columns;
     struct patch *next;
@@ -110,12 +110,12 @@ struct patch {
 struct made {
     const char *name;
     size_t dims, rows, columns; /* dims 1: a vector [columns], rows 1 */
-    bool identity;              /* ones on the diagonal where there are no patches, and not zeros */
+    bool identity;              /* where there are no patches, the diagonal is 1 instead of 0 */
     struct patch *patches, **last;
     const struct stored_tensor *given; /* the same matrix as int8 in the file, kept as it is with storage int8; NULL: none */
     size_t given_row;                  /* the row of it that is the first here; more than 0 only where each row has its own scale */
     bool exact;                        /* float32 whatever the storage: a matrix that is added, not multiplied with */
-    float input_scale; /* of given: what inputs are multiplied with before they are rounded; 0: the file does not say */
+    float input_scale;                 /* of given: the factor of inputs before they are rounded; 0: the file has none */
     struct made *next;
 };
 
@@ -127,7 +127,7 @@ struct tensors {
     bool *left;         /* [from->count] not requested yet */
     struct made *made, **last;
     size_t count;
-    struct made nobody; /* what tensors_make returns after an error */
+    struct made nobody; /* the dummy that tensors_make returns after an error */
     struct error *err;
     bool failed;
 };
@@ -160,14 +160,14 @@ void tensors_drop(struct tensors *tensors, const char *name);
 /* Fails if a foreign tensor is unused. what: the end of the message. */
 void tensors_check_left(struct tensors *tensors, const char *what);
 
-/* ---- the made ones ---- */
+/* ---- the new tensors ---- */
 
 /* A matrix or vector of zeros. Never NULL: after an error it is a dummy. The name is copied. */
 struct made *tensors_make(struct tensors *tensors, const char *name, size_t rows, size_t columns);
 struct made *tensors_make_vector(struct tensors *tensors, const char *name, size_t size);
 /* Adds a part. patch.from NULL: does nothing. */
 void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch);
-/* All of a foreign matrix as it is, or transposed; a whole vector; made from them. */
+/* Make a tensor of a whole foreign matrix, as it is or transposed, or of a whole vector. */
 struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t rows, size_t columns);
 struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t inputs,
                                size_t outputs);

@@ -456,7 +456,7 @@ static int add_language(json_t *section, const char *token, const struct tokens 
     if (!both)
         return 0;
 
-    /* Its BCP-47 code has the script where that is not the usual one, and of Chinese. */
+    /* Its BCP-47 code has the script if that is not the language's usual one, and always for Chinese. */
     const char *own = begin > 0 ? "" : token + letters + 1, *code;
     snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
@@ -471,7 +471,7 @@ static int add_language(json_t *section, const char *token, const struct tokens 
         bool usual = !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
         code = import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
     }
-    if (code && json_object_get(section, code)) /* another has it: its own name */
+    if (code && json_object_get(section, code)) /* the code is taken: the token's own name is used */
         code = import_say(arena, "%.*s%s%s", (int)letters, token + begin, *own ? "-" : "", own);
     if (!code)
         return error_memory(err);
@@ -496,7 +496,7 @@ int tokens_languages(const struct tokens *source, const struct tokens *target, s
 
 /* ---- lists by script ---- */
 
-/* Pieces of plain letters that are on every list: those with the first ids, which are the most frequent, and those so short. */
+/* Pieces of plain letters that are on every list: those with the first ids, which are the most frequent, and short ones. */
 enum { PLAIN_FIRST = 32768, PLAIN_SHORT = 3 };
 
 /* Names of several scripts together; the last one may be there twice. */

@@ -50,7 +50,7 @@ static int read_options(const char *text, bool own, struct marian_options *out) 
 static const char *const wrong_options[][2] = {
     {"dim-emb: 3\n", "option type: missing"},
     {"type: s2s\n", "option dim-emb: missing"},
-    {"type: lm\ndim-emb: 3\n", "option type: lm is a language model, which translates nothing"},
+    {"type: lm\ndim-emb: 3\n", "option type: lm is a language model, which cannot translate"},
     {"type: lm-transformer\ndim-emb: 3\n", "is a language model"},
     {"type: multi-s2s\ndim-emb: 3\n", "option type: multi-s2s is not supported: only recurrent models and transformers with one "
                                       "source can be converted (supported: s2s, amun, nematus, transformer)"},
@@ -67,7 +67,7 @@ static const char *const wrong_options[][2] = {
      "option input-types: [sequence, class] is not supported: alignd reads sentences"},
     {RECURRENT "layer-normalization: true\nenc-cell: tanh\n", "is not supported with tanh cells"},
     {RECURRENT "layer-normalization: true\nenc-cell: gru-nematus\n", "not of type nematus"},
-    {"type: nematus\ndim-emb: 5\ndim-rnn: 4\n", "option type: nematus has gru-nematus cells"},
+    {"type: nematus\ndim-emb: 5\ndim-rnn: 4\n", "option type: nematus supports only gru-nematus cells"},
     {TRANSFORMER "transformer-ffn-depth: 3\n",
      "option transformer-ffn-depth: 3 is not supported: alignd's feed-forward has two matrices (supported: 2)"},
     {TRANSFORMER "transformer-postprocess: danh\n", "option transformer-postprocess: danh is not supported"},
