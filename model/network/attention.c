@@ -1,4 +1,5 @@
-/* Hides how scores become weights: the formulas of scores and windows, and the slopes of many heads. */
+/* This file hides how attention weights are computed: the formulas of scores and windows, and the slopes of multi-head
+ * attention. */
 #include "model/network/network.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Hides which kind of decoder a model has, and what a layer of a transformer's decoder knows of the words before: its mixer, which
- * may keep a state or look back on a past. Recurrent decoders are in decoder_recurrent.c. */
+/* This file hides which kind of decoder a model has, and how a layer of a transformer's decoder reads earlier words: by its mixer,
+ * which keeps a state or attends to a past. Recurrent decoders are in decoder_recurrent.c. */
 #include "model/network/layers.h"
 #include "model/network/network.h"
 
@@ -56,7 +56,7 @@ struct transformer {
     const struct mixer_kind *mixer;
     size_t count, annotation;               /* layers; D */
     size_t wide;                            /* the widest middle of a feed-forward */
-    size_t alignment_layer, alignment_head; /* the attention that is shown; both from 0 */
+    size_t alignment_layer, alignment_head; /* the layer and the head whose attention is shown, from 0 */
     struct layer layers[CONFIG_MAX_LAYERS];
 };
 
@@ -70,7 +70,7 @@ struct step {
     float *x;             /* [R, d] updated */
     float *u, *q, *k, *v; /* [R, d] scratch */
     float *wide;          /* [R, the widest middle of a feed-forward] */
-    float *weights;       /* [H, the most entries that a row looks at] */
+    float *weights;       /* [H, the most entries that a row attends to] */
 };
 
 /* ---- self-attention: heads over all that the layer has read so far (Vaswani et al. 2017) ---- */
@@ -81,7 +81,7 @@ static void init_self(struct mixer *mixer, const struct stack *stack, const stru
     heads_init(&mixer->self, stack, prefix, stack->size, loader);
 }
 
-/* Writes x [d] from number `at` on of what a step adds to its past. */
+/* Writes x [d] to the memory that a step adds to its past, from number `at` on. */
 static void keep(const struct stack *stack, const float *x, size_t at, float *added) {
     if (stack->half)
         stack->kernels->blocks->halve(x, stack->size, (uint16_t *)(void *)added + at);

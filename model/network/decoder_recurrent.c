@@ -1,5 +1,5 @@
-/* Recurrent decoders: stacked cells, one of which may read a context, and a readout. Hides where the attention stands in the step
- * (the style) and which products are moved from the steps to the beginning of a sentence.
+/* Recurrent decoders: stacked cells, one of which may read a context, and a readout. This file hides when a step attends (the
+ * style), and which products are computed once per sentence instead of in each step.
  *
  * A context c = sum_j a_j V h_j (V the identity, unless values are learned) is read through matrices only: by a cell of the first
  * layer and by the readout. W c + b = sum_j a_j (W V h_j + b), since the weights sum to 1: so these products are computed once per
@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The readout is what the output layer reads of a step. It is made of y (the embedding of the token before), s (the output of the
- * top layer) and the context c; reads: in this order. */
+/* The readout is the vector of a step that the output layer reads. It is made of y (the embedding of the token before), s (the
+ * output of the top layer) and the context c; reads: in this order. */
 struct readout_kind {
     const char *name, *reads;
     size_t units; /* of the layer, for each element of the readout; 0: no layer, the readout is its inputs side by side */
@@ -63,7 +63,7 @@ struct recurrent {
     bool initial_cell; /* an LSTM's c starts as its h does, not at zero */
     struct cell cells[CONFIG_MAX_LAYERS];
     struct cell conditional;     /* style conditional: the second cell of layer 0, which reads the context */
-    struct linear input_context; /* styles bahdanau and fixed: what the cell of layer 0 reads of the context */
+    struct linear input_context; /* styles bahdanau and fixed: the product through which the cell of layer 0 reads the context */
     struct linear initial[CONFIG_MAX_LAYERS];
     struct norm initial_norms[CONFIG_MAX_LAYERS];
     struct attention attention; /* zeroed without attention, but for the size P of values */

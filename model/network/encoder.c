@@ -1,5 +1,5 @@
-/* Hides which kinds of encoders there are, and how each of them takes many sentences of different lengths at once. A new kind is a
- * section with an encoder_kind, a row in the table at the end, and one in weights/model/network.py. */
+/* This file hides which kinds of encoders there are, and how each encodes many sentences of different lengths at once. A new kind
+ * is a section with an encoder_kind, a row in the table at the end, and one in weights/model/network.py. */
 #include "model/network/layers.h"
 #include "model/network/network.h"
 
@@ -279,8 +279,8 @@ struct transformer {
     struct layer layers[CONFIG_MAX_LAYERS];
 };
 
-/* An encoding in progress. A layer is two passes over the rows, since all rows must have their keys before one looks at them; a
- * pass is done in groups of rows. */
+/* An encoding in progress. A layer is two passes over the rows, because all keys must be there before a row attends to them. A pass
+ * is done in groups of rows. */
 struct parts {
     struct sequences sequences;
     float *x;             /* [tokens, d] */

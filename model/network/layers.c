@@ -1,5 +1,5 @@
-/* Hides how the parts of networks are loaded and computed: where a vector and a block are normalised, how cells step, how positions
- * are represented, and which activations there are. */
+/* This file hides how the parts of networks are loaded and computed: where vectors and blocks are normalised, how cells step, how
+ * positions are represented, and which activations there are. */
 #include "model/network/layers.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-/* The parts from which networks are built: normalisation, recurrent cells, attention, and the parts that a transformer's encoder
- * and decoder have in common. Each kind is a row of a table; a new one is a row there and one in weights/model/norm.py, network.py
- * or transformer.py.
+/* Networks are built from these parts: normalisation, recurrent cells, attention, and the parts that a transformer's encoder and
+ * decoder share. Each kind is a row of a table; a new one is a row there and one in weights/model/norm.py, network.py or
+ * transformer.py.
  *
  * Parts of a network are not freed one by one: their matrices lie in the pages of the weights' backend or in a file, vectors belong
  * to the weights, and everything else lies in the loader's arena. */
@@ -14,7 +14,7 @@
 #include "model/weights/weights.h"
 #include <stdbool.h>
 
-/* Parts of a network are loaded with these. */
+/* The arguments that all functions that load parts share. */
 struct loader {
     struct weights *weights; /* its backend has pages */
     const struct kernels *kernels;
@@ -165,11 +165,11 @@ void attention_keys(const struct attention *attention, const float *annotations,
 /* Writes the rows' attention (0 outside the window) and their contexts; with coverage it updates the sums in their states. */
 void attention_run(const struct attention *attention, const struct row *rows, size_t count, const struct attention_step *step);
 
-/* One row and the entries at which it looks. Head h has the columns from h d / H on of query, keys and values. */
+/* One row and the entries that it attends to. Head h has the columns from h d / H on of query, keys and values. */
 struct gaze {
     const float *query; /* [d] */
     struct looked_at keys, values;
-    size_t count, position; /* entries to look at; with ALiBi, the entry where the row itself stands */
+    size_t count, position; /* entries to attend to; with ALiBi, the row's own place among them */
     bool alibi;
     const float *forced; /* [count] the weights of all heads; NULL: their own */
     float *weights;      /* [H, count], written */
@@ -180,7 +180,7 @@ struct gaze {
  * score of an entry that is n places away is lower by n times the head's slope. */
 void heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
 
-/* The same for the rows of one sentence, which all look at each other. slopes: [H] scratch; NULL: without ALiBi. */
+/* The same for the rows of one sentence, which all attend to each other. slopes: [H] scratch; NULL: without ALiBi. */
 void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
 
 /* ---- transformers ----
@@ -188,7 +188,7 @@ void heads_look_around(const struct kernels *kernels, const struct heads_shape *
  * ("pre", Xiong et al. 2020). F is attention (struct heads), the feed-forward (struct filter) or one of the decoder's mixers. All
  * rows go through a block at once: a row is a token in the encoder and a hypothesis in the decoder. */
 
-/* ---- positions: what is added to an embedding so that the stack knows where it stands ---- */
+/* ---- positions: vectors that are added to embeddings to encode the places of tokens ---- */
 
 struct positions_kind;
 
@@ -213,7 +213,7 @@ int positions_init(struct positions *positions, const struct positions_options *
 /* x [d] += p(offset + position). All positions after the last one of a table in the weights count as that. */
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x);
 
-/* ---- the stack: what all its layers share ---- */
+/* ---- the stack: the parts that all its layers share ---- */
 
 typedef void activation(float *x, size_t n);
 

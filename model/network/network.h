@@ -1,6 +1,6 @@
-/* The network as batches see it: how the tokens of sentences become annotations (the encoder), how a step of live rows reads them
- * (the decoder), and how what it shows of the step becomes a distribution for each row (the output layer). Hides the kinds of each
- * of them, which are chosen by config.json. */
+/* The network as batches see it. The encoder turns the tokens of sentences into annotations, the decoder reads them in steps of all
+ * live rows, and the output layer turns the result into a distribution for each row. config.json chooses the kind of each, which
+ * this interface hides. */
 #ifndef ALIGND_NETWORK_H
 #define ALIGND_NETWORK_H
 
@@ -58,7 +58,7 @@ struct row {
     const struct memory *memory;      /* of the sentence */
     const struct copies *copies;      /* of the sentence; NULL: it has none */
     const struct target_ids *targets; /* the tokens to choose from; NULL: the whole vocabulary, and the sentence's copies */
-    size_t wanted;                    /* how many of its best tokens the search wants to know */
+    size_t wanted;                    /* the number of best tokens that the search needs */
     const float *forced;              /* [T] the attention that replaces the model's own; NULL: the model's own */
     const float *const *past;         /* [step + 1] what each step on the path has added, [G] each, this one (`added`) last;
                                        * NULL where steps add nothing */
@@ -73,14 +73,14 @@ struct row {
     struct row_looks looks;
     float *top;                        /* [H] the output of the decoder's top layer; NULL: not wanted */
     float *logits;                     /* [stride] */
-    struct distribution *distribution; /* what the search reads */
+    struct distribution *distribution; /* read by the search */
 };
 
 /* ---- the encoder: token ids -> annotations, for many sentences of different lengths at once ---- */
 
 struct encoder_kind;
 
-/* Layers whose rows look at others, and the heads with which they do; zeros: no rows do. */
+/* The layers whose rows attend to others, and the heads of each; zeros: there are none. */
 struct lookers {
     size_t layers, heads;
 };
@@ -91,7 +91,7 @@ struct encoder {
     size_t vocabulary, embedding_size; /* V, E */
     size_t annotation;                 /* D */
     struct weights_table embedding;    /* [V, E] */
-    struct lookers self;               /* tokens that look at each other */
+    struct lookers self;               /* tokens that attend to each other */
     void *own;                         /* what its kind has loaded */
 };
 
@@ -115,19 +115,19 @@ void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t 
                     struct encoded *out, struct error *err);
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
 
-/* The weights [layers, T, heads, T] with which the tokens of one sentence look at each other, for an encoder whose tokens do.
+/* The weights [layers, T, heads, T] with which the tokens of one sentence attend to each other, for an encoder with self-attention.
  * Scratch in the arena. -1 with ERROR_MEMORY. */
 int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
                  struct error *err);
 
 /* How many of the rows that are left a part takes: as many as do this work, with `each` multiplications a row, but not too few,
- * since a product of a few rows would read the weights for too little. */
+ * because a product of a few rows takes almost as long to read the weights. */
 size_t encoder_part_rows(size_t work, size_t each, size_t left);
 
 /* ---- the decoder ----
- * A sentence is remembered by entries of keys and values (struct memory), at which its rows' steps look; a row has a state of fixed
- * size, and a past to which each step adds. Their sizes are the decoder's shape. A new kind is one file with a decoder_kind, its
- * style in decoder_init, and a row in weights/model/network.py. */
+ * A sentence is stored as entries of keys and values (struct memory), to which the steps of its rows attend. A row has a state of
+ * fixed size, and a past to which each step adds. Their sizes are the decoder's shape. A new kind is one file with a decoder_kind,
+ * its style in decoder_init, and a row in weights/model/network.py. */
 
 enum { DECODER_FIRST = -1 }; /* the token before the first */
 
@@ -149,7 +149,7 @@ struct decoder {
     int first;                      /* the id of the first input, or DECODER_FIRST for a zero vector */
     bool attends;                   /* false: one entry of memory stands for a whole sentence, and attention cannot be shown */
     struct decoder_shape shape;
-    struct lookers self, cross; /* steps that look with several heads at those before, and at the memory (struct row_looks) */
+    struct lookers self, cross; /* steps that attend with several heads to earlier steps, and to the memory (struct row_looks) */
     void *own;                  /* what its kind has loaded */
 };
 

@@ -1,4 +1,4 @@
-/* Hides how copying competes with the vocabulary, and how words without an id are represented. */
+/* This file hides how copying competes with the vocabulary, and how words without an id are represented. */
 #include "model/network/network.h"
 
 #include <assert.h>

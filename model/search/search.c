@@ -1,5 +1,5 @@
-/* Hides how paths share their beginnings, how a token's merit is computed, and how results are scored; and the strategies that need
- * nothing else: greedy, beam and forced. */
+/* This file hides how paths share their beginnings, how a token's merit is computed, and how results are scored. It has the
+ * strategies that need nothing else: greedy, beam and forced. */
 #include "model/search/search.h"
 #include "model/search/search_kind.h"
 

@@ -1,5 +1,6 @@
-/* Search over log-probabilities: one small state machine per sentence, one table of strategies (search.c). It is independent of the
- * network: it reads one distribution per live row and decides which rows continue, from which parent, with which token.
+/* A search over log-probabilities is a small state machine, one per sentence; its strategies are a table (search.c). It is
+ * independent of the network: it reads one distribution per live row and decides which rows continue, from which parent, with which
+ * token.
  *
  * The rows of one search stand side by side in the batch. In each step the batch computes a distribution and an attention row for
  * each live row; search_advance reads them and writes the next rows. */
@@ -26,8 +27,8 @@ struct sampling {
     uint64_t seed, stream;
 };
 
-/* Tokens that must stand on the path in a row; a phrase that must come twice is listed twice. The phrases around it in the list,
- * `before` and `after` of them, are other ways to say the same: exactly one of these ways comes. */
+/* Tokens that the path must contain in a row; a phrase that must occur twice is listed twice. The `before` phrases before it in the
+ * list and the `after` phrases after it are alternatives to it: the path contains exactly one of them. */
 struct phrase {
     const int *tokens; /* [length], 1.. */
     size_t length;
@@ -148,7 +149,7 @@ struct branch {
 
 /* ---- a search ---- */
 
-/* Ids with a meaning. */
+/* Ids that the search treats specially. */
 struct search_ids {
     int end;    /* </s> */
     int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none */

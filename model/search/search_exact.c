@@ -1,8 +1,8 @@
-/* The best of all hypotheses: depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, with any budget: its
- * result is returned unless there is a better one, and it bounds the search. Then children come in the order of their
- * log-probability, and a path is given up when no continuation of it can score more than the n-th best complete path.
+/* This search finds the best of all hypotheses by depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, with
+ * any budget: its result is returned unless there is a better one, and it bounds the search. Then children come in the order of
+ * their log-probability, and a path is given up when no continuation of it can score more than the n-th best complete path.
  * Log-probabilities only fall: no completion of a path of merit m scores more than m / longest^penalty, and coverage_penalty only
- * takes away.
+ * lowers scores.
  *
  * After the beam there is one row: the current node. A node's children go on from the decoder state that its batch stored after its
  * attention row. A node gets its FAN best children; when these are used up and there may be more, it is computed again and gets the
@@ -190,7 +190,7 @@ static int give_up(struct search *search, struct frame *frame) {
     return 0;
 }
 
-/* Without a complete path, the result is what the beam was left with. */
+/* Without a complete path, the result is that of the beam. */
 static void stop(struct search *search) {
     const struct exact *exact = search->state;
     search->rows = 0;

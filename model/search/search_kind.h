@@ -1,4 +1,4 @@
-/* The parts from which strategies are made. Included by search*.c only.
+/* Strategies are built from these parts. Only search*.c include this header.
  *
  * To add a strategy: one search_NAME.c with a search_kind, and its row in the table of search.c. */
 #ifndef ALIGND_SEARCH_KIND_H

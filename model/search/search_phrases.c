@@ -1,5 +1,6 @@
-/* The searches that may have to bring phrases: a beam, and samples. Hides how far a path is with its phrases, how much the next
- * token of a phrase counts, and how tokens are drawn so that the result depends only on seed and stream. */
+/* This file has the searches whose results may have to contain phrases: a beam, and samples. It hides how the progress of a path
+ * with its phrases is kept, how the next token of a phrase is weighted, and how tokens are drawn so that the result depends only on
+ * seed and stream. */
 #include "model/base/random.h"
 #include "model/search/search_kind.h"
 
@@ -439,8 +440,8 @@ const struct search_kind search_constrained = {.name = "constrained",
 /* ---- samples: n_best of them, each with its own row after the prefix ----
  * p(token) ~ exp(merit / temperature), for the top_k best alone (Fan et al. 2018), and of those only the fewest best that have
  * top_p of what is left (Holtzman et al. 2020). With phrases, the tokens that continue or begin them are in the pool, too, and
- * count as much as in the beam. A phrase that has begun goes on, and a phrase replaces a </s> that is drawn before all have come.
- */
+ * count as much as in the beam. A phrase that has begun is completed, and if </s> is drawn before all phrases have come, a phrase
+ * replaces it. */
 
 /* Every token of the current row: its index, and its weight in place of a logit. After the tokens of the distribution come those of
  * phrases. */
@@ -482,8 +483,8 @@ static void reconsider(const struct search *search, const struct distribution *r
         pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
 }
 
-/* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, for </s> and for what is banned, and
- * with the tokens of phrases. -1: out of memory. */
+/* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, </s> and banned tokens, and with the
+ * tokens of phrases. -1: out of memory. */
 static int fill(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
     const struct distribution *row = &rows[r];
     size_t words = row->size, needed = words + phrases_most(search);

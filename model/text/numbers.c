@@ -1,5 +1,5 @@
-/* This file hides what is an amount, and which amounts are equal. A text is split into numbers, words, signs and marks; the pieces
- * around each number and number word that belong to it are found; and the amounts of two texts are paired. */
+/* This file hides what counts as an amount, and when two amounts are equal. A text is split into numbers, words, signs and marks;
+ * the pieces around each number and number word that belong to it are found; and the amounts of two texts are paired. */
 #include "model/text/numbers.h"
 #include "model/base/utf8.h"
 #include <stdlib.h>
@@ -817,7 +817,7 @@ static void pair_equals(struct side *left, struct side *right) {
     }
 }
 
-/* Pairs amounts that agree in another way, among so few of the rest that the square of their number costs nothing. */
+/* Pairs amounts that agree in another way. Few amounts are left, so comparing each with each is cheap. */
 static void pair_others(struct side *left, struct side *right) {
     size_t tried = 0;
     for (size_t i = 0; i < left->count && tried < NUMBERS_SHOWN; i++) {
@@ -838,7 +838,7 @@ static int compare_spans(const void *left, const void *right) {
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Lists the rest, in the order of the text. Nobody needs to say minutes of zero. */
+/* Lists the rest, in the order of the text. Minutes of zero need no equal. */
 static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN]) {
     size_t count = 0;
     for (size_t i = 0; i < side->count && count < NUMBERS_SHOWN; i++)

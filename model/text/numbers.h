@@ -1,5 +1,5 @@
-/* Amounts in text: numbers with their signs, currencies, percentages, decimals and digit groups. They are read in two languages,
- * compared, and written as the other language writes them.
+/* Amounts are the numbers of a text with their signs, currencies, percentages, decimals and digit groups. This module reads them in
+ * two languages, compares them, and writes them in the notation of the other language.
  *
  * A number in digits must have its equal on the other side. A number word (two, deux, third, XIX, May) need not, but it may be the
  * equal of one in digits: "2 dogs" and "deux chiens" agree, and so do "one of them" and "a dog". A number that touches letters

@@ -1,6 +1,6 @@
-/* Finds the runs of a text that are opaque by their characters alone: a function for each notation says where a run that begins at
- * a place ends. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation is
- * bounded. */
+/* This file finds the runs of a text that are opaque by their characters alone. A function for each notation finds the end of a run
+ * that begins at a place. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation
+ * is bounded. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* Regular expressions of clients. A text is searched in windows, so that the time of a search can be limited between them. */
+/* This file searches for the regular expressions of clients. It searches a text in windows, so that the time of a search can be
+ * limited between them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {

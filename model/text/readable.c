@@ -1,5 +1,5 @@
-/* Hides which pieces of its source vocabulary a model can read, and how it reads the others. The folder's opaque.json and ICU's
- * letters of the language decide. */
+/* This file hides which pieces of its source vocabulary a model can read, and how it reads the others. The folder's opaque.json and
+ * ICU's letters of the language decide. */
 #include "model/base/arena.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"

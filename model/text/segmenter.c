@@ -1,5 +1,5 @@
-/* Finds where sentences and words begin and end, by ICU's rules and additions to them. CLDR's lists of abbreviations are short,
- * ordinals with a full stop are not in its rules, and elided articles are parts of the next word. */
+/* This file finds where sentences and words begin and end, by ICU's rules and additions to them. CLDR's lists of abbreviations are
+ * short, ordinals with a full stop are not in its rules, and elided articles are parts of the next word. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "model/text/spans.h"

@@ -1,5 +1,5 @@
-/* SentencePiece as a kind of tokenizer, and its model files. The library trusts its file and throws exceptions: here the file is
- * checked first, and no exception leaves.
+/* This file makes SentencePiece a kind of tokenizer, and reads its model files. The library trusts its file and throws exceptions;
+ * here the file is checked first, and every exception is caught.
  *
  * The file is a protocol buffer (sentencepiece_model.proto):
  *
@@ -8,8 +8,8 @@
  *   NormalizerSpec  1 name, 2 precompiled_charsmap, ...
  *   charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement strings, each ended by a NUL
  *
- * The library walks the trie and the strings without bounds: a damaged file would make it read wild memory, perhaps only when a
- * certain character comes. It also accepts a file that was cut between two fields, with other normalisation; normalizer_spec comes
+ * The library walks the trie and the strings without bounds: a damaged file would make it read arbitrary memory, perhaps only for
+ * certain characters. It also accepts a file that was cut between two fields, with other normalisation; normalizer_spec comes
  * last. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */

@@ -1,5 +1,5 @@
-/* The parts of a text: sentences and words; and runs that are not language and that a translation copies byte for byte, found by
- * their characters or by the expressions of a client. */
+/* This module finds the parts of a text: sentences, words, and runs that are not language and that a translation copies byte for
+ * byte. Runs are found by their characters or by the expressions of a client. */
 #ifndef ALIGND_SPANS_H
 #define ALIGND_SPANS_H
 

@@ -1,4 +1,4 @@
-/* Converts text to ids and back, with byte offsets.
+/* A tokenizer converts text to ids and back, with byte offsets.
  *
  * Reading a text takes four steps, each of which keeps track of the bytes that it changes, so that every offset is one of the
  * caller's text: opaque runs are hidden behind a private-use character, the text is prepared as the model's training data was,

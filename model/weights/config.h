@@ -1,5 +1,5 @@
-/* Reads config.json of a model folder into struct model_config and checks every key. Unknown keys are errors; messages begin with
- * the key ("decoder.readout_size: ..."). weights/config.def has the keys and rules. */
+/* This module reads config.json of a model folder into struct model_config and checks every key. Unknown keys are errors; messages
+ * begin with the key ("decoder.readout_size: ..."). weights/config.def has the keys and rules. */
 #ifndef ALIGND_CONFIG_H
 #define ALIGND_CONFIG_H
 

@@ -1,4 +1,4 @@
-/* The files of tensors in a model folder: safetensors, and the packed weights beside them. */
+/* This module maps the files of tensors in a model folder: safetensors, and the packed weights beside them. */
 #ifndef ALIGND_SAFETENSORS_H
 #define ALIGND_SAFETENSORS_H
 
@@ -84,8 +84,8 @@ const struct tensor *safetensors_find(const struct safetensors *file, const char
  * file's size before it is used: for any content, no byte outside the file is read. Panels are numbers to multiply with, never
  * places or counts.
  *
- * A new file is written beside the old one and renamed, so nobody who has the old one mapped sees it change. A file that is
- * truncated in place kills its readers (SIGBUS), as model.safetensors does. */
+ * A new file is written beside the old one and renamed, so processes that have the old one mapped never see it change. A file that
+ * is truncated in place kills its readers (SIGBUS), as model.safetensors does. */
 
 /* VERSION rises with each change of this format, or of how any packing stores a weight, which test_panels.c detects. */
 enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };

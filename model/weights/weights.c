@@ -470,7 +470,7 @@ int weights_all_used(const struct weights *weights, struct error *err) {
 
 void weights_rest(const struct weights *weights) {
     safetensors_rest(weights->file);
-    if (weights->panels) /* only what decoding touches is to stay resident */
+    if (weights->panels) /* only pages that decoding touches need stay resident */
         panels_rest(weights->panels);
 }
 

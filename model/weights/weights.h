@@ -1,4 +1,4 @@
-/* The numbers of a model: its parameters, the weights of its quality estimates, and its shortlist. */
+/* This module reads the numbers of a model: its parameters, the weights of its quality estimates, and its shortlist. */
 #ifndef ALIGND_WEIGHTS_H
 #define ALIGND_WEIGHTS_H
 
@@ -31,7 +31,7 @@ const struct backend *weights_backend(const struct weights *weights);
  * error, it returns NULL at once, so that a whole model can be loaded before errors are checked. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
-/* The rows of a parameter whose number the model leaves to the file; 0 if there is none of this name, or it has no rows. */
+/* The rows of a parameter whose number the model leaves to the file; 0 if it is missing or has no rows. */
 size_t weights_rows(const struct weights *weights, const char *name);
 
 /* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; each row is expanded when it is
@@ -86,7 +86,7 @@ int weights_all_used(const struct weights *weights, struct error *err);
 /* Called when the model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
 void weights_rest(const struct weights *weights);
 
-/* The memory that the parameters and their linears take, including what is read where it is mapped. */
+/* The memory that the parameters and their linears take, including mapped weights. */
 size_t weights_bytes(const struct weights *weights);
 
 /* The number of parameters in the file, without scales. */
