@@ -1,9 +1,9 @@
-/* Hides how the weights with which a model attended are computed when a search has ended: the rows of its alignment head and the
- * weights of a transformer's heads.
+/* This file computes what a model attended to, after a search has ended: the rows of its alignment head, and the weights of a
+ * transformer's heads.
  *
- * For the alignment head the batch keeps the output of the decoder's top layer in each step until the sentence leaves; rows are
- * made of the finished hypotheses alone. For the heads nothing is kept: the best hypothesis goes through the network again. Rows do
- * not influence each other, so these are, to the bit, the weights with which it was found. */
+ * For the alignment head, the batch keeps the output of the decoder's top layer of each step until the sentence leaves, and rows
+ * are computed for finished hypotheses only. For the heads, nothing is kept: the best hypothesis is run through the network again.
+ * Rows do not influence each other, so this gives the same weights, bit by bit. */
 #include "model/model.h"
 #include "model/rendering.h"
 #include <stdint.h>
@@ -45,7 +45,8 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
     return 0;
 }
 
-/* The place of a step's top layer: inside the row, or in what the step left for later, which is the sentence's own. */
+/* Returns where a step's top layer is stored: in the attention row, or in the memory that the step left for later, which the
+ * sentence owns. */
 static float *place_of_top(const struct sentence *sentence, const float *attention) {
     float *end = (float *)(uintptr_t)(attention + sentence->length + sentence->options.keep), *added;
     size_t own = sentence_top_inline(sentence);
@@ -92,8 +93,7 @@ static int make_rows(const struct sentence *sentence, const int *tokens, const f
     alignment_rows(&t->alignment, x, count, sentence->alignment_keys, length, queries, rows);
     arena_release(scratch, mark);
 
-    /* where the head read <unk> for a phrase that is a single token, such as a placeholder, the source tokens that the phrase
-     * stands for are known */
+    /* if the head read <unk> for a phrase of a single token, such as a placeholder, the source tokens of the phrase are used */
     const struct phrases *phrases = &sentence->options.phrases;
     for (size_t i = 0; sentence->copies && i < count; i++) {
         if (!copies_token(sentence->copies, tokens[i]))
@@ -175,9 +175,9 @@ static float *weights_at(const struct looks *looks, enum looks_part part, size_t
     return set->layers > 0 ? set->weights + (looks_row(looks, part, 0, 0, step, &count) - set->weights) : NULL;
 }
 
-/* Takes the steps of the best hypothesis again, as rows that continue one another. */
+/* Repeats the steps of the best hypothesis, as rows that continue one another. */
 static int look_at_target(const struct sentence *sentence, const struct looks *looks, struct arena *scratch, struct error *err) {
-    enum { ROWS = 32 }; /* steps taken at once, where no state goes from one to the next */
+    enum { ROWS = 32 }; /* steps computed at once, if the decoder has no state */
     const struct decoder *decoder = &sentence->translator->decoder;
     const struct decoder_shape *shape = &decoder->shape;
     const int *tokens = sentence->hypotheses[0].tokens;
@@ -190,8 +190,8 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
         return 0;
     struct arena_mark mark = arena_mark(scratch);
     const float **past = arena_alloc(scratch, opened + steps, sizeof *past);
-    float *wide =
-        arena_alloc(scratch, opened > 0 ? ROWS * heads * (opened + steps) : 0, sizeof *wide); /* with the opening's columns */
+    float *wide = arena_alloc(scratch, opened > 0 ? ROWS * heads * (opened + steps) : 0,
+                              sizeof *wide); /* including the columns of the opening */
     float *added = arena_alloc(scratch, steps * shape->past, sizeof *added);
     float *state = arena_zalloc(scratch, shape->state, sizeof *state);
     struct row *rows = arena_alloc(scratch, ROWS, sizeof *rows);

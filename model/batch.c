@@ -1,7 +1,7 @@
-/* The live rows of one worker. Rows of one sentence stand side by side, sentences in the order of their admission; each step the
- * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
- * leave. A sentence passes through this file from top to bottom: it waits, is encoded, starts its search, takes its steps, and
- * leaves with its answer. */
+/* A batch holds the live rows of one worker. The rows of a sentence are adjacent, and sentences are in the order of their
+ * admission. Each step copies the states of the surviving rows into the other of two matrices, which closes the gaps that finished
+ * sentences leave. A sentence passes through this file from top to bottom: it waits, is encoded, starts its search, takes its
+ * steps, and leaves with its answer. */
 #include "model/model.h"
 #include "model/network/network.h"
 #include "model/sentence.h"
@@ -10,28 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step of many rows is done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits
- * stay in the cache until the searches have read them. */
+/* A step processes its rows in groups of at most GROUP_ROWS: enough to run products at full speed, and few enough to keep their
+ * logits in the cache until the searches have read them. */
 enum { GROUP_ROWS = 64 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 
-/* Multiplications of one part of an encoding, between two tokens of the live rows: some 10 ms; the last part makes up to as many
- * for the decoder. */
+/* Multiplications of one part of an encoding, which runs between two steps of the live rows: about 10 ms. The last part may do as
+ * many again for the decoder. */
 enum { PART_WORK = 1 << 29 };
 
-/* Sentences are cheaper encoded together, because each time the encoder's weights are read anew for every token of the longest:
- * while GATHER_ROWS or more are live, new ones wait up to GATHER_STEPS steps for each other. */
+/* Encoding sentences together is cheaper, because each encoding reads the encoder's weights once per token of its longest sentence.
+ * While GATHER_ROWS or more rows are live, new sentences wait up to GATHER_STEPS steps for each other. */
 enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 
-/* At most ENCODE_TOKENS are encoded together: this bounds scratch memory, and how long an admission delays the other rows. */
+/* At most ENCODE_TOKENS tokens are encoded together, which bounds scratch memory and the time that an admission delays the other
+ * rows. */
 enum { ENCODE_TOKENS = 512 };
 
-/* Large enough for a group of a small model, so that groups of different sizes use the same memory: the kernel gives what is
- * touched. */
+/* Large enough for a group of a small model, so that groups of different sizes reuse the same block. The kernel provides only pages
+ * that are touched. */
 enum { ENCODING_BYTES = 16 << 20 };
 
-/* A block for the answer of a sentence has at most this many bytes, unless one of its arrays is larger: hypotheses may share rows.
- */
+/* The block for a sentence's answer has at most this many bytes, unless one array is larger, because hypotheses may share rows. */
 enum { MOST_ANSWER_BYTES = 32 * 1024 };
 
 /* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or
@@ -43,7 +43,7 @@ struct encoding {
     size_t *lengths;          /* [n] */
     struct encoded encoded;
     float *keys, *values, *copy_keys, *copy_gates, *states;
-    float *opening; /* [opening_count, n, G] what the steps before the first have added */
+    float *opening; /* [opening_count, n, G] what the steps of the opening have added */
     void *parts;    /* the encoder's progress, NULL: it has not begun */
 };
 
@@ -54,7 +54,7 @@ struct batch {
     size_t waiting_count;
     struct encoding encoding;
     size_t part_work;       /* multiplications of a part of an encoding */
-    bool part_done;         /* the next step has no part to do any more */
+    bool part_done;         /* the next step need not encode a part */
     struct sentence **live; /* [max_rows] */
     size_t live_count;
     struct sentence **failed; /* [max_rows] failed admissions, which the next step hands back */
@@ -146,7 +146,7 @@ size_t batch_sentences(const struct batch *batch) {
 
 enum outcome { FAILED = -1, DONE, MORE };
 
-/* Encodes the first group that waits, or, if the encoder divides its work, about this many multiplications of it. */
+/* Encodes the first waiting group or, if the encoder divides its work, about this many multiplications of it. */
 static enum outcome encode_part(struct batch *batch, size_t work, struct error *err) {
     const struct translator *t = batch->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
@@ -176,7 +176,7 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
         if (!encoder_advance(&t->encoder, e->parts, work))
             return MORE;
 
-        /* room for what the decoder and the output layer remember of the group, where the encoder has put its own work */
+        /* the keys and values of the group, in the memory that the encoder used for its work */
         e->keys = arena_alloc(arena, e->tokens * shape->key, sizeof(float));
         e->values = arena_alloc(arena, e->tokens * shape->value, sizeof(float));
         e->copy_keys = arena_alloc(arena, e->tokens * t->output.key.out, sizeof(float));
@@ -237,7 +237,7 @@ static int read_opening(struct batch *batch, struct error *err) {
                 row->past = shape->past > 0 ? past + at : NULL;
                 row->added = shape->past > 0 ? e->opening + (step * e->n + i) * shape->past : NULL;
                 row->state = e->states + i * shape->state;
-                row->attention = arena_alloc(scratch, length, sizeof *row->attention); /* nobody reads it */
+                row->attention = arena_alloc(scratch, length, sizeof *row->attention); /* not read afterwards */
                 row->top = NULL;
                 slot += length;
             }
@@ -274,8 +274,8 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* Brings the i-th sentence of the encoded group to life: its steps read copies in the sentence's own arena. slot: where its memory
- * begins. Returns -1 with an error. */
+/* Starts the search of the i-th sentence of the encoded group. Its steps read copies in the sentence's own arena. slot: where its
+ * memory begins. Returns -1 with an error. */
 static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct error *err) {
     const struct translator *t = batch->translator;
     const struct encoding *e = &batch->encoding;
@@ -301,12 +301,14 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
         sentence->copies->keys = copy_keys;
         sentence->copies->gates = copy_gates;
     }
-    const float *annotations = e->encoded.annotations + slot * t->encoder.annotation; /* with a head, slots are tokens */
+    const float *annotations =
+        e->encoded.annotations + slot * t->encoder.annotation; /* with an alignment head, each slot is a token */
     if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0)
         return -1;
 
     bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
-    size_t pointer = sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* to what each step adds */
+    size_t pointer =
+        sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* to the memory for what the step adds */
     sentence->options.keep = sentence_readout(sentence) + pointer + sentence_top_inline(sentence);
     sentence->options.keep_state = resumes ? size : 0;
     if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, size)))
@@ -331,7 +333,8 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     return 0;
 }
 
-/* Encodes a part of the first group. When it is done, or has failed, its sentences come to life or are handed back. */
+/* Encodes a part of the first group. When all of it is encoded, the searches of its sentences start; if that fails, the sentences
+ * are handed back. */
 static void encode_some(struct batch *batch, size_t work) {
     struct error err = {0};
     enum outcome outcome = encode_part(batch, work, &err);
@@ -375,7 +378,7 @@ bool batch_wants(const struct batch *batch) {
     return batch->waiting_count == 0 && (batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS);
 }
 
-/* All sentences are encoded at once while no row waits for its next token, and where the encoder does not divide. */
+/* Encodes all sentences at once if no live row waits for its next token, or if the encoder does not divide its work. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count) {
     bool at_once = batch->rows == 0 || !encoder_divides(&batch->translator->encoder);
     for (size_t i = 0; i < count; i++) {
@@ -391,13 +394,13 @@ void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t 
 
 /* ---- one step ---- */
 
-/* Sentences live [first, end) and their rows. */
+/* Live sentences [first, end) and their rows. */
 struct group {
     size_t first, end, first_row, rows;
 };
 
-/* Lays out what the step adds to the row's past, followed by the place of what the alignment head will read, and the past itself,
- * in the scratch arena. A search that returns to a step finds what that step has added. -1: memory is out. */
+/* Lays out the memory for what the step adds to the row's past, followed by that for what the alignment head will read, and, in the
+ * scratch arena, the past itself. A search that returns to a step finds what that step has added. -1: memory is out. */
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = sentence_readout(sentence);
@@ -422,7 +425,7 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     return 0;
 }
 
-/* Makes the distributions of the group's rows. */
+/* Computes the distributions of the group's rows. */
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     struct row *row = batch->group;
@@ -502,8 +505,9 @@ size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided,
     return found;
 }
 
-/* Copies the sentence's hypotheses and their rows from the arena of its search into its own; rows that several begin with are
- * copied once. The tree and the alignment's rows are there already. Returns -1 with ERROR_MEMORY, the hypotheses as they were. */
+/* Copies the sentence's hypotheses and their rows from the arena of its search into its own; rows that several of them share are
+ * copied once. The tree and the alignment's rows are already there. Returns -1 with ERROR_MEMORY and leaves the hypotheses
+ * unchanged. */
 static int keep_answer(struct sentence *sentence, struct error *err) {
     struct arena *arena = &sentence->arena;
     struct hypothesis *kept = arena_alloc(arena, sentence->count, sizeof *kept);
@@ -542,7 +546,7 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
-/* Makes the answer of a search that has ended, in a block of its size if it is small and only copied hypotheses stay. */
+/* Makes the answer of a search that has ended. A small answer of copied hypotheses alone gets a block of exactly its size. */
 static int batch_finish(struct sentence *sentence, struct arena *scratch, struct error *err) {
     enum { LINE = 64, ARRAYS = 9 };
     size_t usual = sentence->arena.block_bytes;
@@ -551,7 +555,7 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
         return -1;
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
-    if (drops) { /* bytes of what stays of the hypotheses if they share nothing */
+    if (drops) { /* bytes of the hypotheses that are kept if they share nothing */
         size_t rows = sentence->search.source_length + sentence_readout(sentence), bytes = LINE;
         size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + rows * sizeof(float);
         each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
@@ -569,7 +573,7 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
     return result;
 }
 
-/* The sentences and rows that go on after the step. */
+/* The sentences and rows that continue after the step. */
 struct survivors {
     size_t sentences, rows;
 };
@@ -610,7 +614,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
             continue;
         }
 
-        /* a row goes on from the state of the step before, unless its search returns to an earlier one */
+        /* a row continues from the state of the previous step, unless its search returns to an earlier one */
         for (size_t r = 0; r < search->rows; r++) {
             const float *state = search->returns ? search_kept(search, r) : NULL;
             if (!state)

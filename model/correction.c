@@ -1,5 +1,6 @@
-/* Hides how a translation is corrected after its search: which amounts differ and how a second attempt holds them, and how the
- * marks at the end of a hypothesis are replaced by tokens of the target language, with the rows of the tokens that stood there. */
+/* This file corrects a translation after its search. It finds the amounts that differ and prepares a second attempt that holds
+ * them, and it replaces the marks at the end of a hypothesis by tokens of the target language, which take over the rows of the
+ * replaced tokens. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -25,8 +26,8 @@ static const char **copy_parts(const char *text, const struct span *parts, size_
     return copies;
 }
 
-/* Lists the amounts that differ; the lists stay empty if memory is out. strict: an amount of the translation that is written as
- * another language writes it differs, too, because there it may mean a thousand times as much. */
+/* Lists the amounts that differ; the lists stay empty if memory is out. strict: an amount that the translation writes in another
+ * language's notation differs, too, because readers may take it for a thousand times as much. */
 static void compare(struct sentence *sentence, bool strict, struct arena *scratch) {
     const struct translator *t = sentence->translator;
     const struct hypothesis *best = &sentence->hypotheses[0];
@@ -65,7 +66,7 @@ static size_t count_differences(const struct sentence *sentence) {
     return sentence->amounts->source_count + sentence->amounts->target_count;
 }
 
-/* One or several amounts that are one to the model: 10:30, 10-20, 5/12/2010. */
+/* One or several amounts that the model reads as one: 10:30, 10-20, 5/12/2010. */
 struct joined {
     struct span part;
     char written[MOST_JOINED];
@@ -94,7 +95,7 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
         if (*i == amounts->count)
             return any;
         const struct amount *amount = &amounts->all[*i];
-        /* a mark without a space joins two amounts, which then are one to the model */
+        /* a mark without a space joins two amounts, which the model then reads as one */
         const char *between = text + out->part.end;
         size_t length = amount->span.begin - out->part.end;
         bool touches =
@@ -140,8 +141,7 @@ static bool hold_amounts(const struct sentence *sentence, struct arena *arena, s
     for (size_t i = 0; (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
         while (next < held->count && held->all[next].begin < joined.part.begin)
             all[count++] = held->all[next++];
-        /* the model handles amounts that were translated right better itself; if no amount of the source is missing, all are
-         * held */
+        /* amounts that were translated correctly are left to the model; if no amount of the source is missing, all are held */
         bool wanted = missing->source_count == 0;
         for (size_t k = 0; k < missing->source_count; k++)
             wanted |= missing->places[k].begin < joined.part.end && joined.part.begin < missing->places[k].end;
@@ -230,9 +230,9 @@ void amounts_choose(struct sentence *sentence, struct sentence *second) {
 enum {
     ASKS = 1,
     EXCLAIMS = 2,
-    MOST_MARKS = 3,  /* that are written */
-    MOST_BYTES = 32, /* of these */
-    MOST_TOKENS = 16 /* that these become */
+    MOST_MARKS = 3,  /* marks that are written */
+    MOST_BYTES = 32, /* bytes of these marks */
+    MOST_TOKENS = 16 /* tokens of these marks */
 };
 
 /* The end of a text: its marks [begin,end), with the white space before them, and whether they ask or exclaim. Quotation marks and
@@ -325,7 +325,7 @@ bool ending_may_replace(const struct sentence *sentence, int token) {
     return true;
 }
 
-/* How languages write marks: the first row of a language counts, and the last one serves for all others. */
+/* How languages write marks. The first row of a language counts; the last row is for all other languages. */
 static const struct habit {
     const char *language, *before, *asks, *exclaims;
 } habits[] = {
@@ -334,7 +334,7 @@ static const struct habit {
     {"el", "", ";", "!"},           {"fr-CA", "", "?", "!"},        {"fr", " ", "?", "!"},           {"", "", "?", "!"},
 };
 
-/* Gives the tokens of marks after a word, and how many; 0 if the vocabulary cannot write them. */
+/* Finds the tokens of marks after a word and returns their number; 0 if the vocabulary cannot write them. */
 static size_t encode_marks(const struct translator *t, const char *marks, size_t length, struct arena *scratch,
                            int out[MOST_TOKENS]) {
     char text[MOST_BYTES + 1] = "a";
@@ -398,7 +398,7 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     return 0;
 }
 
-/* Chooses the tokens to replace, and by which. False if nothing needs to be corrected or it is impossible. */
+/* Chooses the tokens to replace and their replacements. False if nothing needs to be corrected or it is impossible. */
 static bool plan(const struct sentence *sentence, const struct hypothesis *h, const struct tail *source, struct arena *scratch,
                  struct splice *out) {
     struct rendering rendering;
@@ -431,7 +431,7 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
     const char *language = sentence->translator->config.target;
     const struct habit *habit = habits;
     for (size_t n; (n = strlen(habit->language)) > 0; habit++)
-        if (strncmp(language, habit->language, n) == 0 && strchr("-_", language[n])) /* strchr finds the end, too */
+        if (strncmp(language, habit->language, n) == 0 && strchr("-_", language[n])) /* strchr also finds the terminating NUL */
             break;
     char *put = stpcpy(marks, habit->before);
     for (size_t i = 0; i < source->count; i++) {

@@ -1,4 +1,4 @@
-/* Finds phrases and held runs in a source text and makes them constraints of a search. */
+/* This file finds phrases and held runs in a source text, and makes them constraints of a search. */
 #include "model/glossary.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
@@ -22,7 +22,7 @@ static struct key key_of(const struct glossary_entry *entry) {
     return (struct key){character_lower(first), entry->source + next};
 }
 
-/* Among equal ones the entry that stands first in the glossary comes first. */
+/* Among equal phrases, the first entry of the glossary comes first. */
 static int by_key(const void *a, const void *b) {
     const struct glossary_entry *left = *(const struct glossary_entry *const *)a, *right = *(const struct glossary_entry *const *)b;
     struct key one = key_of(left), other = key_of(right);
@@ -44,7 +44,7 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
     return 0;
 }
 
-/* True if no word goes on across text[at]. */
+/* True if text[at] is not inside a word. */
 static bool is_edge(const char *text, size_t length, size_t at) {
     size_t before = at, after = at;
     if (at == 0 || at == length)
@@ -92,7 +92,7 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
         for (size_t end = next; range.begin < range.end; end++) {
             size_t offset = end - next, bytes = end - begin;
             if (letter_of(*range.begin, offset, false) == 0 && is_edge(text, length, end)) {
-                /* of the entries that end here the one that is written as the text is, or the first */
+                /* of the entries that end here, the one whose first letter is the text's, or else the first */
                 const struct glossary_entry *const *i = range.begin;
                 while (i < range.end && letter_of(*i, offset, false) == 0 &&
                        (strlen((*i)->source) != bytes || memcmp((*i)->source, text + begin, bytes) != 0))
@@ -115,7 +115,7 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
 
 /* ---- held parts ---- */
 
-/* Processor time that patterns may take in all texts of a request: they look through a few megabytes in a hundredth of it. */
+/* The processor time that patterns may take in all texts of a request. Searching a few megabytes takes a hundredth of it. */
 enum { MAX_PATTERN_NS = 250000000 };
 
 int guard_open(struct guard *guard, const struct protection *protection, struct error *err) {
@@ -145,7 +145,7 @@ void guard_done(struct guard *guard) {
     *guard = (struct guard){0};
 }
 
-/* The text is looked through for all kinds at once: opaque runs, strings, and each of the patterns. */
+/* One pass over the text finds all kinds: opaque runs, strings, and each of the patterns. */
 enum { OPAQUE_RUNS, STRINGS, PATTERNS };
 
 int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
@@ -337,8 +337,8 @@ static int read_writing(const struct tokenizer *target, const char *text, struct
     return 0;
 }
 
-/* The phrase of an entry, which is the same wherever it is found. Of the target's phrases blank ones are left out; if there are
- * several, the white space around each is, too. Returns NULL and sets err on failure. */
+/* Returns the phrase of an entry, which is the same wherever the entry is found. Blank phrases of the target are left out; if it
+ * has several phrases, so is the white space around each. Returns NULL and sets err on failure. */
 static const struct glossary_phrase *read_phrase(const struct tokenizer *target, struct glossary *glossary,
                                                  const struct glossary_entry *entry, struct error *err) {
     struct glossary_phrase **bucket = &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
@@ -407,7 +407,7 @@ static const struct opaque_run *run_at(const struct sentence *sentence, size_t b
     return held->count > 0 ? bsearch(&begin, held->all, held->count, sizeof *held->all, by_begin) : NULL;
 }
 
-/* The token of the run that begins here; NULL if the model reads the run as it stands. */
+/* The token of the run that begins here; NULL if the model reads the run unchanged. */
 static const struct token *token_at(const struct sentence *sentence, size_t begin) {
     for (size_t j = 0; j < sentence->length; j++)
         if (sentence->tokens[j].begin == begin && sentence->tokens[j].end > begin)
@@ -450,7 +450,7 @@ static int make_copies(struct found *found, const struct glossary *glossary, str
     return 0;
 }
 
-/* Letters and digits of text[begin, end). */
+/* Counts the letters and digits of text[begin, end). */
 static size_t count_written(const char *text, size_t begin, size_t end) {
     size_t count = 0;
     while (begin < end) {
@@ -513,8 +513,8 @@ static int force_itself(struct found *found, struct error *err) {
     return 0;
 }
 
-/* Lists the stand-ins of the phrases found, each once, which must not come themselves, unless one is in the text itself: a stand-in
- * in the translation then need not stand for a run. Returns -1 if memory is out. */
+/* Lists the stand-ins of the phrases found, each once, so that the search does not choose them as words. A stand-in that the text
+ * contains is not listed, because the translation may contain it, too. Returns -1 if memory is out. */
 static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     enum { MOST = 4 }; /* those of words and of signs */
     const struct sentence *sentence = found->sentence;

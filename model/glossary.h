@@ -1,5 +1,5 @@
-/* Constraints on a translation: finds the phrases of a glossary, and the parts that are copied unchanged, in a text, and makes a
- * search write them (translator_constrain). */
+/* This module constrains a translation. It finds the phrases of a glossary, and the parts that are copied unchanged, in a text, and
+ * makes a search write them (translator_constrain). */
 #ifndef ALIGND_GLOSSARY_H
 #define ALIGND_GLOSSARY_H
 
@@ -7,10 +7,10 @@
 #include "model/text/spans.h"
 #include "model/text/tokenizer.h"
 
-/* ---- source phrases, ordered so that a text is not compared with each of ten thousand ---- */
+/* ---- source phrases, sorted so that a text need not be compared with each of ten thousand ---- */
 
-/* Source phrase -> target phrase, both NUL-terminated, not blank. A target may have several phrases with '|' between them, of which
- * the translation has one. */
+/* Source phrase -> target phrase, both NUL-terminated, not blank. A target may list several phrases separated by '|', one of which
+ * the translation contains. */
 struct glossary_entry {
     const char *source, *target;
 };
@@ -26,10 +26,10 @@ struct lexicon {
 int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count, struct arena *arena,
                  struct error *err);
 
-/* Finds the first occurrence of a source phrase at or after text[*at] and moves *at to its end. Of phrases that begin at the same
- * place the longest counts; as whole words, with the case as given or with a first letter of the other case. Of two entries that
- * differ in that letter alone, the one with the text's counts. text: valid UTF-8. Returns false if there is none. Takes, for each
- * word, about (bytes of the longest phrase that the text there begins) x log(count), for any entries. */
+/* Finds the next source phrase at or after text[*at] and moves *at to its end. Returns false if there is none. Phrases match whole
+ * words; their case matters, except that of the first letter. Of phrases that begin at the same place, the longest is found; of
+ * entries that differ only in the case of the first letter, the one that the text has. text: valid UTF-8. Time per word is at most
+ * about (bytes that the text shares with a phrase) x log(count). */
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry);
 
@@ -54,9 +54,9 @@ struct guard {
 int guard_open(struct guard *guard, const struct protection *protection, struct error *err);
 void guard_done(struct guard *guard);
 
-/* Finds all parts of a text that are to be held, in the arena: where they overlap the first counts, of those that begin at the same
- * place the longest. scope: which opaque runs count. text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took too long)
- * or ERROR_MEMORY. */
+/* Finds all parts of a text that are to be held, in the arena. Where parts overlap, the first counts; of those that begin at the
+ * same place, the longest. scope: which opaque runs count. text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took too
+ * long) or ERROR_MEMORY. */
 int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
                struct opaque_runs *out, struct error *err);
 
@@ -77,11 +77,10 @@ struct glossary {
 /* lexicon (may be NULL) and arena must outlive the sentences. */
 void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena);
 
-/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and all runs of
- * sentence.held as they are; nothing changes if there are none. Call it after translator_begin_with; it does nothing for strategies
- * other than beam and greedy. Of an entry's target phrases the translation holds the one that the search likes best. Returns -1
- * with ERROR_INPUT if the model cannot write a phrase, ERROR_LENGTH if they have more than TRANSLATOR_MAX_TARGET tokens, or
- * ERROR_MEMORY. */
+/* Makes the translation of a prepared sentence contain a target phrase for each source phrase in its text, and all runs of
+ * sentence.held unchanged. Call it after translator_begin_with. It is a no-op if there are neither, and for strategies other than
+ * beam and greedy. If an entry has several target phrases, the search chooses one of them. Returns -1 with ERROR_INPUT if the model
+ * cannot write a phrase, ERROR_LENGTH if they have more than TRANSLATOR_MAX_TARGET tokens, or ERROR_MEMORY. */
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err);
 
 /* Makes a table of pieces that continue a word, before which a phrase of the target must not end; NULL if each piece is a word or a

@@ -1,5 +1,5 @@
-/* Declarations that the files of model/ share: the parts of a translator, and splitting a long text. The server does not include
- * it. */
+/* The files of model/ share these declarations: the parts of a translator, and splitting a long text. The server does not include
+ * this header. */
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
@@ -53,7 +53,7 @@ struct translator {
     struct alignment alignment;
     struct speller speller;
     char architecture[288];
-    char unmapped[160];              /* translator_info's */
+    char unmapped[160];              /* see translator_info */
     size_t tokenizer_bytes;          /* an estimate */
     size_t source_size, target_size; /* of the vocabularies, which only a translator that is packed has dropped */
 };
@@ -87,9 +87,9 @@ int text_hold(const struct readable *readable, const struct tokenizer *tokenizer
 
 /* ---- the answer (batch.c) ---- */
 
-/* Which of the first i hypotheses begins most like hypothesis i; *common: the steps that they share, which are one path through the
- * search's tree. decided: only those that decided the same tokens, </s> not counted, whereas the last shared step may decide two.
- */
+/* Returns which of the first i hypotheses shares the longest beginning with hypothesis i; *common: the steps that they share, which
+ * are one path through the search's tree. decided: only those that decided the same tokens, </s> not counted, whereas the last
+ * shared step may decide two. */
 size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided, size_t *common);
 
 /* ---- the weights with which a model attended, when a search has ended (alignment.c) ---- */
@@ -108,7 +108,7 @@ void soft_alignment_keep(const struct sentence *sentence, float *attention, cons
 /* Sets the alignment of each hypothesis, in the sentence's arena, before the sentence leaves its batch. As soft_alignment_begin. */
 int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err);
 
-/* True if the translator's network has heads at which one can look (struct looks). */
+/* True if the translator's network has heads whose weights can be shown (struct looks). */
 bool looks_there(const struct translator *translator);
 /* Sets sentence->looks, in its arena, if the sentence wants them, before it leaves its batch. As soft_alignment_begin. */
 int looks_end(struct sentence *sentence, struct arena *scratch, struct error *err);

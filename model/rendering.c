@@ -1,4 +1,4 @@
-/* Renders a hypothesis as text, finds the words of its tokens, and estimates its quality. */
+/* This file renders a hypothesis as text, finds the words of its tokens, and estimates its quality. */
 #include "model/rendering.h"
 #include "model/base/utf8.h"
 #include "model/glossary.h"
@@ -63,7 +63,7 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     if (tokenizer_decode(t->target, tokens, count, arena, &out->text, err) != 0)
         return -1;
 
-    /* what was read in small letters is written in capitals, except for copies */
+    /* text that was read in small letters is written in capitals, except for copies */
     for (size_t i = 0; sentence->lowered && i < count; i++)
         if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
             capitals_raise(out->text + tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -75,7 +75,7 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     if (!sentence->given || first > 0)
         return 0;
 
-    /* The given text is printed in place of the text of its tokens. White space does not come twice where it ends. */
+    /* The given text is printed in place of the text of its tokens. White space is not doubled at its end. */
     size_t begun = count < sentence->options.prefix_length ? count : sentence->options.prefix_length;
     size_t given = strlen(sentence->given), rest = begun > 0 ? tokens[begun - 1].end : 0;
     while (given > 0 && strchr(" \t\n\r", sentence->given[given - 1]) && out->text[rest] == ' ')
@@ -168,7 +168,7 @@ struct estimation {
     float *coverage;    /* [source.end] */
 };
 
-/* Features of the steps added so far: sums, but the least of the gaps. */
+/* Features of the steps added so far: sums, except for the gap, which is the least. */
 struct evidence {
     float features[QUALITY_FEATURES];
     size_t steps, tokens;
@@ -223,7 +223,7 @@ static float probability(const struct quality_regression *regression, const stru
 
 /* ---- quality from log-probabilities alone ---- */
 
-/* A word is here what stands between white space, before which pieces have the mark. */
+/* Here a word is the text between white space; its first piece has the mark. */
 static void estimate_by_log_probs(const struct translator *t, const struct hypothesis *h, const struct word_range *tokens,
                                   struct quality *out) {
     const char *mark = tokenizer_mark(t->target);

@@ -1,4 +1,4 @@
-/* A hypothesis for its readers: as text, in words, with an estimate of how likely it is right, and with corrections. */
+/* This module presents a hypothesis to its readers: as text, in words, with an estimate of its quality, and with corrections. */
 #ifndef ALIGND_RENDERING_H
 #define ALIGND_RENDERING_H
 
@@ -72,9 +72,9 @@ struct looks {
  * tokens (cross), or the i + 1 that had been read by then (decoder): the start, and the i tokens before it. Each row sums to 1. */
 const float *looks_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, size_t *count);
 
-/* ---- quality: how likely a word, and a sentence, of a translation is right ----
+/* ---- quality: how likely it is that a word, or a sentence, of a translation is correct ----
  *
- * Two logistic regressions (model/weights/weights.h), p = 1 / (1 + exp(-(w . features + c))), of what the decoder knew:
+ * Two logistic regressions (model/weights/weights.h), p = 1 / (1 + exp(-(w . features + c))), of these features of the decoder:
  *
  *   log-probability  of a word: the sum over its tokens; of a sentence: over all steps, </s> too
  *   entropy          the mean over the same, nats
@@ -101,9 +101,10 @@ struct quality {
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
                        size_t words, struct arena *arena, struct quality *out, struct error *err);
 
-/* True if the model's cheap estimate, which becomes *estimate, is below the one at which its folder calls a sentence doubtful. The
- * estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the logarithm of their number, </s> counted;
- * tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only what every search keeps. Thread-safe. */
+/* Sets *estimate to the model's cheap estimate. True if it is below the threshold of the model's folder, so that the sentence is
+ * doubtful. The estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the logarithm of their number,
+ * </s> counted; tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only data that every search keeps.
+ * Thread-safe. */
 bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate);
 
 /* ---- corrections after the search (correction.c): amounts ----

@@ -1,5 +1,5 @@
-/* Splits a text into sentences that the network can read, holds runs, tokenizes each sentence, and accepts the parts of the
- * translation that a caller gives. */
+/* This file splits a text into sentences that the network can read, holds runs, tokenizes each sentence, and accepts the parts of
+ * the translation that a caller gives. */
 #include "model/sentence.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
@@ -260,7 +260,7 @@ struct prepared {
     const struct translator_text *text;
     const struct search_options *options;
     struct arena *arena;
-    const struct sentence_taker *taker; /* gets each, so that the list stays empty; NULL: nobody */
+    const struct sentence_taker *taker; /* receives each sentence, so that the list stays empty; NULL: sentences are listed */
     struct sentence *items;
     size_t count, room, expected;
     bool complete;        /* the runs that the model cannot read are held already */
@@ -406,7 +406,7 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
         sentence->amounts->options = sentence->options;
     }
     if (!list->taker)
-        arena_limit(&sentence->arena, NULL); /* the sentence keeps what it has taken */
+        arena_limit(&sentence->arena, NULL); /* the sentence keeps its memory */
     return 0;
 }
 
@@ -591,7 +591,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
     return translator_prepare_text(translator, &whole, options, arena, sentences, count, err);
 }
 
-/* ---- what is given ---- */
+/* ---- given targets and prefixes ---- */
 
 /* Puts a token before those of the text. */
 static int put_label(struct sentence *sentence, int id, struct error *err) {
@@ -712,7 +712,7 @@ void sentence_done(struct sentence *sentence) {
     arena_done(&sentence->arena);
 }
 
-/* ---- what a sentence takes ---- */
+/* ---- the rows and memory of a sentence ---- */
 
 struct span sentence_own(const struct sentence *sentence) {
     return (struct span){sentence->labelled, sentence->length - sentence->translator->config.encoder.eos};

@@ -1,5 +1,5 @@
-/* One unit of work: the question, made from a text, and its answer. sentence.c makes the question; a batch (batch.c) gives the
- * answer. */
+/* A sentence is one unit of work: the question, made from a text, and its answer. sentence.c makes the question; a batch (batch.c)
+ * gives the answer. */
 #ifndef ALIGND_SENTENCE_H
 #define ALIGND_SENTENCE_H
 
@@ -74,7 +74,7 @@ struct sentence {
     struct arena decoding;  /* data that only its steps read, while it is in a batch, and */
     struct arena searching; /* data of a search of several rows, until its answer is copied */
     struct search search;   /* after the batch only its options and its tree are valid */
-    struct memory *memory;  /* what the decoder attends to (model/network/network.h), while decoding */
+    struct memory *memory;  /* the memory that the decoder attends to (model/network/network.h), while decoding */
     struct copies *copies;  /* target tokens that no vocabulary has (model/network/network.h), for phrases and models that copy */
     struct target_ids targets;   /* the search chooses from these; its ids may be freed when it leaves its batch */
     const float *first_state;    /* of the decoder, where the search may come back to it */
@@ -103,7 +103,8 @@ struct translator_text {
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
                             const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                             struct error *err);
-/* The same one by one, for a caller that keeps few of them. take: gets each sentence in turn, and ends it unless it fails. */
+/* The same one by one, for a caller that keeps few sentences. take receives each sentence in turn, and must end it unless take
+ * fails. */
 struct sentence_taker {
     int (*take)(void *owner, struct sentence *sentence, struct error *err);
     void *owner;
@@ -151,20 +152,20 @@ int translator_attend(struct sentence *sentence, size_t step, const double *weig
 /* Ends a sentence, admitted or not (but not while it is in a batch). */
 void sentence_done(struct sentence *sentence);
 
-/* ---- what a sentence takes ---- */
+/* ---- the rows and memory of a sentence ---- */
 
 /* The text's own tokens: without a label before them and </s> after them. */
 struct span sentence_own(const struct sentence *sentence);
 
-/* Rows that a sentence takes at most; they must be free before it is admitted. */
+/* The most rows that a sentence needs; they must be free before it is admitted. */
 size_t sentence_max_rows(const struct sentence *sentence);
 
 /* True if its search may drop rows that it has looked at, because it has several or returns to earlier steps. Otherwise all rows
  * are part of the answer, and a caller that follows the search step by step (search_last) may keep pointers. */
 bool sentence_drops(const struct sentence *sentence);
 
-/* Bytes that its decoding takes at most and gives back when it leaves the batch: what its steps look at, and what they add to it.
- * At most SIZE_MAX. */
+/* The most bytes that its decoding takes and frees when it leaves the batch: the memory that its steps attend to, and what they add
+ * to their past. At most SIZE_MAX. */
 size_t sentence_max_bytes(const struct sentence *sentence);
 
 /* Block sizes of sentence->decoding and ->searching, and of the blocks for what steps add to the past. */

@@ -1,5 +1,5 @@
-/* How a folder becomes a translator: which files it may have, how they are checked against each other, what a folder says before it
- * is loaded, and how the list of a language is chosen for it. */
+/* This file hides how a folder becomes a translator: which files it may have, how they are checked against each other, what is
+ * known before it is loaded, and how the list of target ids of a language is chosen. */
 #include "model/translator.h"
 #include "model/compute/matrix.h"
 #include "model/glossary.h"
@@ -123,7 +123,7 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     return 0;
 }
 
-/* A piece, also one that no text becomes, whose id is looked for. */
+/* A piece whose id is to be found; it may be one that no text becomes. */
 struct wanted {
     const char *piece;
     int *id; /* -1: the vocabulary lacks it */
@@ -394,7 +394,7 @@ void translator_free(struct translator *translator) {
     free(translator);
 }
 
-/* The facts that the configuration tells. */
+/* The facts that the configuration states. */
 static struct translator_info info_of(const struct model_config *c, const struct labels *variants,
                                       const struct model_languages *languages) {
     bool many = languages->count > 0;
@@ -556,7 +556,8 @@ struct pieces *pieces_open(const char *folder, const char *language, struct erro
         model_languages_read(path, &pieces->languages, err) != 0)
         goto failed;
     if (pieces->languages.count == 0) {
-        error_set(err, ERROR_INPUT, "model \"%.60s\" has no languages: only models of many have lists of pieces for each",
+        error_set(err, ERROR_INPUT,
+                  "model \"%.60s\" has no languages: only a model of many languages has a list of pieces for each",
                   pieces->config.name);
         goto failed;
     }
@@ -676,7 +677,7 @@ int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wante
     }
     for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
         all += counts[script];
-    used[0] = true; /* what belongs to no script */
+    used[0] = true; /* characters without a script */
     for (size_t script = 1; script < CHARACTER_SCRIPTS; script++)
         used[script] = counts[script] > 0 && counts[script] >= all / SCRIPT_SHARE;
 

@@ -1,11 +1,10 @@
-/* The interface of model/ for the server. No file of model/ but translator.c includes it.
+/* This is the interface of model/ for the server. Of the files of model/, only translator.c includes it.
  *
  * A translator is one loaded model, immutable and shared by all threads. A sentence is one unit of work: its source tokens, its
  * search options and, when done, its hypotheses. A batch is the live rows of one worker thread: sentences are admitted, all
  * rows advance one step at a time, finished sentences leave at once.
  *
- *   text --translator_prepare--> sentences --batch_admit, batch_step...--> done --translator_render--> text, offsets, words
- */
+ *   text --translator_prepare--> sentences --batch_admit, batch_step...--> done --translator_render--> text, offsets, words */
 #ifndef ALIGND_TRANSLATOR_H
 #define ALIGND_TRANSLATOR_H
 
@@ -41,7 +40,8 @@ struct translator_info {
     bool shortlist;         /* in use */
     bool attention;         /* false: hypotheses have none, and their attention rows are empty */
     bool attention_trained; /* attention shows which words are translated; false for a head that was never trained to */
-    const struct model_languages *languages; /* that it reads and writes, any of them to any other; NULL: source and target */
+    const struct model_languages
+        *languages;              /* languages that it translates between, each to any other; NULL: only source to target */
     const char *const *variants; /* [variant_count] of the target language (translator_choose_variant), or the codes of languages */
     size_t variant_count;
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
@@ -85,8 +85,7 @@ void translator_setup(void);
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
-/* The code of this name among the languages of a model of many, as the model's string; name: a code or an alias. NULL: it has
- * none. */
+/* Returns the code of a language of a model of many, as the model's string; name: a code or an alias. NULL: not found. */
 const char *translator_language(const struct translator_info *info, const char *name);
 /* Writes the packed weights to FOLDER/packed-COMPUTE-PROCESSOR.bin, which a later translator_open with the same compute type on
  * such a processor maps instead of packing, with the same results bit by bit. sha256: as in struct translator_options. path

@@ -329,7 +329,7 @@ def test_texts_that_cannot_be_counted(folder: Path, flags: list[str], text: str,
 
 def test_folders_that_get_no_list(folder: Path) -> None:
     done = run("shortlist", "--model", ROOT / "weights" / "en-fr", "--to", "fr", text=TEXT)
-    assert done.returncode == 1 and 'model "en-fr" has no languages: only models of many have lists' in done.stderr
+    assert done.returncode == 1 and 'model "en-fr" has no languages: only a model of many languages has a list' in done.stderr
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config))  # another file than the manifest lists
     done = run("shortlist", "--model", folder, "--to", "fr", text=TEXT)
