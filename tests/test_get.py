@@ -406,7 +406,7 @@ def test_two_at_once_do_not_collide(mirror, tmp_path):
     while not any(mirror.paths["model"] in line for line in mirror.asked):
         time.sleep(0.01)
     second = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
-    assert "another process gets it: waiting" in second.stderr.readline()
+    assert "another process is downloading it: waiting" in second.stderr.readline()
     gate.set()
     out = [process.communicate(timeout=60)[0] for process in (first, second)]
     assert first.returncode == second.returncode == DONE and "en-fr 3.0" in out[0] and "is there already" in out[1]
@@ -689,7 +689,7 @@ def test_two_imports_of_a_url_at_once_follow_each_other(mirror, package, tmp_pat
         assert until in line, line
         return process
 
-    processes = [start("one", "from " + package), start("two", "another process gets it: waiting")]
+    processes = [start("one", "from " + package), start("two", "another process is downloading it: waiting")]
     gate.set()
     for process in processes:
         _, said = process.communicate(timeout=60)

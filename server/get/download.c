@@ -1,4 +1,4 @@
-/* This module hides how a transfer is bounded, resumed and tried again, by libcurl. */
+/* This module hides how a transfer by libcurl is bounded, resumed and retried. */
 #include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/get/get_parts.h"
@@ -26,8 +26,8 @@ enum {
     FIRST_WAIT_MS = 1000,
     MOST_WAIT_MS = 60 * 1000,
     WAIT_STEP_MS = 50,
-    HEADWAY_BYTES = 1 << 20, /* after so many new bytes the retries begin anew */
-    SPARE_BYTES = 16 << 20,  /* of a disk, which always stay free */
+    HEADWAY_BYTES = 1 << 20, /* after this many new bytes, retries are counted from zero */
+    SPARE_BYTES = 16 << 20,  /* bytes of a disk that always stay free */
     STATUS_OK = 200,
     STATUS_PARTIAL = 206,
     STATUS_RANGE = 416
@@ -51,7 +51,7 @@ static uint32_t big_endian(const unsigned char bytes[4]) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Address and port as bytes, so that two of them can be compared; an IPv4 address as IPv6 writes it. */
+/* Address and port as comparable bytes; IPv4 addresses are mapped to IPv6. */
 struct place {
     unsigned char bytes[16];
     unsigned port;
@@ -90,7 +90,8 @@ bool address_is_private(const struct sockaddr *address) {
     return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
 }
 
-/* True if one of curl's proxies is there: their place is the administrator's choice, and addresses beyond them are theirs. */
+/* True if one of curl's proxies has this address. The administrator chose the proxies, and they decide which addresses can be
+ * reached through them. */
 static bool is_proxy(const struct place *place) {
     static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -150,8 +151,8 @@ static bool same_host(const char *a, const char *b) {
     return same;
 }
 
-/* True if the URL has a private address that is written out, or a name of this machine. Where proxies resolve names, the socket
- * does not show where a redirect leads. */
+/* True if the URL has a private address that is written out, or a name of this machine. If a proxy resolves names, the socket does
+ * not show where a redirect leads. */
 static bool names_private(const char *url) {
     struct sockaddr_in in = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
@@ -178,7 +179,7 @@ static bool names_private(const char *url) {
 enum get_status space_check(const char *folder, uint64_t bytes, struct error *err) {
     struct statvfs disk;
     if (statvfs(folder, &disk) != 0)
-        return GET_DONE; /* writing will say what is wrong */
+        return GET_DONE; /* writing will report the error */
     uint64_t left = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (bytes <= UINT64_MAX - SPARE_BYTES && left >= bytes + SPARE_BYTES)
         return GET_DONE;
@@ -210,19 +211,19 @@ struct transfer {
     const struct download *download;
     CURL *curl;
     char part[PATH_BYTES], validator_path[PATH_BYTES], folder[PATH_BYTES];
-    char validator[VALIDATOR_BYTES]; /* of what is in PATH.part; "": it has none */
+    char validator[VALIDATOR_BYTES]; /* of the content of PATH.part; "": none */
     int file;
     uint64_t at;   /* bytes in PATH.part */
     uint64_t most; /* that it may have */
 
-    /* of the reply that is read */
-    bool begun;       /* its first bytes have been looked at */
-    bool wanted;      /* its body is the file */
+    /* of the current reply: */
+    bool begun;       /* its first bytes have been examined */
+    bool wanted;      /* its body is part of the file */
     uint64_t passed;  /* bytes of a body that is not */
-    uint64_t total;   /* of the whole file, as the reply says; 0: it does not say */
+    uint64_t total;   /* bytes of the whole file according to the reply; 0: unknown */
     uint64_t headers; /* bytes of headers */
 
-    /* of the way */
+    /* of the chain of redirects */
     bool first;      /* nothing has been redirected yet */
     bool has_origin; /* it began at a private address: */
     struct place origin;
@@ -273,7 +274,7 @@ static size_t take_header(char *line, size_t size, size_t count, void *owner) {
     return length;
 }
 
-/* A header of the reply that is read; "": it has none of this name. */
+/* A header of the current reply; "": it is missing. */
 static const char *header_of(const struct transfer *t, const char *name) {
     struct curl_header *header;
     return curl_easy_header(t->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value : "";
@@ -285,7 +286,7 @@ static int start_over(struct transfer *t) {
     return ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0 ? 0 : -1;
 }
 
-/* True if this is an entity tag that stands for the bytes, and may be sent back: it has no control characters (RFC 9110, 8.8.3). */
+/* True for a strong entity tag without control characters, which may be sent back (RFC 9110, 8.8.3). */
 static bool is_strong(const char *etag) {
     size_t length = strlen(etag);
     if (length < 2 || length >= VALIDATOR_BYTES || etag[0] != '"' || etag[length - 1] != '"')
@@ -296,7 +297,7 @@ static bool is_strong(const char *etag) {
     return true;
 }
 
-/* The first bytes of a body: is it the file, and how long is it? False: the transfer ends. */
+/* Decides, at the first bytes of a body, whether it is the file, and how long the file is. False: the transfer ends. */
 static bool begin_body(struct transfer *t) {
     long code = 0;
     curl_off_t length = -1;
@@ -309,7 +310,7 @@ static bool begin_body(struct transfer *t) {
         return true;
     if (code == STATUS_PARTIAL) {
         if (sscanf(header_of(t, "content-range"), "bytes %llu-", &from) != 1 || from != t->at) {
-            error_set(t->err, ERROR_FORMAT, "it sends another part than was asked for");
+            error_set(t->err, ERROR_FORMAT, "the server sent a different range than requested");
             return end_transfer(t, GET_REFUSED);
         }
     } else {
@@ -317,7 +318,7 @@ static bool begin_body(struct transfer *t) {
             error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
             return end_transfer(t, GET_FAILED);
         }
-        /* The validator is kept beside PATH.part, so that the rest is asked for only if it is of the same file. */
+        /* The validator is kept beside PATH.part, so that only the rest of the same file is requested. */
         const char *etag = header_of(t, "etag");
         bool strong = is_strong(etag);
         snprintf(t->validator, sizeof t->validator, "%s", strong ? etag : "");
@@ -336,7 +337,7 @@ static bool begin_body(struct transfer *t) {
         if (t->download->bytes)
             error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and the list says %" PRIu64, t->total, t->download->bytes);
         else
-            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and may have %" PRIu64, t->total, t->most);
+            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, more than the allowed %" PRIu64, t->total, t->most);
         return end_transfer(t, GET_REFUSED);
     }
 
@@ -383,7 +384,7 @@ static int watch(void *owner, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
     return is_stopped(t->manner->stop);
 }
 
-/* Opens PATH.part. What is in it stays, if it can be known whether it is the beginning of the same file. */
+/* Opens PATH.part. Its content is kept if it can be checked to be the beginning of the same file. */
 static enum get_status open_part(struct transfer *t) {
     struct stat now;
     const struct download *download = t->download;
@@ -407,7 +408,7 @@ static enum get_status open_part(struct transfer *t) {
     return GET_DONE;
 }
 
-/* ---- the way ---- */
+/* ---- redirects ---- */
 
 static bool add_line(struct curl_slist **list, const char *name, const char *value) {
     char line[VALIDATOR_BYTES + 64];
@@ -417,7 +418,7 @@ static bool add_line(struct curl_slist **list, const char *name, const char *val
     return longer != NULL;
 }
 
-/* One request; code: of the reply. curl's own handling of redirects is off: each is checked first. */
+/* Sends one request; code: of the reply. curl does not follow redirects, because each is checked first. */
 static CURLcode ask(struct transfer *t, const char *url, long *code) {
     struct curl_slist *headers = NULL;
     char range[32], bearer[VALIDATOR_BYTES];
@@ -448,7 +449,7 @@ static CURLcode ask(struct transfer *t, const char *url, long *code) {
     curl_easy_setopt(t->curl, CURLOPT_LOW_SPEED_TIME, (long)t->manner->stall_s);
     curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETDATA, t);
-    curl_easy_setopt(t->curl, CURLOPT_FRESH_CONNECT, 1L); /* so that each way is looked at */
+    curl_easy_setopt(t->curl, CURLOPT_FRESH_CONNECT, 1L); /* so that the address of each connection is checked */
     curl_easy_setopt(t->curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(t->curl, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->curl, CURLOPT_WRITEFUNCTION, take_body);
@@ -482,7 +483,7 @@ static CURLcode ask(struct transfer *t, const char *url, long *code) {
 struct outcome {
     enum get_status status; /* GET_NETWORK: err has a message */
     bool again;             /* another try may help */
-    size_t wait_ms;         /* before it, as the server asks; 0: it does not */
+    size_t wait_ms;         /* wait that the server asks for; 0: none */
 };
 
 static struct outcome judge(struct transfer *t, CURLcode result, long code, struct error *err) {
@@ -497,7 +498,7 @@ static struct outcome judge(struct transfer *t, CURLcode result, long code, stru
         snprintf(reason, sizeof reason, "%s", curl_easy_strerror(result));
     if (is_stopped(t->manner->stop))
         return (struct outcome){get_fail_stopped(err), false, 0};
-    if (t->status != GET_DONE) /* a callback has said why */
+    if (t->status != GET_DONE) /* a callback has set the reason */
         return (struct outcome){t->status, false, 0};
     if (t->address[0] && result != CURLE_OK) {
         error_set(err, ERROR_FORMAT, "leads to the private address %s: only --mirror may have one", t->address);
@@ -539,7 +540,7 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
         char *next = NULL;
         bool redirects = code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
         if (code == STATUS_RANGE && t->at > 0 && start_over(t) == 0 && hops < MOST_REDIRECTS)
-            continue; /* what is here is not its beginning */
+            continue; /* PATH.part is not its beginning */
         if (redirects && t->status == GET_DONE)
             curl_easy_getinfo(t->curl, CURLINFO_REDIRECT_URL, &next);
         if (!next) {
@@ -556,7 +557,7 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
             error_set(err, ERROR_FORMAT, "redirects to %.100s, and only http:// and https:// are followed", next);
         else if (http && !was_http)
             error_set(err, ERROR_FORMAT, "redirects from https:// to %.100s", next);
-        else if (names_private(next) && !t->has_origin) /* otherwise the socket decides whether it is the same */
+        else if (names_private(next) && !t->has_origin) /* otherwise the check of the socket decides */
             error_set(err, ERROR_FORMAT, "redirects to the private address %.100s: only --mirror may have one", next);
         if (err->code != ERROR_NONE)
             return (struct outcome){GET_REFUSED, false, 0};
@@ -577,7 +578,7 @@ void downloads_end(void) {
     curl_global_cleanup();
 }
 
-/* PATH.part is whole: it is compared, put on the disk and gets its name. */
+/* PATH.part is complete: verifies it, syncs it to the disk and renames it. */
 static enum get_status finish(struct transfer *t, struct error *err) {
     char sha256[65];
     if (t->download->sha256) {
@@ -594,25 +595,25 @@ static enum get_status finish(struct transfer *t, struct error *err) {
     return GET_DONE;
 }
 
-/* Tries until it is there. */
+/* Retries until the file is complete. */
 static enum get_status transfer_all(struct transfer *t, struct error *err) {
-    uint64_t reached = t->at; /* the most bytes that were there when the tries were last counted anew */
+    uint64_t reached = t->at; /* the bytes that PATH.part had when the retries were last counted from zero */
     size_t wait_ms = FIRST_WAIT_MS;
-    bool old = t->at > 0; /* a part from an earlier run, which may be wrong */
+    bool old = t->at > 0; /* a part from an earlier run, which may be of another file */
     for (size_t tries = 0;;) {
         struct error inner = {0};
         bool whole = t->download->bytes > 0 && t->at == t->download->bytes;
         struct outcome outcome = whole ? (struct outcome){GET_DONE, false, 0} : try_once(t, &inner);
         if (outcome.status == GET_DONE) {
             outcome.status = finish(t, &inner);
-            if (outcome.status == GET_REFUSED && old) { /* from the beginning, once */
+            if (outcome.status == GET_REFUSED && old) { /* start over, once */
                 old = false;
                 t->validator[0] = '\0';
                 if (start_over(t) == 0)
                     continue;
             }
         }
-        if (t->at >= reached + HEADWAY_BYTES) { /* bytes that come once more after a new beginning do not count */
+        if (t->at >= reached + HEADWAY_BYTES) { /* bytes that are downloaded again after starting over do not count */
             reached = t->at;
             tries = 0;
             wait_ms = FIRST_WAIT_MS;
@@ -621,7 +622,7 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
             error_set(err, inner.code, "%.500s: %s", t->download->url, inner.message);
             return outcome.status;
         }
-        bool belongs = t->download->sha256 || t->validator[0]; /* otherwise nobody could say whether the rest belongs to it */
+        bool belongs = t->download->sha256 || t->validator[0]; /* otherwise nothing shows whether the rest belongs to it */
         if (t->at > 0 && !belongs && start_over(t) != 0)
             return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
         size_t pause_ms = outcome.wait_ms > wait_ms ? outcome.wait_ms : wait_ms;

@@ -1,4 +1,4 @@
-/* This module hides when the daemon downloads a model, who waits for it, and which models are evicted for it. */
+/* This module hides when the daemon downloads a model, which requests wait for it, and which models are evicted for it. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/metrics.h"
@@ -19,12 +19,12 @@ enum {
     MOST_WAITS = 1024,
     FETCHER_NICE = 5,
     LOOK_US = 20 * 1000,
-    FAILED_US = 60 * 1000 * 1000, /* after a failure it is not tried again on demand for so long */
+    FAILED_US = 60 * 1000 * 1000, /* after a failure it is not retried on demand for this time */
     PAIR_BYTES = 64,
     MODEL_BYTES = 256
 };
-static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the same where no source has it */
-static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after so long */
+static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the same if no source has it */
+static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after this time */
 static const int64_t LIST_FAILED_US = INT64_C(60) * 1000000;
 
 enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY_UNKNOWN };
@@ -32,7 +32,7 @@ enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY
 struct entry {
     char asked[FETCH_ASKED_BYTES];
     enum entry_state state;
-    bool on_demand;          /* of the sources of --fetch; otherwise an administrator ordered just this */
+    bool on_demand;          /* requested on demand, from the sources of --fetch; otherwise ordered by an administrator */
     char model[MODEL_BYTES]; /* ENTRY_DONE: the name of its folder */
     uint64_t bytes, total;
     int64_t order, changed_us; /* order: entries with a lower one come first */
@@ -56,10 +56,10 @@ struct fetcher {
     size_t wait_count;
     struct get_pair *pairs; /* [pair_count] of Mozilla's list; NULL: not read yet */
     size_t pair_count;
-    int64_t listed_us; /* when that was tried last; 0: never */
+    int64_t listed_us; /* when reading it was last tried; 0: never */
 };
 
-/* ---- what may be fetched ---- */
+/* ---- the pairs that may be fetched ---- */
 
 /* True if --fetch-pairs has it. */
 static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
@@ -86,7 +86,7 @@ static bool codes_match(const char *a, const char *b) {
     return record_codes_match(a, strlen(a), b, true);
 }
 
-/* Called with the lock held. Whether a source may have it: without the list everything may be there. */
+/* True if a source may have it; without the list, every pair may exist. Requires the lock. */
 static bool may_have(const struct fetcher *fetcher, const char *source, const char *target) {
     if (fetcher->opus || !fetcher->pairs)
         return true;
@@ -116,8 +116,8 @@ static double progress_of(const struct entry *entry) {
 static void *worker_run(void *argument);
 static void *keeper_run(void *argument);
 
-/* entry: that of `asked`; NULL: a new one, which replaces the oldest that is over if all are taken. False: too many wait for their
- * turn, or there are no threads. */
+/* entry: that of `asked`; NULL: a new one, which replaces the oldest finished one if all are taken. False: the queue is full, or
+ * the threads cannot start. */
 static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
     static void *(*const runs[])(void *) = {worker_run, keeper_run};
     struct entry *oldest = NULL;
@@ -145,7 +145,7 @@ static bool order(struct fetcher *fetcher, struct entry *entry, const char *aske
     return true;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 /* The pair as entries name it. False: it is never fetched on demand. */
 static bool make_pair(const struct fetcher *fetcher, const char *source, const char *target, char pair[PAIR_BYTES]) {
@@ -215,7 +215,7 @@ int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err)
     struct entry *entry = find(fetcher, asked);
     bool taken = (entry && is_live(entry)) || order(fetcher, entry, asked, false);
     pthread_mutex_unlock(&fetcher->lock);
-    return taken ? 0 : error_set(err, ERROR_MEMORY, "at most %d models are got at a time: try again later", MOST_ORDERS);
+    return taken ? 0 : error_set(err, ERROR_MEMORY, "at most %d models are downloaded at a time: try again later", MOST_ORDERS);
 }
 
 size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_VIEWS]) {
@@ -239,7 +239,7 @@ size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_
 
 /* ---- waits ---- */
 
-/* Called with the lock held. Takes off the list the waits for this pair or, if it is NULL, those that are over. */
+/* Removes from the list the waits for this pair or, if it is NULL, those that are over. Requires the lock. */
 static struct fetch_wait *take_waits(struct fetcher *fetcher, const char *pair) {
     struct fetch_wait *taken = NULL;
     int64_t now_us = clock_us();
@@ -308,7 +308,7 @@ static void *keeper_run(void *argument) {
 struct work {
     struct fetcher *fetcher;
     char asked[FETCH_ASKED_BYTES];
-    char model[MODEL_BYTES]; /* the name of its folder, once it is there */
+    char model[MODEL_BYTES]; /* the name of its folder, once it exists */
 };
 
 static void note(void *owner, const struct get_event *event) {
@@ -344,7 +344,7 @@ static struct get_options get_options_of(struct fetcher *fetcher, struct work *w
                                 .owner = work};
 }
 
-/* Reads Mozilla's list where it is old, so that unknown pairs are refused at once. */
+/* Reads Mozilla's list again if it is old, so that unknown pairs are refused at once. */
 static void read_list(struct fetcher *fetcher) {
     const struct get_options options = get_options_of(fetcher, NULL);
     struct get_pair *pairs = NULL;
@@ -369,7 +369,8 @@ static void read_list(struct fetcher *fetcher) {
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* Bytes of the folder's models, but for the one with this name; all: those that may be evicted, too. NULL: of every name. */
+/* Sums the bytes of the folder's models, except the one with this name (NULL: none is excepted); all: including those that may be
+ * evicted. */
 static uint64_t sum_bytes(const struct installed_list *list, const char *name, bool all) {
     uint64_t sum = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -398,7 +399,7 @@ static struct installed *find_oldest(const struct fetcher *fetcher, const struct
     return oldest;
 }
 
-/* Evicts models until one of this name and size fits. One that cannot be evicted counts as one that stays. */
+/* Evicts models until one of this name and size fits. A model that cannot be evicted counts as one that stays. */
 static enum get_status make_room(void *owner, const char *name, uint64_t bytes, struct error *err) {
     const struct work *work = owner;
     struct fetcher *fetcher = work->fetcher;
@@ -451,7 +452,7 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     struct get_options options = get_options_of(fetcher, work);
     options.update = !on_demand;
     options.on_demand = on_demand;
-    if (o->most_bytes > 0) { /* it may take what is left beside the models that are never evicted */
+    if (o->most_bytes > 0) { /* it may take the space that the models that are never evicted leave */
         struct installed_list list = {NULL, 0};
         installed_list(o->into, &list, NULL);
         uint64_t kept = sum_bytes(&list, NULL, false);
@@ -494,7 +495,7 @@ static void *worker_run(void *argument) {
     struct fetcher *fetcher = argument;
     setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux only of this thread */
 
-    /* Folders that were being removed when an earlier process was killed are deleted. */
+    /* Deletes folders that a killed process was removing. */
     const struct dirent *remains;
     DIR *directory = opendir(fetcher->options.into);
     while (directory && (remains = readdir(directory)) != NULL) {
@@ -508,7 +509,7 @@ static void *worker_run(void *argument) {
 
     pthread_mutex_lock(&fetcher->lock);
     while (!fetcher->stopped) {
-        struct entry *entry = NULL; /* the next one in turn */
+        struct entry *entry = NULL; /* the first in the queue */
         for (size_t i = 0; i < fetcher->count; i++) {
             struct entry *one = &fetcher->entries[i];
             if (one->state == ENTRY_WAITING && (!entry || one->order < entry->order))

@@ -1,4 +1,4 @@
-/* This module hides in which order a model is locked, downloaded, verified, imported and gets its name. */
+/* This module hides in which order a model is locked, downloaded, verified, imported and renamed to its final name. */
 #include "model/import/import.h"
 #include "model/import/source.h"
 #include "server/get/get_parts.h"
@@ -33,21 +33,21 @@ const char *get_status_name(enum get_status status) {
     return statuses[status].name;
 }
 
-/* A model on its way. */
+/* A model that is being downloaded and imported. */
 struct job {
     const struct get_options *options;
     struct arena arena;
     struct download_manner manner;
     struct plan plan;
-    char key[256];                /* of what is got: two jobs of one key and folder follow each other */
+    char key[256];                /* identifies the model: two jobs with one key and folder run one after the other */
     char work[MODEL_PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each key */
     char room[MODEL_PATH_BYTES];  /* INTO/.get/KEY: */
-    char in[MODEL_PATH_BYTES];    /* what is downloaded, */
-    char parts[MODEL_PATH_BYTES]; /* what is unpacked of it, */
-    char out[MODEL_PATH_BYTES];   /* and what becomes the model folder */
+    char in[MODEL_PATH_BYTES];    /* for downloaded files, */
+    char parts[MODEL_PATH_BYTES]; /* for unpacked files, */
+    char out[MODEL_PATH_BYTES];   /* and for the new model folder */
     char lock_path[MODEL_PATH_BYTES];
     int lock;
-    uint64_t before; /* bytes of the files that are there */
+    uint64_t before; /* bytes of the files that are complete */
 };
 
 static void tell(const struct job *job, struct get_event event) {
@@ -102,8 +102,8 @@ static enum get_status make_rooms(const struct job *job, struct error *err) {
     return GET_DONE;
 }
 
-/* Sets the paths that the key names, and waits until nobody else gets this model. The lock file goes when it is released: one that
- * has gone meanwhile is not a lock. */
+/* Sets the key's paths, and waits until no other process gets this model. The lock file is deleted when it is released, so a file
+ * that was deleted in the meantime is not a lock. */
 static enum get_status take_lock(struct job *job, struct error *err) {
     bool waits = false;
     bool fits = put_path(job->lock_path, "%s/%s.lock", job->work, job->key) && put_path(job->room, "%s/%s", job->work, job->key) &&
@@ -147,7 +147,7 @@ static void release_lock(struct job *job) {
     job->lock = -1;
 }
 
-/* ---- what is there ---- */
+/* ---- installed models ---- */
 
 static void note_present(struct got *got, const struct installed *model) {
     snprintf(got->folder, sizeof got->folder, "%s", model->folder);
@@ -157,7 +157,7 @@ static void note_present(struct got *got, const struct installed *model) {
     got->unpacked = model->bytes;
 }
 
-/* GET_PRESENT: nothing is to be done; GET_DONE: it is to be got. */
+/* GET_PRESENT: there is nothing to do; GET_DONE: the model must be downloaded. */
 static enum get_status look(const struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
     char folder[MODEL_PATH_BYTES];
@@ -198,7 +198,7 @@ static enum get_status look(const struct job *job, struct got *got, struct error
 
 /* ---- the files ---- */
 
-/* Downloads all files but those that are there, whole and right, from an earlier try. */
+/* Downloads all files, except those that an earlier try has completed and verified. */
 static enum get_status download_all(struct job *job, struct error *err) {
     const struct plan *plan = &job->plan;
     const uint64_t most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES; /* all files together */
@@ -271,14 +271,14 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
 
 /* ---- the import ---- */
 
-/* Removes from a message where files are on their way. */
+/* Removes the path of the work folder from a message. */
 static void hide(const char *path, char *message) {
     size_t length = strlen(path);
     for (char *at = message; (at = strstr(at, path)) != NULL;)
         memmove(at, at + length + (at[length] == '/'), strlen(at + length + (at[length] == '/')) + 1);
 }
 
-/* How getting a model ends if its import has failed. */
+/* Returns the status of a model whose import has failed. */
 static enum get_status fail_import(const struct job *job, struct error *inner, struct error *err) {
     if (is_stopped(job))
         return get_fail_stopped(err);
@@ -370,7 +370,7 @@ static enum get_status publish(const struct job *job, const char *made, struct g
         return GET_FAILED;
     bool there = access(folder, F_OK) == 0;
     int renamed = -1;
-    if (there && job->options->update) /* those who have the old one open keep it; it is deleted with the room */
+    if (there && job->options->update) /* processes that have the old model open keep it; it is deleted with the work folder */
         renamed = renameat2(AT_FDCWD, made, AT_FDCWD, folder, RENAME_EXCHANGE);
     else if (!there)
         renamed = rename(made, folder);
@@ -409,7 +409,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     if (most > 0 && (plan->bytes > most || unpacked > most))
         return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
                         (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
-    if (plan->bytes > 0) /* what is downloaded, what is unpacked of it, and the model that is made of that */
+    if (plan->bytes > 0) /* the downloaded files, the unpacked ones, and the model made of them */
         status = space_check(job->work, plan->bytes + 2 * unpacked, err);
     if (status == GET_DONE)
         status = make_rooms(job, err);
@@ -428,7 +428,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
         status = publish(job, made, got, err);
     free(made);
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
-        model_folder_delete(job->room); /* otherwise the next try goes on from there */
+        model_folder_delete(job->room); /* otherwise the next try continues there */
     return status;
 }
 
@@ -501,7 +501,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
         return status;
     tell(job, (struct get_event){.kind = GET_BEGINS, .text = plan->files[0].url, .files = plan->count});
     status = download_all(job, err);
-    bool kept = status == GET_NETWORK || status == GET_SPACE || status == GET_STOPPED; /* the next try goes on from there */
+    bool kept = status == GET_NETWORK || status == GET_SPACE || status == GET_STOPPED; /* the next try continues there */
     for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
         size_t room = strlen(job->in) + strlen(local[i]) + 2;
         char *path = get_is_url(import->paths[i]) ? arena_alloc(&job->arena, room, 1) : NULL;
@@ -521,7 +521,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
         if (import_run(&options, said, &inner) != 0)
             status = fail_import(job, &inner, err);
     }
-    if (!kept || rmdir(job->in) == 0) /* nothing has come */
+    if (!kept || rmdir(job->in) == 0) /* nothing was downloaded */
         model_folder_delete(job->room);
     return status;
 }
@@ -563,7 +563,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
     if (*folder && access(folder, F_OK) == 0)
         return get_fail(err, GET_FAILED, ERROR_INPUT, "%.400s: already exists", folder);
 
-    /* The plan of the URLs, and a key that only an import of the same URLs has. */
+    /* Plans the download of the URLs, under a key that only an import of the same URLs has. */
     struct job job;
     job_init(&job, options);
     show_downloads(&job);
@@ -593,7 +593,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
         release_lock(&job);
     }
     if (*job.work)
-        rmdir(job.work); /* unless another import is at work, or the next try goes on there */
+        rmdir(job.work); /* unless another import is running, or the next try continues there */
     if (status != GET_DONE)
         unmake(options->into, before);
     arena_done(&job.arena);

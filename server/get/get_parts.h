@@ -1,5 +1,5 @@
-/* The parts of getting a model: files are downloaded (download.c), Mozilla's list of models is read (records.c), and each source
- * has addresses and lists of its own (sources.c). */
+/* Getting a model has these steps: downloading files (download.c), reading Mozilla's list of models (records.c), and finding the
+ * files of each source (sources.c). */
 #ifndef ALIGND_GET_PARTS_H
 #define ALIGND_GET_PARTS_H
 
@@ -7,7 +7,7 @@
 #include "server/get/get.h"
 #include <sys/socket.h>
 
-/* Sets the error and has the value of the status. */
+/* Sets the error and evaluates to the status. */
 #define get_fail(err, status, code, ...) (error_set(err, code, __VA_ARGS__), status)
 #define get_fail_memory(err)             (error_memory(err), GET_FAILED)
 #define get_fail_stopped(err)            get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted")
@@ -27,30 +27,29 @@ bool is_sha256(const char *text);
  * once it is whole and its SHA-256 is right. Proxies are those of curl (http_proxy, https_proxy, all_proxy, no_proxy), certificates
  * those of CURL_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR, otherwise the system's.
  *
- * A server can do no harm: it sends at most as many bytes as are allowed, and not more slowly than at MIN_BYTES_PER_SECOND; a
- * redirect leads only to HTTP or HTTPS, from HTTPS only to HTTPS, and never to a private address, unless that is where the download
- * began. */
+ * Servers are not trusted. A download fails if it exceeds its allowed size or is slower than MIN_BYTES_PER_SECOND. A redirect may
+ * lead only to HTTP or HTTPS, from HTTPS only to HTTPS, and not to a private address, unless the download began at that address. */
 
-/* How all downloads of a command behave. */
+/* The settings of all downloads of a command. */
 struct download_manner {
     size_t retries;          /* after a failure of the network */
     size_t stall_s;          /* a transfer below MIN_BYTES_PER_SECOND for so long has failed */
     const atomic_bool *stop; /* NULL: never */
-    /* Called often while bytes arrive: so many of the file's are there. NULL: nobody is interested. */
+    /* Called often while bytes arrive. bytes: those of the file so far. NULL: not called. */
     void (*progress)(void *owner, uint64_t bytes, uint64_t total);
-    /* Called for each failure after which it is tried again. NULL: nobody is interested. */
+    /* Called before each retry. NULL: not called. */
     void (*retried)(void *owner, const char *why, size_t wait_ms);
     void *owner;
 };
 
 struct download {
     const char *url;
-    const char *path;   /* that the file gets; its folder is there */
+    const char *path;   /* of the complete file; its folder exists */
     const char *sha256; /* in digits; NULL: it is not known */
     uint64_t bytes;     /* 0: not known */
     uint64_t most;      /* bytes that it may have; ignored if `bytes` is known */
-    uint64_t spare;     /* bytes of disk that must stay free beside the file, for each of its own */
-    bool outside;       /* the URL comes from a list: it may not lead to a private address either */
+    uint64_t spare;     /* free bytes of disk that must remain for each byte of the file */
+    bool outside;       /* the URL comes from a list, so it may not lead to a private address */
     const char *token;  /* sent to the URL's own host as a bearer token; NULL: none */
 };
 
@@ -70,8 +69,8 @@ enum get_status space_check(const char *folder, uint64_t bytes, struct error *er
 
 /* ---- Mozilla's list ----
  *
- * Mozilla's list of models, as Remote Settings serves the collection translations-models-v2: one record for each file. Nothing that
- * the list says is trusted: names and places of files are checked, so that they lead nowhere else. */
+ * Mozilla's list of models, as Remote Settings serves the collection translations-models-v2: one record for each file. The list is
+ * not trusted: names and locations of files are checked, so that they cannot lead outside. */
 
 enum { RECORDS_MOST_BYTES = 16 << 20 }; /* of the list */
 
@@ -80,8 +79,8 @@ enum record_kind { RECORD_MODEL, RECORD_LEX, RECORD_VOCAB, RECORD_SRCVOCAB, RECO
 struct record_file {
     const char *name;            /* of the unpacked file, without a folder; NULL: the model has no such file */
     const char *location;        /* relative to where attachments are served; without a slash at the beginning */
-    const char *sha256;          /* of what is downloaded, in digits */
-    const char *unpacked_sha256; /* of what is in it */
+    const char *sha256;          /* of the downloaded file, in digits */
+    const char *unpacked_sha256; /* of the unpacked file */
     uint64_t bytes, unpacked_bytes;
     bool packed; /* with zstd */
 };
@@ -114,18 +113,18 @@ extern const struct records_view records_released, records_preview;
  * record is for this view; an empty expression is for all. -1 with ERROR_FORMAT: it says something else. */
 int record_filter(const char *expression, const struct records_view *view, bool *applies, struct error *err);
 
-/* Compares versions such as 3.0a1 < 3.0b2 < 3.0 < 3.1 < 3.10; what follows the letter is a number, too. False: one of them is not a
- * version. */
+/* Compares versions such as 3.0a1 < 3.0b2 < 3.0 < 3.1 < 3.10; the part after the letter is a number, too. False: one of them is not
+ * a version. */
 bool record_versions(const char *a, const char *b, int *order);
 
-/* Reads the list {"data": [record, ...]}, text [length]. Strings are in the arena. A record that is not for this view is passed
- * over; one that is wrong is left out. For each pair the highest version counts that is complete (a model, a shortlist, and one
- * vocabulary or two), and of equal ones the largest. -1 with ERROR_FORMAT (it is not such a list) or ERROR_MEMORY. */
+/* Reads the list {"data": [record, ...]}, text [length]. Strings are in the arena. A record that is not for this view is skipped;
+ * one that is invalid is counted in left_out. For each pair the highest version counts that is complete (a model, a shortlist, and
+ * one vocabulary or two), and of equal ones the largest. -1 with ERROR_FORMAT (it is not such a list) or ERROR_MEMORY. */
 int records_read(const char *text, size_t length, const struct records_view *view, struct arena *arena, struct records *out,
                  struct error *err);
 
-/* The model of a pair written as en-fr or en-zh-Hans, in any case. If there is none for these codes, one for the languages without
- * what follows them counts: zh-en is met by zh-Hans-en, pt-BR-en by pt-en. NULL: there is none. */
+/* The model of a pair written as en-fr or en-zh-Hans, in any case. If there is none for these codes, a model whose codes differ
+ * only by a script or region counts: zh-Hans-en for zh-en, pt-en for pt-BR-en. NULL: not found. */
 const struct record_model *records_find(const struct records *records, const char *pair);
 
 /* True if two codes are the same, in any case; loose: whether one of them is the other with a script or region after it. */
@@ -133,24 +132,24 @@ bool record_codes_match(const char *a, size_t length, const char *b, bool loose)
 
 /* ---- sources ----
  *
- * Where models come from: Mozilla, OPUS-MT, the Hugging Face hub, Argos, or a URL. A source turns what is asked for into a plan:
- * the files to download, and what is known of them.
+ * Models come from Mozilla, OPUS-MT, the Hugging Face hub, Argos, or a URL. A source turns a request into a plan: the files to
+ * download, and their known properties.
  *
  *     en-fr, mozilla:en-fr   opus:en-fr   hf:ORGANISATION/NAME   argos:en-fr   https://host/path/model.zip
  *
- * A mirror serves the same paths as the sources' hosts, whatever these are called. */
+ * A mirror serves the paths of all sources' hosts. */
 
 enum source_kind { SOURCE_MOZILLA, SOURCE_OPUS, SOURCE_HUGGINGFACE, SOURCE_ARGOS, SOURCE_URL, SOURCES };
 /* "mozilla", "opus", "hf", "argos", "url" */
 const char *source_name_of(enum source_kind kind);
-/* Splits what is asked for. rest: a pair, a repository or the URL. -1 with ERROR_INPUT. */
+/* Splits the name of a model. rest: a pair, a repository or the URL. -1 with ERROR_INPUT. */
 int source_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err);
 
 struct source_options {
     const char *mirror;  /* its URL; NULL: the sources themselves */
     const char *records; /* file with Mozilla's list; NULL: it is downloaded */
-    const char *work;    /* folder for lists, which is there */
-    bool offline;        /* only lists that are there already */
+    const char *work;    /* folder for lists; it exists */
+    bool offline;        /* use only lists that are already there */
     bool preview;
     const struct download_manner *manner;
 };
@@ -167,7 +166,7 @@ struct plan_file {
 /* All strings are in the arena; those that are not known are "". */
 struct plan {
     enum source_kind kind;
-    const char *asked; /* that makes the same plan again: "mozilla:en-fr" */
+    const char *asked; /* the name that gives the same plan again: "mozilla:en-fr" */
     const char *name;  /* of the model folder */
     const char *source, *target;
     const char *version, *licence, *attribution;
@@ -182,12 +181,12 @@ struct plan {
 enum get_status source_plan(const struct source_options *options, const char *asked, struct arena *arena, struct plan *plan,
                             struct error *err);
 
-/* Adds the file at an HTTP or HTTPS URL to a plan of such files, which begins as zeros and which the first one names. file: the
- * one of this URL, which a plan has once; its name has a folder if an earlier file has the same name. */
+/* Adds the file at an HTTP or HTTPS URL to a plan of such files, which begins zeroed and is named after the first. *file: the entry
+ * of this URL, which a plan contains once; its name has a folder if an earlier file has the same name. */
 enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
                                 struct error *err);
 
-/* Mozilla's list as it is now, or that of options->records. It is kept in the work folder; offline the kept one is read. */
+/* Reads Mozilla's current list, or that of options->records. The list is kept in the work folder, from which it is read offline. */
 enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
                                struct error *err);
 

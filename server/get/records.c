@@ -1,4 +1,4 @@
-/* This module hides what Mozilla's list of models says: which records are for a server, and which model is the one of a pair. */
+/* This module hides the format of Mozilla's list of models: which records apply to a server, and which model a pair gets. */
 #include "server/get/get_parts.h"
 #include <fnmatch.h>
 #include <jansson.h>
@@ -46,7 +46,7 @@ static bool take(struct filter *filter, const char *token) {
     return true;
 }
 
-/* A string in quotation marks, or a name that stands for one. */
+/* Reads a string in quotation marks, or a variable that stands for one. */
 static bool take_value(struct filter *filter, const char **text, size_t *length) {
     static const char system[] = "env.appinfo.OS", channel[] = "env.channel";
     skip_blanks(filter);
@@ -193,7 +193,7 @@ struct record {
     json_int_t modified;
 };
 
-/* Copies a string field of 1 to `most` bytes; `empty` ones only if that is allowed. NULL: it is wrong. */
+/* Copies a string field of at most `most` bytes, which may be "" only if `empty` is set. NULL: the field is invalid. */
 static const char *take_string(const json_t *object, const char *key, size_t most, bool empty, struct arena *arena) {
     const json_t *value = json_object_get(object, key);
     const char *text = json_string_value(value);
@@ -224,7 +224,7 @@ bool is_made_of(const char *text, const char *also) {
     return true;
 }
 
-/* A path below the place of the attachments. */
+/* True for a relative path below the folder of attachments. */
 static bool is_location(const char *location) {
     if (!location || *location == '/' || !is_made_of(location, "._-/"))
         return false;
@@ -249,7 +249,7 @@ static bool is_code(const char *code) {
     return code && *code != '-' && is_made_of(code, "-");
 }
 
-/* NULL: the record is right; otherwise what is wrong with it. */
+/* Returns NULL if the record is valid, or else what is wrong with it. */
 static const char *read_record(const json_t *json, struct arena *arena, struct record *record) {
     const char *kind = json_string_value(json_object_get(json, "fileType"));
     record->kind = RECORD_KINDS;
@@ -276,7 +276,7 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
     const json_t *attachment = json_object_get(json, "attachment");
     struct record_file *file = &record->file;
     const char *name = file->name = take_string(json, "name", MOST_NAME, false, arena);
-    if (!name || *name == '.' || *name == '-' || !is_made_of(name, "._-")) /* it is no path and is not hidden */
+    if (!name || *name == '.' || *name == '-' || !is_made_of(name, "._-")) /* the name must have no folder and not be hidden */
         return "name must be a file's name";
     if (!is_location(file->location = take_string(attachment, "location", MOST_LOCATION, false, arena)))
         return "attachment.location must be a relative path";
@@ -308,7 +308,7 @@ static int compare_groups(const struct record *a, const struct record *b) {
     return order != 0 ? order : strcmp(a->filter, b->filter);
 }
 
-/* The records of a model stand together, and of two for the same file the younger one comes first. */
+/* Sorts the records of a model together, and of two for the same file the newer first. */
 static int compare_records(const void *left, const void *right) {
     const struct record *a = left, *b = right;
     int order = compare_groups(a, b);
@@ -337,7 +337,7 @@ static bool make_model(const struct record *records, size_t count, struct record
     return files[RECORD_MODEL].name && files[RECORD_LEX].name && vocabularies;
 }
 
-/* Records [count] that are for this view become models. */
+/* Makes models of the records [count] that apply to this view. */
 static int choose(struct record *records, size_t count, struct arena *arena, struct records *out, struct error *err) {
     size_t room = 0;
     if (count > 0)
@@ -370,7 +370,8 @@ int records_read(const char *text, size_t length, const struct records_view *vie
     json_error_t wrong;
     struct records found = {0};
     if (length > RECORDS_MOST_BYTES)
-        return error_set(err, ERROR_FORMAT, "the list of models has %zu bytes, and may have %d", length, RECORDS_MOST_BYTES);
+        return error_set(err, ERROR_FORMAT, "the list of models has %zu bytes, more than the allowed %d", length,
+                         RECORDS_MOST_BYTES);
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &wrong);
     const json_t *data = json_object_get(root, "data");
     int result = -1;
@@ -383,7 +384,8 @@ int records_read(const char *text, size_t length, const struct records_view *vie
     else if (!json_is_array(data))
         error_set(err, ERROR_FORMAT, "the list of models must be an object with an array \"data\"");
     else if (json_array_size(data) > MOST_RECORDS)
-        error_set(err, ERROR_FORMAT, "the list of models has %zu records, and may have %d", json_array_size(data), MOST_RECORDS);
+        error_set(err, ERROR_FORMAT, "the list of models has %zu records, more than the allowed %d", json_array_size(data),
+                  MOST_RECORDS);
     else if (!(records = arena_alloc(arena, json_array_size(data) + 1, sizeof *records)))
         error_memory(err);
     else

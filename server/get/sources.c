@@ -1,4 +1,4 @@
-/* This module hides the sources' addresses, and how their lists become the plan of a download. */
+/* This module hides the addresses of the sources, and how their lists become the plan of a download. */
 #include "model/base/file.h"
 #include "server/get/get_parts.h"
 #include <assert.h>
@@ -13,9 +13,9 @@
 
 enum { MOST_LIST_BYTES = 16 << 20, MOST_CODE = 24, MOST_PACKAGES = 10000, NAME_BYTES = 128 };
 
-static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30; /* where the source does not say how large it is */
+static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30; /* if the source does not state its size */
 
-/* The hosts, whose place a mirror takes. */
+/* The hosts that a mirror replaces. */
 static const char settings_host[] = "https://firefox.settings.services.mozilla.com";
 static const char attachments_host[] = "https://firefox-settings-attachments.cdn.mozilla.net";
 static const char opus_host[] = "https://object.pouta.csc.fi";
@@ -105,7 +105,7 @@ static enum get_status fetch_text(const struct source_options *options, const ch
     if (options->offline) {
         if (access(path, F_OK) != 0)
             return get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
-    } else { /* into a folder of its own, because others may do so at the same time, and then in the place of the last one */
+    } else { /* into a separate folder, because other processes may do the same, then renamed over the previous list */
         if (!mkdtemp(folder))
             return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
         const struct download list = {.url = url, .path = say(arena, "%s/list", folder), .most = MOST_LIST_BYTES, .token = token};
@@ -216,7 +216,7 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
 
 /* ---- OPUS-MT ---- */
 
-/* The newest package of the card whose text is cut by SentencePiece; NULL: there is none. bpe: there is one whose text is not. */
+/* The newest package in the card that uses SentencePiece; NULL: there is none. *bpe: there is one that uses BPE. */
 static const char *opus_newest(const char *card, struct arena *arena, bool *bpe) {
     const char *section = NULL, *found = NULL;
     size_t section_length = 0, found_length = 0;
@@ -285,7 +285,7 @@ static enum get_status plan_opus(const struct source_options *options, const cha
         return status;
     }
     const char *package = status == GET_DONE ? opus_newest(text, arena, &bpe) : NULL;
-    if (!package && !bpe) { /* without a card: what lies in the container */
+    if (!package && !bpe) { /* without a card: the files in the container */
         path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
         status = fetch_text(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &text,
                             &length, err);
@@ -315,7 +315,7 @@ static enum get_status plan_opus(const struct source_options *options, const cha
 
 /* ---- the Hugging Face hub ---- */
 
-/* The files that an import may need, and those that are taken only in place of another. */
+/* The files that an import may need, and those that are downloaded only if another is missing. */
 static const char hub_files[] = "config.json,generation_config.json,tokenizer_config.json,vocab.json,target_vocab.json,source.spm,"
                                 "target.spm,README.md,LICENSE,model.safetensors,pytorch_model.bin,model.bin,"
                                 "shared_vocabulary.json,shared_vocabulary.txt,source_vocabulary.json,source_vocabulary.txt,"
@@ -363,7 +363,8 @@ static enum get_status plan_hub(const struct source_options *options, const char
     char *text;
     size_t length;
     const char *url = url_of(options, base, say(arena, "/api/models/%s?blobs=true", repository), arena);
-    bool hub = strncmp(url, hub_host, strlen(hub_host)) == 0 && url[strlen(hub_host)] == '/'; /* nobody else gets the token */
+    bool hub =
+        strncmp(url, hub_host, strlen(hub_host)) == 0 && url[strlen(hub_host)] == '/'; /* the token is sent to no other host */
     plan->token = hub && token ? token : "";
     enum get_status status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &inner);
     if (status == GET_UNKNOWN) { /* a mirror may have the other list */
@@ -440,7 +441,7 @@ static const char *argos_code(const char *code) {
     return strcmp(code, "zt") == 0 ? "zh-Hant" : strcmp(code, "pb") == 0 ? "pt-BR" : code;
 }
 
-/* A package's languages as everybody writes them, and its version. False: it is not one that can be used. */
+/* Reads a package's languages as standard codes, and its version. False: the package cannot be used. */
 static bool argos_package(const json_t *item, const char **source, const char **target, const char **version) {
     const char *from = json_string_value(json_object_get(item, "from_code"));
     const char *to = json_string_value(json_object_get(item, "to_code"));
@@ -508,7 +509,7 @@ static enum get_status plan_argos(const struct source_options *options, const ch
 
 /* ---- a URL ---- */
 
-/* A plan without files, in which nothing is known. */
+/* An empty plan, without files. */
 static struct plan empty_plan(enum source_kind kind, const char *asked) {
     return (struct plan){.kind = kind,
                          .asked = asked,
@@ -535,7 +536,7 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
             return GET_DONE;
         }
     if (plan->count == PLAN_FILES)
-        return unusable(err, url, "is one URL too many");
+        return unusable(err, url, "exceeds the number of URLs that one import may have");
     if (length > 2000 || !*own || *own == '.' || strlen(own) >= NAME_BYTES || !is_made_of(own, "-_.+"))
         return unusable(err, url, "must end with the name of a file, such as .../model.zip");
     char *stem = arena_copy(arena, own, strlen(own));
@@ -578,7 +579,7 @@ enum get_status source_plan(const struct source_options *options, const char *as
     return GET_DONE;
 }
 
-/* ---- lists to look at ---- */
+/* ---- lists for users ---- */
 
 static int by_pair(const void *a, const void *b) {
     return strcmp(((const struct listed *)a)->pair, ((const struct listed *)b)->pair);

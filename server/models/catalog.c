@@ -1,8 +1,8 @@
-/* This module hides the life of the models in service: how sets follow each other, and when a model is loaded and unloaded.
+/* This module hides the life of the models in service: how one set replaces another, and when a model is loaded and unloaded.
  *
- * Threads. The loader loads one model after the other, beside decoding and at a lower priority. The keeper unloads models that are
- * idle or exceed the limit, and ends the waits whose deadline passes. The reloader makes the next set; otherwise it compares the
- * larger files of loaded models with their manifests, while the models are in use already. Waits end (finish is called) without the
+ * Threads. The loader loads one model after the other, while others decode, at a lower priority. The keeper unloads models that are
+ * idle or exceed the limit, and ends waits at their deadline. The reloader makes the next set; between reloads it compares the
+ * larger files of loaded models with their manifests, while the models are already in use. Waits end (finish is called) without the
  * lock held.
  *
  * The lock protects the state of every model in service, and the lists. References are counted without it, but the first reference
@@ -142,7 +142,7 @@ static void free_gone(struct loaded_model *gone) {
         malloc_trim(0);
 }
 
-/* Returns the least recently used model that nobody uses now. */
+/* Returns the least recently used model that is not in use. */
 static struct served_model *find_oldest(const struct catalog *catalog) {
     struct served_model *oldest = NULL;
     for (struct served_model *model = catalog->kept; model; model = model->next_kept) {
@@ -538,9 +538,8 @@ static void end_change(struct catalog *catalog) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Puts the set in service without one model and with another (either may be NULL) into service. keeps: the other stays over
- * reloads.
- */
+/* Replaces the set in service by the same set without one model and with another; either may be NULL. keeps: the other model
+ * survives reloads. */
 static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, bool keeps,
                       struct error *err) {
     struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
@@ -579,7 +578,7 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
 
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
     if (!begin_change(catalog, true))
-        return error_set(err, ERROR_FILE, "the daemon stops");
+        return error_set(err, ERROR_FILE, "the daemon is stopping");
     struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     struct model_set *former = catalog_acquire(catalog);
     const char *directory = catalog->options.directory;
@@ -633,7 +632,7 @@ static int move_away(struct catalog *catalog, struct served_model *model, const 
         pthread_cond_wait(&catalog->changed, &catalog->lock);
     char *copy = strdup(moved);
     if (catalog->closed)
-        result = error_set(err, ERROR_FILE, "the daemon stops");
+        result = error_set(err, ERROR_FILE, "the daemon is stopping");
     else if (!copy)
         result = error_memory(err);
     else if (rename(folder, moved) != 0)
@@ -641,7 +640,8 @@ static int move_away(struct catalog *catalog, struct served_model *model, const 
     if (result == 0 && model) {
         model->moved = copy;
         copy = NULL;
-        if (model->state == MODEL_READY) /* its memory does not wait for requests with an earlier set that do not use it */
+        if (model->state ==
+            MODEL_READY) /* its memory is freed even if requests with an earlier set that do not use it are still running */
             unload(catalog, model, "evicted", &gone);
     }
     pthread_mutex_unlock(&catalog->lock);
@@ -658,7 +658,7 @@ int catalog_evict(struct catalog *catalog, const char *folder, struct error *err
     if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder), folder) >= MODEL_PATH_BYTES - 300)
         return error_set(err, ERROR_FILE, "%.100s: the path is too long", folder);
     if (!begin_change(catalog, true))
-        return error_set(err, ERROR_FILE, "the daemon stops");
+        return error_set(err, ERROR_FILE, "the daemon is stopping");
     struct model_set *former = catalog_acquire(catalog);
     struct served_model *model = former ? model_set_find_folder(former, folder) : NULL;
     bool made = false;

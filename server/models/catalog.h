@@ -1,10 +1,10 @@
-/* Models: in memory (loaded_model), in service, that is, a folder with its state (served_model), the sets of those in service, and
- * the catalog, which changes the states and decides which set is in service.
+/* This header declares models in memory (loaded_model); models in service, each a folder with its state (served_model); sets of
+ * models in service; and the catalog, which changes the states and decides which set is in service.
  *
  * A set lists the models in service. It is replaced as a whole: a reload reads every folder again, those of --model and those in
- * --models, and loads the models that are in memory. When all of them have decoded a few words, the new set replaces the old one at
- * once: later requests use it, earlier ones keep the old set, and the last of them frees that. If one model does
- * not load, nothing changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
+ * --models, and loads the models that are in memory. When all of them have decoded a few words, the new set replaces the old one
+ * atomically: later requests use it, and earlier ones keep the old set, which the last of them frees. If a model does not load,
+ * nothing changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
  *
  * The state of a model:
  *
@@ -16,11 +16,11 @@
  *
  * Ownership. A served_model (a folder) belongs to the sets that list it, and to the catalog while that loads or keeps it. A
  * loaded_model (what is in memory) belongs to its served_model while that is ready, and to each request that decodes with it: a
- * model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in its own model_wait,
- * which comes back with a reference to the model, so that nobody can unload it in between.
+ * model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in its own model_wait, which
+ * returns a reference to the model, so that it cannot be unloaded in between.
  *
- * Room. Under a limit on memory the least recently used models are unloaded first. A model that does not fit beside those in use
- * waits a short time for them; then the requests for it get an error. Thread-safe. */
+ * Room. Under a limit on memory the least recently used models are unloaded first. If a model does not fit beside those in use, it
+ * waits a short time for them to be released; then the requests for it get an error. Thread-safe. */
 #ifndef ALIGND_CATALOG_H
 #define ALIGND_CATALOG_H
 
@@ -54,7 +54,7 @@ struct loaded_model {
     /* private */
     atomic_size_t *taken;
     atomic_size_t references;
-    struct loaded_model *next; /* for the module that unloads it */
+    struct loaded_model *next; /* for the catalog, which frees it */
 };
 
 /* How models are loaded, and for how many workers. */
@@ -163,13 +163,13 @@ struct catalog;
 struct catalog_options {
     const struct name_list *folders; /* loaded at the start if they fit */
     const char *directory;           /* its folders are loaded on demand; NULL: none */
-    bool downloads;                  /* it holds what was downloaded: it need not be there, and replaces `folders` of the same
-                                      * name or languages */
-    const char *usual;               /* name of a model that must exist at the start; NULL: none */
-    struct loading loading;          /* how models are loaded; the catalog sets metrics, taken, integrity and extent */
-    size_t most_bytes;               /* limit on the memory of all loaded models; 0: no limit */
-    size_t most_waiting;             /* maximum number of requests that wait for models */
-    int64_t idle_us;                 /* a model that was not used for this time is unloaded; 0: never */
+    bool downloads; /* it holds downloaded models: it need not exist, and its models replace those of `folders` with the same name
+                       or languages */
+    const char *usual;      /* name of a model that must exist at the start; NULL: none */
+    struct loading loading; /* how models are loaded; the catalog sets metrics, taken, integrity and extent */
+    size_t most_bytes;      /* limit on the memory of all loaded models; 0: no limit */
+    size_t most_waiting;    /* maximum number of requests that wait for models */
+    int64_t idle_us;        /* a model that was not used for this time is unloaded; 0: never */
 };
 
 /* Makes a catalog without models. The folders and strings of the options, and the metrics, must outlive it. Returns NULL if memory
@@ -193,19 +193,19 @@ struct reload {
     struct reload *next;
 };
 /* Orders a reload that begins after this call, and returns at once. While a reload runs, at most one more follows, however often it
- * is ordered. reload: its finish is called at the end; NULL: nobody waits. Returns false if the catalog is closed; finish is then
+ * is ordered. reload: its finish is called at the end; NULL: none is called. Returns false if the catalog is closed; finish is then
  * not called. */
 bool catalog_reload(struct catalog *catalog, struct reload *reload);
 /* Returns the state of the last reload: "none", "running", "done" or "failed". */
 const char *catalog_reloading(struct catalog *catalog);
 
 enum catalog_verdict { CATALOG_DONE, CATALOG_BUSY, CATALOG_UNKNOWN, CATALOG_REFUSED };
-/* Adds a folder, which stays over reloads and is loaded when there is room. BUSY: a reload runs. REFUSED: err says why and names
- * the folder. *added: with a reference for the caller. */
+/* Adds a folder, which survives reloads and is loaded when there is room. BUSY: a reload runs. REFUSED: err says why and names the
+ * folder. *added: with a reference for the caller. */
 enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err);
-/* Puts a downloaded model into service, in the place of a downloaded or shipped one with its name or, if the catalog is of
- * downloads, for its languages; it is not loaded before it is asked for. Waits while a reload runs. -1 with an error that names the
- * folder. */
+/* Puts a downloaded model into service. It replaces a downloaded or shipped one with its name or, if the catalog's directory holds
+ * downloads, for its languages, and is loaded when a request asks for it. Waits while a reload runs. -1 with an error that names
+ * the folder. */
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err);
 /* Takes a model out of service; requests that have it continue. A reload brings it back if its folder comes from an option.
  * UNKNOWN: no model has this name. */
@@ -238,7 +238,7 @@ enum catalog_readiness catalog_take(struct catalog *catalog, struct served_model
 /* Has the model loaded; finish is called once, on one of the catalog's threads or on the caller's before this returns. Returns
  * false if too many requests wait or the catalog is closed; finish is then not called. */
 bool catalog_await(struct catalog *catalog, struct model_wait *wait);
-/* Waits until nobody waits for a model. Returns false after timeout_ms. */
+/* Waits until no request waits for a model. Returns false after timeout_ms. */
 bool catalog_wait(struct catalog *catalog, size_t timeout_ms);
 
 /* Returns the bytes of all models in memory. */
@@ -249,8 +249,8 @@ struct model_view {
     enum model_state state;
     size_t bytes;                /* bytes that it takes, or is expected to take */
     bool unchecked;              /* as in struct served_model */
-    const char *compute;         /* that it has, or will have when it is loaded; NULL: auto, which is not chosen yet */
-    bool shortlist;              /* it has one in use, or will have */
+    const char *compute;         /* the compute type that it has, or will have when it is loaded; NULL: auto, not chosen yet */
+    bool shortlist;              /* it uses a shortlist, or will when it is loaded */
     struct loaded_model *loaded; /* with a reference; NULL: it is not in memory */
     struct error error;
 };

@@ -1,4 +1,4 @@
-/* This module hides where model folders are kept, and how their files beside the model are read, compared and changed. */
+/* This module hides where model folders are kept, and how the files beside the weights are read, compared and changed. */
 #include "server/models/folders.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -86,7 +86,7 @@ int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES]
     char own[MODEL_PATH_BYTES] = "";
     if (home && *home == '/' && home[1])
         snprintf(own, sizeof own, "%.*s/.local/share/alignd/models", MOST_HOME, home);
-    /* The machine's folder may be written to if it is there, or can be made in the first of its parents that is there. */
+    /* The machine's folder is writable if it exists and is, or if it can be made in its nearest existing parent. */
     char there[] = MACHINE_PLACE, *slash;
     while (access(there, F_OK) != 0 && (slash = strrchr(there, '/')) != there)
         *slash = '\0';
@@ -94,7 +94,7 @@ int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES]
     bool machine = writable || (!writing && model_folders_any(machine_place) && (!*own || !model_folders_any(own)));
     const char *place = given && *given ? given : machine || !*own ? machine_place : own;
     if (writing && place == machine_place && !machine)
-        return error_set(err, ERROR_INPUT, "%s may not be written to, and there is no home folder: give --into DIR", machine_place);
+        return error_set(err, ERROR_INPUT, "%s is not writable, and there is no home folder: give --into DIR", machine_place);
     if (strlen(place) >= MODEL_PATH_BYTES || (place == own && strlen(home) > MOST_HOME))
         return error_set(err, ERROR_INPUT, "%.100s...: the path of the models is too long", place);
     snprintf(path, MODEL_PATH_BYTES, "%s", place);
@@ -140,7 +140,7 @@ struct model_origin model_origin_read(const char *folder) {
     size_t size;
     if (make_path(path, folder, "origin.json", NULL) != 0 || file_read(path, MAX_ORIGIN_BYTES, &bytes, &size, NULL) != 0)
         return origin;
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL); /* of no object all values are missing */
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL); /* without an object, all values are missing */
     free(bytes);
     keep(root, "from", origin.from, sizeof origin.from);
     keep(root, "asked", origin.asked, sizeof origin.asked);
@@ -356,7 +356,7 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
 
 static const char mark_name[] = "on-demand"; /* of a file, whose time is when the model was marked */
 
-static _Thread_local uint64_t counted; /* by nftw, which hands over nothing of the caller's */
+static _Thread_local uint64_t counted; /* counted by nftw's callback, which gets no data from the caller */
 
 static int count_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
     (void)path;

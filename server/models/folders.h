@@ -1,5 +1,5 @@
-/* Model folders on disk: where they are kept, which there are, where a model came from (origin.json), and whether its files are
- * those that manifest.json lists. */
+/* This module knows where model folders are kept on disk, lists them, and reads where a model came from (origin.json) and whether
+ * its files match manifest.json. */
 #ifndef ALIGND_FOLDERS_H
 #define ALIGND_FOLDERS_H
 
@@ -14,8 +14,8 @@ enum { MODEL_PATH_BYTES = 4096, SHA256_BYTES = 32, SHA256_DIGITS = 2 * SHA256_BY
 /* ---- folders of model folders ---- */
 
 /* The folder that downloaded models are kept in: `given` if it is not NULL (--models, $ALIGND_MODELS); /var/lib/alignd/models if
- * this process may write there, or if it is only to be read, has models and the next one has none; otherwise
- * ~/.local/share/alignd/models. It need not be there. -1 with ERROR_INPUT: there is no home folder. */
+ * this process may write there or, for reading, if only this folder has models; otherwise ~/.local/share/alignd/models. The folder
+ * need not exist. -1 with ERROR_INPUT: there is no home folder. */
 int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES], struct error *err);
 /* Makes a folder and those that lead to it. */
 int installed_make(const char *folder, struct error *err);
@@ -50,11 +50,10 @@ struct model_origin model_origin_read(const char *folder);
  *
  *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
  *
- * Digests are kept, so that a file that has not changed is read for its digest once, even if its model is loaded again.
- * Thread-safe. */
+ * Digests are cached, so that an unchanged file is digested once, even if its model is loaded again. Thread-safe. */
 
-/* Computes the SHA-256 of an open file from where it stands; path: for messages. Once *stop is true it returns -1 without an error;
- * NULL: never. -1 with ERROR_FILE or ERROR_MEMORY. */
+/* Computes the SHA-256 of an open file from its current position; path: for messages. Once *stop is true it returns -1 without an
+ * error; NULL: never. -1 with ERROR_FILE or ERROR_MEMORY. */
 int digest_file(int file, const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err);
 /* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
@@ -84,8 +83,8 @@ struct integrity_found {
 int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
                     struct error *err);
 
-/* Writes the entries of these files [count] anew, after they have changed; all others stay as they are. A folder without a manifest
- * gets none. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY; the manifest is then the former one. */
+/* Updates the entries of these files [count] after they have changed; all others stay the same. A folder without a manifest gets
+ * none. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY; the manifest is then the former one. */
 int manifest_update(const char *folder, const char *const *names, size_t count, struct error *err);
 
 /* ---- downloaded models ---- */
@@ -98,7 +97,7 @@ struct installed {
     struct model_origin origin;
     uint64_t bytes;    /* of all its files */
     bool on_demand;    /* a request had it downloaded: it may be deleted to make room for another */
-    int64_t marked_us; /* if so, when that was, in time since 1970 */
+    int64_t marked_us; /* if so, when that was, since 1970 */
 };
 
 struct installed_list {
@@ -112,7 +111,8 @@ void installed_done(struct installed *model);
 /* Makes a model one that was downloaded on demand, or one that stays: a file of its folder, on-demand, says so. -1 with ERROR_FILE.
  */
 int installed_mark(const char *folder, bool on_demand, struct error *err);
-/* Adds the readable model folders of a directory, sorted by name; one that is not there has none. -1 with ERROR_MEMORY. */
+/* Adds the readable model folders of a directory, sorted by name; a directory that does not exist has none. -1 with
+ * ERROR_MEMORY. */
 int installed_list(const char *directory, struct installed_list *list, struct error *err);
 void installed_list_done(struct installed_list *list);
 

@@ -1,5 +1,5 @@
-/* This module hides how a model is made ready (it is opened and warmed up, and each worker gets a batch), what it consists of in
- * service before it is loaded, and how long it lives. */
+/* This module hides how a model is made ready (it is opened and warmed up, and each worker gets a batch), which of its facts are
+ * known before it is loaded, and how long it lives. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/models/catalog.h"
@@ -47,7 +47,7 @@ static void loaded_model_free(struct loaded_model *model) {
     free(model);
 }
 
-/* After an error, the model contains what was loaded before it. */
+/* After an error, the model contains the parts that were loaded before it. */
 static int model_load(struct loaded_model *model, const char *folder, const char *compute, const struct loading *loading,
                       struct error *err) {
     const struct translator_options choices = {.compute = compute ? compute : loading->compute,
