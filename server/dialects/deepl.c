@@ -1,5 +1,5 @@
-/* DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for glossaries. Unknown fields are ignored, since
- * newer clients send fields of later versions. */
+/* This file has DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for glossaries. Unknown fields are
+ * ignored, since newer clients send fields of later versions. */
 #include "server/api/endpoint.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void deepl_put_error(struct writer *w, const struct dialect_error *error)
     writer_end_object(w);
 }
 
-/* Its clients do not know 401, and an exhausted quota has its own status. */
+/* DeepL's clients do not know 401, and an exhausted quota has its own status. */
 static unsigned deepl_status(const struct dialect_error *error) {
     if (strcmp(error->code, "quota_exceeded") == 0)
         return QUOTA_STATUS;
@@ -199,7 +199,7 @@ static bool is_seen(const struct kept_glossary *glossary, const char *owner) {
     return about->fixed ? *about->source != '\0' : strcmp(about->owner, owner) == 0;
 }
 
-/* True if both are dictionaries of one glossary. */
+/* True if both are dictionaries of the same glossary. */
 static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b) {
     return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
 }
@@ -472,8 +472,7 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
     if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0)
         return -1;
 
-    /* one of the models must read the first language and one must write the second; otherwise nothing could ever use the glossary
-     */
+    /* some model must read the first language and some model must write the second, or no request could use the glossary */
     const struct model_set *models = request->models;
     bool source = !models, target = !models; /* while models load, their languages are unknown */
     for (size_t i = 0; models && i < models->count; i++) {
@@ -582,8 +581,8 @@ static int compare_phrases(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a dictionary in the languages of old to the list: those of its entries that `with` does not replace, then those of with;
- * NULL: all entries of old. about: the description, except the languages. -1: the reply is set. */
+/* Adds a dictionary in the languages of old to the list, with the entries of old that `with` does not replace, followed by those of
+ * `with`. with NULL: all entries of old. about: the description, except the languages. -1: the reply is set. */
 static int merge(const struct kept_glossary *old, const struct kept_glossary *with, struct glossary_about about,
                  struct glossary_list *list, struct reply *reply) {
     memcpy(about.source, old->about.source, sizeof about.source);

@@ -1,6 +1,6 @@
-/* Microsoft's dialect, version 3.0 of the Translator API: POST /translate?api-version=3.0, detection, sentences, languages, and the
- * token that some clients first fetch with their key. The fields are in the query string, and the body is an array of {"Text"}.
- * Alignment and lengths count UTF-16 units. */
+/* This file has Microsoft's dialect, version 3.0 of the Translator API: POST /translate?api-version=3.0, detection, sentences,
+ * languages, and the token that some clients first fetch with their key. The fields are in the query string, and the body is an
+ * array of {"Text"}. Alignment and lengths count UTF-16 units. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Error codes have the form of Microsoft's: the status and three digits; 000 adds nothing to the status. */
+/* Error codes have Microsoft's form: the status and three digits, of which 000 adds no detail. */
 static void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
     static const struct {
         const char *field;

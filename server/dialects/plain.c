@@ -1,7 +1,7 @@
-/* Dialects whose requests are plain fields, texts with the codes of two languages: LibreTranslate's, with its other endpoints,
- * version 2 of Google's API, and those that browser extensions and Zotero call, which are Immersive Translate's custom API, KISS
- * Translator's and DeepLX. This file hides their names and error messages. Unknown fields are ignored, since clients send fields of
- * their own. */
+/* This file has the dialects whose requests are plain fields: texts and two language codes. They are LibreTranslate with its other
+ * endpoints, version 2 of Google's API, and the APIs that browser extensions and Zotero call: Immersive Translate's custom API,
+ * KISS Translator and DeepLX. This file hides their field names and error messages. Unknown fields are ignored, because clients
+ * send additional ones. */
 #include "server/api/endpoint.h"
 #include <errno.h>
 #include <stdio.h>
@@ -302,7 +302,7 @@ static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *re
     }
 }
 
-/* Its clients recognize by this word that they must ask again. */
+/* Clients recognize by this word that they must ask again. */
 static void libre_put_error(struct writer *w, const struct dialect_error *error) {
     char message[API_MESSAGE_BYTES];
     struct dialect_error own = *error;

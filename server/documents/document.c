@@ -1,5 +1,5 @@
-/* This module hides what the formats of documents have in common: their table, encodings and notes, how translations come back with
- * their words, and how lines of plain text, whose sentences may run over line ends, become pieces. */
+/* This module hides what the formats of documents share: their table, encodings and notes, how translations are returned with their
+ * words, and how lines of plain text, whose sentences may run over line ends, become pieces. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
@@ -15,7 +15,7 @@ enum {
     MOST_LINES = 64 /* of one sentence */
 };
 
-/* ---- both languages: what separates a sentence and the translation below it ---- */
+/* ---- both languages: the separators of a sentence and the translation below it ---- */
 
 /* For plain text: a line below, indented as the sentence is. */
 static void text_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
@@ -167,9 +167,8 @@ const char *document_refusal(const char *file_name) {
     static const struct {
         const char *extensions, *why;
     } known[] = {
-        {"pdf",
-         "PDF files cannot be translated: they say where each letter is printed, not what the sentences are. Take out the text "
-         "with pdftotext, or open the file in LibreOffice and save it as odt"},
+        {"pdf", "PDF files cannot be translated: they store the places of letters, not sentences. Extract the text "
+                "with pdftotext, or open the file in LibreOffice and save it as odt"},
         {"doc xls ppt dot xlt pot pps rtf",
          "files of older versions of Office cannot be translated: save the file as docx, xlsx or "
          "pptx, by LibreOffice for example (soffice --convert-to docx)"},
@@ -270,7 +269,7 @@ static int from_utf16(struct document *document, enum order order, struct arena 
     return 0;
 }
 
-/* A file in Windows-1252 has few letters beyond ASCII and no sequence that is valid UTF-8; otherwise it is a broken file in
+/* A file in Windows-1252 has few letters beyond ASCII, and none of its sequences is valid UTF-8. Any other file is taken for broken
  * UTF-8. */
 static bool is_latin(const char *text, size_t length) {
     size_t letters = 0, others = 0, sequences = 0;

@@ -1,7 +1,7 @@
-/* Documents: files in formats that hold more than sentences. The reader of a format reports the text to translate and everything
+/* Documents are files in formats that hold more than sentences. The reader of a format reports the text to translate and everything
  * around it as pieces (server/markup/markup.h); html_write inserts the translations. Everything else stays byte for byte, except
- * that HTML is written in one notation (server/markup/markup.h). Archives of XML have a room of their own
- * (server/office). This module is independent of HTTP.
+ * that HTML is written in one notation (server/markup/markup.h). Archives of XML are in server/office. This module is independent
+ * of HTTP.
  *
  * A new format is a file with its functions and a row in the table of document.c. Readers take time and memory linear in the length
  * of any document, and do not recurse. */
@@ -17,7 +17,7 @@ struct document_format;
 struct key_globs;
 struct office_family;
 
-/* Something that a user should know about a document although it is translated, such as a place that stayed unchanged. */
+/* A remark about a translated document, such as a place that was left unchanged. */
 struct document_note {
     const char *code, *message; /* "untranslated"; a sentence */
     size_t line;                /* of the source; 0: none */
@@ -72,8 +72,8 @@ const struct document_format *document_nth(size_t i);
 const struct document_format *document_find(const char *name);
 /* Guesses from a file's name, then from its media type; either may be NULL. */
 const struct document_format *document_guess(const char *file_name, const char *media_type);
-/* Why a file whose name ends so cannot be translated, and what to do instead, as a sentence without a full stop; NULL: nothing is
- * known of such files. */
+/* Explains why a file with this extension cannot be translated and what to do instead, as a sentence without a full stop. NULL: the
+ * extension is unknown. */
 const char *document_refusal(const char *file_name);
 /* All names: "txt, srt, ...". */
 enum { DOCUMENT_NAMES_BYTES = 128 };
@@ -83,7 +83,7 @@ void document_names(char names[DOCUMENT_NAMES_BYTES]);
  * NULL if it is unknown. Returns -1 with ERROR_MEMORY, or with ERROR_INPUT if it is in another encoding. */
 int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err);
 
-/* Finds the segments to translate. The source may have any bytes, and outlives the html. Returns -1 with ERROR_MEMORY,
+/* Finds the segments to translate. The source may be any bytes, and must outlive the html. Returns -1 with ERROR_MEMORY,
  * ERROR_LENGTH, or ERROR_INPUT with a message that says what is wrong, and where. */
 int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err);
 /* Writes the document with its translations, like html_write. */
@@ -123,12 +123,12 @@ enum { KEY_GLOBS_MOST = 32, KEY_GLOB_BYTES = 256, KEY_GLOB_NAMES = 16 };
  * the arena. Returns NULL with ERROR_INPUT, whose message names the glob, or ERROR_MEMORY. */
 struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct arena *arena, struct error *err);
 
-/* How far each glob matches the names so far; a walk keeps one for each level. */
+/* How far each glob matches the names of the path so far. A walk keeps a state for each level. */
 struct key_state {
     unsigned matched[KEY_GLOBS_MOST]; /* bit i: the first i names of the glob may be matched */
 };
 void key_globs_begin(const struct key_globs *globs, struct key_state *out);
-/* Goes one name further. before: the state of the level above. Time is linear in the globs, for any name. */
+/* Advances by one name. before: the state of the level above. Time is linear in the globs, for any name. */
 void key_globs_step(const struct key_globs *globs, const struct key_state *before, const char *name, size_t length,
                     struct key_state *out);
 enum key_choice { KEY_LEFT_OUT, KEY_IN, KEY_ASKED_FOR /* a glob without "!" matches */ };
@@ -229,7 +229,7 @@ struct directive_scan {
     size_t length;
     unsigned notations;
     size_t at;
-    size_t other_at;   /* other placeholders were looked for up to here; */
+    size_t other_at;   /* other placeholders were searched for up to here; */
     struct span other; /* the next one, */
     bool has_other;    /* if there is one */
 };
@@ -272,13 +272,13 @@ void messages_put(struct html_buffer *out, struct html_bytes message);
 /* The bytes of the "&name;" that begins there, or 0. */
 size_t markdown_reference_length(const char *at, const char *end);
 
-/* Each of these returns the end of what it skips from `at` on, at most `end`. */
+/* Each of these skips notation from `at` on and returns its end, at most `end`. */
 
-/* So many of the character; NULL if they are not there. */
+/* Skips exactly this many of the character; NULL if there are fewer. */
 const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count);
 /* Spaces and tabs. */
 const char *markdown_skip_space(const char *at, const char *end);
-/* The end of a line, and what the next one has before its text: indentation, marks of quotations. NULL if no line ends there. */
+/* The end of a line, and the indentation and marks of quotations before the text of the next one. NULL if no line ends there. */
 const char *markdown_skip_line_end(const char *at, const char *end);
 /* Everything up to the mark, and the mark, escapes aside; NULL if there is none. */
 const char *markdown_skip_until(const char *at, const char *end, char mark);
@@ -299,15 +299,15 @@ struct markdown_kept_list {
     struct markdown_kept *all; /* [count] in order, without overlaps */
     size_t count, room;
 };
-/* Where the text of a block is written, as cmark reports. */
+/* The place of a block's text, as cmark reports it. */
 struct markdown_place {
     size_t begin, end; /* bytes of the source */
     size_t quotes;     /* the number of quotations around it */
     bool paragraph;    /* not a heading or a cell */
     bool quotes_first; /* the first paragraph of a quotation */
 };
-/* Adds what is kept in a place to that of earlier places. Its end may be after the place's. Time is linear in the bytes that it
- * examines. Returns -1 if memory runs out. */
+/* Adds the kept notation of a place to that of earlier places. It may end after the place. Time is linear in the bytes examined.
+ * Returns -1 if memory runs out. */
 int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
                        struct markdown_kept_list *list);
 /* Overwrites it, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */

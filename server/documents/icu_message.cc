@@ -1,4 +1,4 @@
-/* Reads messages in ICU's notation into parts, and moves whole sentences into their branches. */
+/* This file reads messages in ICU's notation into parts, and moves whole sentences into their branches. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {

@@ -1,4 +1,4 @@
-/* Messages in ICU's notation, {count, plural, one {# file} other {# files}}, read by ICU's MessagePattern. */
+/* This module reads messages in ICU's notation, {count, plural, one {# file} other {# files}}, by ICU's MessagePattern. */
 #ifndef ALIGND_DOCUMENT_ICU_MESSAGE_H
 #define ALIGND_DOCUMENT_ICU_MESSAGE_H
 

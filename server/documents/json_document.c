@@ -1,7 +1,7 @@
-/* JSON (RFC 8259). The strings that are values, prose and selected are translated line by line; names of members and everything
- * else stay byte for byte. It is not read by a library, because that would lose where a value stood and how its numbers and escapes
- * were written. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each
- * alternative. */
+/* This file translates JSON (RFC 8259). The strings that are values, prose and selected are translated line by line; names of
+ * members and everything else stay byte for byte. No library reads it, because a library would lose the place of a value and the
+ * notation of numbers and escapes. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b |
+ * c" each alternative. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include <ctype.h>
@@ -13,7 +13,7 @@ enum { MOST_DEPTH = 512, MOST_NAME = 128 /* bytes of a reference */ };
 
 /* A name of a glob. */
 struct name_glob {
-    char *text; /* [head + tail] without the star: what stands before it, and what stands after */
+    char *text; /* [head + tail] without the star: the text before it, then the text after it */
     size_t head, tail;
     bool star, any; /* any: ** */
 };
@@ -368,7 +368,7 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
             continue;
         alternatives |= at < end;
 
-        /* Skip what Laravel has before an alternative: {0} and [2,*]. */
+        /* Skip Laravel's conditions before an alternative: {0} and [2,*]. */
         size_t open = begin, after;
         while (open < at && text[open] == ' ')
             open++;
@@ -508,7 +508,8 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
     return refuse(reader, begin, "a value is expected here");
 }
 
-/* Reads what begins at a character that is not white space. *expected: what may come here, then what may come next. */
+/* Reads the token that begins at a character that is not white space. *expected: the tokens allowed here, then those allowed
+ * next. */
 static int read_next(struct json_reader *reader, enum expected *expected) {
     bool object = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{';
     bool may_end = *expected == MORE || *expected == FIRST_NAME || *expected == FIRST_VALUE;

@@ -1,8 +1,8 @@
-/* Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas. cmark finds the blocks and the inline elements in
- * them; a second walk, over the source itself, finds where each of them is written, so that everything keeps its notation. A block
- * in which the two do not agree stays as it is. Notation that cmark does not know (markdown_find_kept) is hidden from it: it reads
- * a copy with other characters there. Front matter, code, HTML, formulas, addresses of links and definitions of references are
- * never translated. */
+/* This file reads Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas. cmark finds the blocks and the
+ * inline elements in them; a second walk, over the source itself, finds where each of them is written, so that everything keeps its
+ * notation. A block in which the two disagree is left unchanged. Notation that cmark does not know (markdown_find_kept) is hidden
+ * from it by other characters in the copy that it reads. Front matter, code, HTML, formulas, addresses of links and definitions of
+ * references are never translated. */
 #include "model/base/arena.h"
 #include "server/documents/document.h"
 #include "server/markup/piece.h"
@@ -30,8 +30,8 @@ enum {
 
 /* ---- parsing by cmark ---- */
 
-/* cmark exits if memory runs out, and its extensions keep what they need in global variables. Here it works for one thread at a
- * time and allocates from a pool that can end a parse. */
+/* cmark exits if memory runs out, and its extensions use global variables. So only one thread parses at a time, and cmark allocates
+ * from a pool that can abort a parse. */
 struct pool_block {
     struct pool_block *next;
     size_t used, size; /* bytes after this struct */
@@ -40,8 +40,8 @@ struct pool_block {
 struct markdown {
     struct pool_block *blocks; /* the last one first */
     size_t bytes, most;        /* of all blocks, and their bound */
-    bool lacked;               /* it ended because memory is out, not because of the bound */
-    struct budget *budget;     /* ends it, too */
+    bool lacked;               /* the parse was aborted because memory is out, not because of the bound */
+    struct budget *budget;     /* can abort it, too */
     jmp_buf out;
     cmark_node *document;
 };
@@ -170,7 +170,7 @@ struct md_reader {
     struct markdown_kept_list kept;
     size_t next_kept;
     const char *covered; /* up to here everything was kept, and is in pieces */
-    bool line_ends;      /* the kept text stands by itself */
+    bool line_ends;      /* the kept text is not part of a sentence */
     bool row;            /* the block is a row of links and images without words between them */
     const char **opens;  /* [HTML_MAX_DEPTH] where the text of each open element begins */
     struct tag *tags;    /* [tag_count], at most HTML_MAX_DEPTH */
@@ -213,7 +213,7 @@ static void add_text(struct md_reader *reader, const char *text, size_t length, 
     html_add_text(&reader->builder, own, raw);
 }
 
-/* Each of these takes what a node holds. They return false if it is not written at reader->at as cmark reads it. */
+/* Each of these takes the content of a node. They return false if the text at reader->at is not the notation of that content. */
 
 static bool take_unit(struct md_reader *reader, const char *after) {
     if (!after)
@@ -279,8 +279,8 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
     return true;
 }
 
-/* A sentence runs over a line end unless that is a hard break, or one of the lines stands by itself, or is nothing but an HTML tag
- * at an end of the block. */
+/* A sentence runs over a line end, unless that is a hard break, or one of the lines is not part of a sentence, or is only an HTML
+ * tag at an end of the block. */
 static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool hard = cmark_node_get_type(node) == CMARK_NODE_LINEBREAK;
     const char *line = reader->at, *end_of_line = line + (hard && line < reader->end && *line == '\\');
@@ -614,7 +614,7 @@ static void take_block(struct md_reader *reader, const struct block *block) {
 
 /* ---- the whole document ---- */
 
-/* Finds what is kept in the blocks. If there is something, the reader gets a copy that hides it. Returns -1 if memory runs out. */
+/* Finds the kept notation in the blocks. If there is any, the reader gets a copy that hides it. Returns -1 if memory runs out. */
 static int hide_kept(struct md_reader *reader) {
     size_t length = (size_t)(reader->end - reader->text), hidden = 0;
     char *copy = NULL;

@@ -1,5 +1,5 @@
-/* How Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not read as
- * notation. */
+/* This file hides how Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not
+ * read as notation. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include <ctype.h>
@@ -115,7 +115,7 @@ struct keeper {
     bool failed;
 };
 
-/* Returns the end of what is kept. */
+/* Keeps [begin,end) and returns its end. */
 static const char *keep(struct keeper *keeper, const char *begin, const char *end, enum markdown_kept_kind kind) {
     struct markdown_kept_list *list = keeper->list;
     struct markdown_kept *all = arena_grow(keeper->arena, list->all, list->count, &list->room, 1, sizeof *all);
@@ -164,7 +164,7 @@ static const char *find_display(struct keeper *keeper, const char *at) {
     return NULL;
 }
 
-/* Keeps what a line begins with. Returns the end of that, or `at`. */
+/* Keeps notation at the beginning of a line. Returns its end, or `at`. */
 static const char *keep_line(struct keeper *keeper, const char *at) {
     const struct markdown_place *place = keeper->place;
     const char *line = line_end(at, keeper->end), *end = NULL;
@@ -388,7 +388,7 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
         return true;
     case '_':
         return !inside;
-    case '~': /* two, or one that could end what is struck through */
+    case '~': /* two, or one that could end a strikethrough */
         before = at > 0 ? text[at - 1] : before;
         return (at + 1 < length && text[at + 1] == '~') || !isspace((unsigned char)before);
     case '&':
@@ -411,8 +411,8 @@ void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
     if (length > 0 && follows_bracket(out, *text))
         first = 0;
 
-    /* If an address without brackets stands right before, a backslash would become part of it. A bracket ends such an address; it
-     * stays as it is unless it could open a tag. */
+    /* A backslash directly after an address without brackets would become part of it. A bracket ends such an address; it stays as
+     * it is unless it could open a tag. */
     bool closing = length > 0 && *text == '<' && !memchr(text, '>', length);
     if (length > 0 && (closing || strchr("*_~&", *text))) {
         size_t end = out->length, at = end;

@@ -1,6 +1,6 @@
-/* This module hides what a message of a program holds that is not words: branches and arguments in ICU's notation, and directives
- * such as %s, which the flags of a PO file announce. It also hides how the messages of a list are kept apart until their
- * translations are put in place. */
+/* This module hides the parts of a program's message that are not words: branches and arguments in ICU's notation, and directives
+ * such as %s, which the flags of a PO file announce. It also hides how the messages of a list are separated until their
+ * translations are inserted. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include "server/documents/document.h"
@@ -202,7 +202,7 @@ static const char *skip(const char *at, const char *end, const char *set) {
     return at;
 }
 
-/* Skips what two marks hold, such as %(name) and %<PRIu64>; returns `at` if they hold nothing. */
+/* Skips a pair of marks and their content, such as %(name) and %<PRIu64>; returns `at` if they are empty. */
 static const char *skip_held(const char *at, const char *end, const char *open, const char *close) {
     const char *mark = at < end && *at ? strchr(open, *at) : NULL;
     if (!mark)

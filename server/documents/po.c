@@ -1,7 +1,7 @@
-/* gettext's PO (its manual, "The Format of PO Files"): messages without a translation, or with a fuzzy one, get one; everything
- * else stays byte for byte. All directives for programs in a message (%s, %(name)d, {0}, $HOME, according to its flags) must be in
- * its translation, too. If they are not, or if a language has more forms than the two that were translated, the message is fuzzy:
- * programs ignore it, and people review it.
+/* This file translates gettext's PO (its manual, "The Format of PO Files"). Messages without a translation, or with a fuzzy one,
+ * are translated; everything else stays byte for byte. All directives for programs in a message (%s, %(name)d, {0}, $HOME,
+ * according to its flags) must be in its translation, too. If they are not, or if a language has more forms than the two that were
+ * translated, the message is fuzzy: programs ignore it, and people review it.
  *
  * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its data in global variables, and
  * does not report where in the file a message stands. */
@@ -16,8 +16,8 @@ enum {
     MOST_FORMS = 16,
     LINE_WIDTH = 77, /* characters between the quotation marks of a line */
     NUMBER_BYTES = 24,
-    /* In the pieces of a message, MESSAGE_OWN and a byte precede each directive that takes the next argument. The byte tells which
-     * of these directives it is, counted from FIRST_MARK. */
+    /* In the pieces of a message, MESSAGE_OWN and a byte precede each directive that takes the next argument. The byte is the
+     * number of the directive among these, counted from FIRST_MARK. */
     FIRST_MARK = 32,
     MOST_MARKED = 200
 };
@@ -56,7 +56,7 @@ struct po_file {
     bool header, fuzzy, wanted;
     unsigned notations;           /* of its directives, by its flags */
     bool surplus;                 /* it has more forms than the language */
-    struct html_bytes id, plural; /* decoded, if it is wanted; id of the header: what it says */
+    struct html_bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
 };
 
 /* ---- tokens ---- */
@@ -168,7 +168,7 @@ static bool is_empty(const struct po_text *text) {
 
 /* ---- messages ---- */
 
-/* Like next_message, without looking at what the message says. */
+/* Like next_message, without decoding the message. */
 static int read_message(struct po_file *file, struct po_message *out) {
     const char *end = end_of(file);
     struct po_text domain;
@@ -514,7 +514,7 @@ static void add_message(struct html_builder *builder, struct html_bytes text, un
 }
 
 int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena}; /* its pieces are what messages say, and do not stand in the document */
+    struct html_builder builder = {.arena = arena}; /* its pieces are decoded messages, and not bytes of the document */
     struct po_file file;
     int found = 0;
     if (open_file(&file, document, arena, err) != 0)
@@ -617,7 +617,7 @@ static void put_fields(struct po_writer *writer, struct html_bytes former) {
     struct html_bytes charset, field = find_field(former, language_field);
     const struct {
         const char *name, *value;
-        bool anew; /* it is rewritten if it is there; it is added if not */
+        bool anew; /* an existing field is rewritten, a missing one added */
     } fields[] = {
         {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
@@ -693,7 +693,7 @@ struct form {
     bool sound; /* it has all placeholders and marks of the source, and programs fill in the same */
 };
 
-/* Takes the next form from what was written. Returns -1 if memory runs out. */
+/* Takes the next form from the written messages. Returns -1 if memory runs out. */
 static int next_form(struct po_writer *writer, struct html_bytes source, struct form *out) {
     struct arena *arena = writer->out.arena;
     unsigned notations = writer->file.notations;

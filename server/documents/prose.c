@@ -1,6 +1,6 @@
-/* Decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful: it looks
- * first at the whole string (markup without text, a regular expression, CSS, a command), then at its words. A string is language as
- * soon as one of its words is, unless it is a single word in a place where programs have theirs. */
+/* This file decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful
+ * signs: first the whole string (markup without text, a regular expression, CSS, a command), then its words. A string is language
+ * if one of its words is, unless it is a single word in a place where programs use words. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 

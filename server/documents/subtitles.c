@@ -1,6 +1,6 @@
-/* SubRip (srt) and WebVTT (vtt): cues, which consist of a timing line and the text that is shown, up to a blank line or the next
- * timing line. A sentence that runs over cues is one segment with a part in each. Translated cues keep their number of lines if
- * these are short enough, and then lines as even as possible. */
+/* This file translates SubRip (srt) and WebVTT (vtt). Both consist of cues: a timing line and the text that is shown, up to a blank
+ * line or the next timing line. A sentence that runs over cues is one segment with a part in each. Translated cues keep their
+ * number of lines if these are short enough, and then lines as even as possible. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include <ctype.h>
@@ -225,7 +225,7 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct mark *ma
     if (close - at > 2 && close[-1] == '-' && close[-2] == '-')
         return false;
     bool known = read_name(at + 1, end, mark->name);
-    if (!vtt || isalpha((unsigned char)*mark->name)) /* others are times, or end what is open */
+    if (!vtt || isalpha((unsigned char)*mark->name)) /* others are times, or end an open tag */
         mark->kind = at[1] == '/' ? MARK_END : MARK_START;
     return vtt || known;
 }
@@ -272,8 +272,8 @@ static size_t skip_others(const struct html_marking *marking, const char *at, co
     return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
 }
 
-/* SubRip has no references: a space keeps what looks like a mark, or like the arrow between times, from being one. Only the
- * beginning of a mark is recognized, because it may end in another text. */
+/* SubRip has no references: a space keeps text that looks like a mark, or like the arrow between times, from being read as one.
+ * Only the beginning of a mark is recognized, because it may end in another text. */
 static void srt_escape(struct html_buffer *out, const char *text, size_t length) {
     const char *end = text + length, *done = text;
     for (const char *at = text; at < end; at++) {
@@ -361,7 +361,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
            (words >= MANY_WORDS && begins_small(word) && text_ends_sentence(end.start, end.length));
 }
 
-/* Ends the sentence, and adds what stands before `to`, where the next text begins or the document ends. */
+/* Ends the sentence, and adds the bytes before `to`, where the next text begins or the document ends. */
 static void end_sentence(struct subtitles *subtitles, const char *to) {
     if (subtitles->parts > 0)
         html_add_close(&subtitles->builder, (struct html_bytes){"", 0});

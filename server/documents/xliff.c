@@ -1,6 +1,6 @@
-/* XLIFF 1.2 and 2: sources whose target is missing, or is still to be translated by its state, get a target; everything else stays
- * byte for byte. Elements in a source that hold words (g, pc, mrk) and pairs of codes around words (bpt and ept, bx and ex, sc and
- * ec) surround what these words became; other elements are units. */
+/* This file translates XLIFF 1.2 and 2. Sources whose target is missing, or still untranslated according to its state, get a
+ * target; everything else stays byte for byte. Elements around words in a source (g, pc, mrk) and pairs of codes around words (bpt
+ * and ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include "server/markup/piece.h"
@@ -15,7 +15,7 @@ enum {
 struct unit {
     size_t language;             /* whose attribute names the language of the targets: the <file>, or <xliff> */
     size_t unit, source, target; /* target NONE: no target */
-    size_t content;              /* what is translated, and what a new target follows: the source, or its <seg-source> */
+    size_t content;              /* the content to translate, which a new target follows: the source, or its <seg-source> */
     bool segment;                /* it is of XLIFF 2 */
     bool preserve;               /* white space counts */
 };
@@ -272,7 +272,7 @@ static struct html_bytes take_line(struct html_bytes *bytes) {
     return line;
 }
 
-/* Strings of programs are often HTML: once XLIFF's own references are read, what is markup in the text is not words. */
+/* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded is not words. */
 static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
     static html_escape *const escape = text_escape_markup;
     static const struct html_marking marking = {.owner = &escape, .written = messages_write_escaped};

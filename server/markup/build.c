@@ -1,5 +1,5 @@
-/* Builds pieces for formats other than HTML and XML, and finds the marks in their text: tags, references, code and links that a
- * string of a program or a pasted text may hold. */
+/* This file builds pieces for formats other than HTML and XML, and finds the marks in their text: tags, references, code and links
+ * that a string of a program or a pasted text may hold. */
 #include "model/base/utf8.h"
 #include "server/markup/piece.h"
 #include <assert.h>

@@ -1,14 +1,15 @@
-/* Markup -> texts to translate, and back, with every tag in its place. This module is independent of HTTP and of models.
+/* This module converts markup to texts to translate, and back, with every tag in its place. It is independent of HTTP and of
+ * models.
  *
- * A reader (read.c for HTML, xml.c for XML, build.c for other formats) turns a document into pieces: tags, text, comments. Tags of
- * blocks, <br> and whatever is not translated separate the segments, which are runs of text with inline elements in them. The
- * caller translates the text of each segment and reports which words became which; html_write then puts each inline element around
- * the words that its own words became.
+ * A reader (read.c for HTML, xml.c for XML, build.c for other formats) turns a document into pieces: tags, text, comments. Block
+ * tags, <br> and untranslated content separate segments, which are runs of text with inline elements. The caller translates the
+ * text of each segment and links its words to those of the translation; html_write then puts each inline element around the words
+ * that are linked to its own.
  *
- * Pieces nest for any markup: libxml2 ends what was left open and drops end tags without an element. HTML comes out in
- * one form: names of elements in lower case, values in quotes, "/>" after elements without content, characters instead of the
- * references that libxml2 knows, and "&amp;", "&lt;", "&gt;". Attributes keep their names, order and references. Time is linear in
- * the length of the markup.
+ * Pieces nest for any markup: libxml2 closes open elements and drops end tags without an element. HTML is written in one form:
+ * names of elements in lower case, values in quotes, "/>" after elements without content, characters instead of the references that
+ * libxml2 knows, and "&amp;", "&lt;", "&gt;". Attributes keep their names, order and references. Time is linear in the length of
+ * the markup.
  *
  * The values of alt, title, placeholder, aria-label and of a document's description are segments, too.
  *
@@ -105,13 +106,13 @@ struct html_end {
     const char *replaced; /* [replaced_length] how it ends if its text has changed */
     size_t written_length, replaced_length;
 };
-/* Writes the end, and may change what stands in the document from its start tag on. */
+/* Writes the end, and may change the output from the element's start tag on. */
 typedef void html_close(struct html_buffer *out, const struct html_end *end);
 /* Appends text of a translation to the document, written so that it reads as text. */
 typedef void html_escape(struct html_buffer *out, const char *text, size_t length);
 
 struct html;
-/* Writes what stands between a segment and its translation below it and, if `after` is set, what follows both. */
+/* Writes the separator between a segment and its translation below it and, if `after` is set, the bytes that follow both. */
 typedef void html_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after);
 
 struct html {
@@ -121,8 +122,8 @@ struct html {
     size_t count, values;
     struct html_inset *insets; /* [inset_count] values in tags that are rewritten, in the order of their pieces */
     size_t inset_count;
-    /* html_write sets lang to this BCP 47 code (NULL: lang stays) where the document states its own language, and in elements that
-     * state the language which is translated, `from` (NULL: unknown). */
+    /* html_write sets lang to this BCP 47 code (NULL: lang stays) where the document states its language, and in elements whose
+     * lang is the source language, `from` (NULL: unknown). */
     const char *language, *from;
     bool built; /* by html_build, for a format whose text is written by `escape` (NULL: as it is) */
     html_escape *escape;
@@ -183,8 +184,8 @@ __attribute__((format(printf, 4, 5))) int html_error_at(struct error *err, const
 
 /* ---- documents of other formats (build.c) ----
  *
- * A reader adds what stands in its document, one piece after the other, and html_write puts the document together again with the
- * translations. All bytes are borrowed and outlive the html. */
+ * A reader adds the content of its document piece by piece, and html_write reassembles the document with the translations. All
+ * bytes are borrowed and outlive the html. */
 
 struct html_builder {
     struct arena *arena;
@@ -214,9 +215,9 @@ bool html_add_open(struct html_builder *builder, struct html_bytes raw);
 bool html_add_close(struct html_builder *builder, struct html_bytes raw);
 /* An end that html.close writes as `replaced` if the words have changed. */
 bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced);
-/* The start of a part, such as a cue of subtitles or a line, which html_add_close ends. Adjacent parts share a segment of their
- * own, and its translation is cut among them in their order, each word where its own words stood. The end's raw bytes separate the
- * part from the next. */
+/* The start of a part, such as a cue of subtitles or a line, which html_add_close ends. Adjacent parts share a separate segment,
+ * whose translation is divided among them in order, each word going to the part of its source words. The end's raw bytes separate
+ * the part from the next. */
 void html_add_part(struct html_builder *builder);
 
 /* Cuts segments from what was added; every element must have been closed. escape NULL: translations are written as they are. Like
@@ -225,9 +226,9 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
 
 /* ---- marks in text (build.c) ----
  *
- * Text may hold marks: parts of a sentence that are meant for browsers and programs and not for people, though the text itself is
- * no HTML document. Strings of interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. server/documents/FORMATS.md has
- * the rule ("Marks in text"). */
+ * Text may contain marks: parts of a sentence that are meant for browsers and programs instead of people, although the text is not
+ * an HTML document. Strings of user interfaces (PO, XLIFF, JSON), subtitles and pasted text have them. server/documents/FORMATS.md
+ * has the rule ("Marks in text"). */
 
 enum html_mark_kind {
     MARK_TAG,   /* html_pair_tags decides what it becomes */
@@ -286,10 +287,10 @@ int html_parse_text(const char *text, size_t length, struct arena *arena, struct
 
 /* ---- XML tag by tag (xml.c) ----
  *
- * Reads the tags and texts of an XML document one after the other, each with its place, so that whoever rewrites the document keeps
- * all other bytes. libxml2's reader does not state where in the bytes a tag begins, and a document that is held as pieces may have
- * millions of them. Nothing is expanded or looked up: a document type declaration is refused or skipped as a whole. Memory does not
- * depend on the length, time is linear. */
+ * Reads the tags and texts of an XML document one after the other, each with its place, so that a caller that rewrites the document
+ * can keep all other bytes. libxml2's reader does not state where in the bytes a tag begins, and a document that is held as pieces
+ * may have millions of them. Nothing is expanded or looked up: a document type declaration is refused or skipped as a whole. Memory
+ * does not depend on the length, time is linear. */
 
 enum xml_kind {
     XML_START, /* <name ...> */
@@ -315,7 +316,7 @@ struct xml_scan {
     size_t depth;
 };
 
-/* Begins with a document, which outlives the scan. A mark of UTF-8 before it is skipped. */
+/* Begins with a document, which outlives the scan. A byte order mark before it is skipped. */
 void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doctype, struct budget *budget);
 /* Returns 1 with the next token, 0 after the last, or -1 with ERROR_INPUT, whose message names line and column, or ERROR_MEMORY if
  * the budget is used up. After XML_START the depth includes the element, after XML_END it no longer does. */
@@ -337,8 +338,8 @@ int xml_decode(const char *document, const struct xml_token *token, struct arena
 /* The name without its prefix. */
 struct html_bytes xml_local_name(struct html_bytes name);
 
-/* Where a short text first stands in the bytes, which may be long: others have their turn in between. NULL: nowhere, or the budget
- * is used up. */
+/* Finds the first occurrence of a short text in the bytes, which may be long: the budget lets others run in between. NULL: not
+ * found, or the budget is used up. */
 const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget);
 
 #endif

@@ -1,5 +1,5 @@
-/* The pieces that readers produce, and the table of HTML's elements. Outside this room, only readers that use the pieces of another
- * reader include it. */
+/* This header has the pieces that readers produce, and the table of HTML's elements. Outside this room, only readers that use the
+ * pieces of another reader include it. */
 #ifndef ALIGND_MARKUP_PIECE_H
 #define ALIGND_MARKUP_PIECE_H
 
@@ -15,7 +15,7 @@ enum html_kind {
     PIECE_CLOSE, /* its end tag */
 };
 
-/* A tag in text whose partner is looked for, with flags. */
+/* A tag in text whose partner is to be found, with flags. */
 enum html_tag { TAG_NONE, TAG_START, TAG_END, TAG_ALONE };
 enum { TAG_FIRM = 1 << 2 /* is a tag even without a partner */, TAG_QUOTED = 1 << 3 /* never leaves its sentence */ };
 

@@ -1,13 +1,13 @@
-/* Decides where the inline elements of a segment go in its translation.
+/* This file hides where the inline elements of a segment go in its translation.
  *
- * Each element becomes a node with the range of words of the translation that its own words became: the densest run of them that
- * its parent has and no sibling took, so that nodes nest. An element that had words always gets some: those that stand in the
- * translation as they stood in the source, else those nearest to where its own would be; if its parent has none left, the element
- * stays whole, in its own language. A node that had no words (a comment, an image, an empty element) goes after what the word
- * before it became.
+ * Each element becomes a node with a range of words of the translation: the densest run of words that are linked to its own, belong
+ * to its parent and were not taken by a sibling, so that nodes nest. An element that had words always gets some: those that are
+ * unchanged in the translation, or else those nearest to the expected place. If its parent has no words left, the element stays
+ * whole, in the source language. A node that had no words (a comment, an image, an empty element) goes after the translation of the
+ * preceding word.
  *
- * A translation is cut among the parts of its segment where the fewest words come to stand in another part than the words that they
- * came from. Of several such cuts, it takes those whose parts have about the same lengths, relative to each other, as before. */
+ * The translation of a segment with parts is cut where the fewest words end up in another part than their source words. Of several
+ * such cuts, those that best keep the relative lengths of the parts are taken. */
 #include "server/markup/piece.h"
 #include <float.h>
 #include <math.h>
@@ -414,8 +414,7 @@ static bool take_run(struct placer *placer, struct html_node *node) {
         }
     }
 
-    /* A mark that is shown in the sentence takes the place of what it became if that is one word, and only "&" takes the place of
-     * more than a mark. */
+    /* A mark that is shown in the sentence replaces its translation if that is one word, and only "&" replaces more than a mark. */
     if (best == 0 || !node->unit || has_word(placer->segment->text, node->source))
         return best > 0;
     node->end = node->first + 1;

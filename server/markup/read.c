@@ -1,7 +1,8 @@
-/* Reads HTML into pieces that nest. libxml2's parser decides what begins and ends, also where the markup does not say so. It never
- * sees attributes: it would drop those with names it does not accept (@click, [href], *ngIf, #name), put others into lower case,
- * and compare each with all before it. In the markup that it gets, each start tag has one attribute instead, HIDDEN, whose value is
- * the number of the span in which the tag's own attributes stand; a comment with such a number stands for a declaration. */
+/* This file reads HTML into pieces that nest. libxml2's parser decides where elements begin and end, including tags that the markup
+ * omits. It never sees attributes, because it would drop those whose names it does not accept (@click, [href], *ngIf, #name),
+ * convert others to lower case, and compare each with all before it. In the markup that the parser gets, each start tag has one
+ * attribute instead, HIDDEN, whose value is the number of the span with the tag's own attributes; a comment with such a number
+ * represents a declaration. */
 #include "server/markup/piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
@@ -22,9 +23,9 @@ enum {
 #define ROOT   "alignd-fragment"
 #define HIDDEN "alignd-hidden"
 
-/* ---- what is known of elements ---- */
+/* ---- the table of elements ---- */
 
-/* libxml2 knows the elements of HTML 4. This table adds what came later and what is not translated. */
+/* libxml2 knows the elements of HTML 4. This table adds later elements, and those that are not translated. */
 static const struct {
     const char *names; /* separated by spaces */
     unsigned flags;
@@ -371,7 +372,7 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     html_put(&reader->text, text, length);
 }
 
-/* Finds what hide replaced by a text that it began with HIDDEN. Returns false for any other text. */
+/* Finds the bytes that hide replaced by a text that begins with HIDDEN. Returns false for any other text. */
 static bool find_hidden(const struct reader *reader, const char *text, size_t length, struct html_bytes *out) {
     static const char mark[] = HIDDEN " ";
     char number[24] = "";
@@ -394,8 +395,8 @@ static void on_code(void *owner, const xmlChar *code, int length) {
 
 /* ---- start tags ---- */
 
-/* The attributes as they stand in the markup. Those of a tag without an end were not hidden, and are put together from what the
- * parser reports. */
+/* The attributes as written in the markup. Those of a tag without an end were not hidden, and are reassembled from the parser's
+ * report. */
 static struct html_bytes find_attributes(struct reader *reader, const char *const *reported) {
     struct html_buffer all = {.arena = reader->arena};
     if (!reported || !reported[0])

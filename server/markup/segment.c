@@ -1,5 +1,5 @@
-/* This module hides what a segment is, on the way in and on the way out: it cuts pieces into the texts that are translated, in
- * which units are represented by at most a word, and writes pieces and translations as markup. */
+/* This module hides what a segment is, in reading and in writing: it cuts pieces into the texts to translate, in which at most one
+ * word represents a unit, and writes pieces and translations as markup. */
 #include "server/markup/piece.h"
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ enum {
     NOTE_PIECES = 8,
     PIECES_OF_STEP = 16,      /* pieces that count as one step of a budget */
     BYTES_OF_STEP = 16,       /* the same for bytes of a translation */
-    SCRATCH_BYTES = 16 * 1024 /* of what one segment is placed with, in general */
+    SCRATCH_BYTES = 16 * 1024 /* usually enough to place the nodes of one segment */
 };
 
 static const char text_marks[] = "&<>";

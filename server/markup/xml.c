@@ -1,6 +1,6 @@
-/* This module hides how XML is read without a library: tag by tag, for whoever rewrites the document, and into pieces that nest.
- * Tags stay byte for byte as they are, and nothing is looked up or expanded, so that time and memory are linear in the length of
- * the markup. In pieces, a reference other than a number or one of XML's own five is a unit. */
+/* This module hides how XML is read without a library: tag by tag, for callers that rewrite the document, and into pieces that
+ * nest. Tags stay byte for byte as they are, and nothing is looked up or expanded, so that time and memory are linear in the length
+ * of the markup. In pieces, a reference other than a number or one of XML's own five is a unit. */
 #include "model/base/utf8.h"
 #include "server/markup/piece.h"
 #include <ctype.h>
@@ -283,7 +283,7 @@ struct reader {
     struct element open[HTML_MAX_DEPTH];
     size_t depth;
     size_t opaque;           /* the depth of the outermost open element that is not translated; 0: none */
-    bool text_at_top;        /* text that is not blank stands outside of all elements */
+    bool text_at_top;        /* there is text that is not blank outside of all elements */
     struct html_buffer text; /* since the last piece */
     struct error *err;
 };

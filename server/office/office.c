@@ -1,5 +1,5 @@
-/* This module hides which parts of which archives hold text: the tables of the formats, OOXML (ECMA-376), OpenDocument 1.3, EPUB 2
- * and 3, and what is checked, read and rewritten of an archive. */
+/* This module hides which parts of an archive hold text, in tables for OOXML (ECMA-376), OpenDocument 1.3, and EPUB 2 and 3; and
+ * how an archive is checked, read and rewritten. */
 #include "server/office/office.h"
 #include "model/base/utf8.h"
 #include <ctype.h>
@@ -198,7 +198,7 @@ struct archive {
     struct error *err;
 };
 
-/* Puts the part's name before what is wrong in it. */
+/* Prefixes an error with the name of its part. */
 static int fail_in(const struct archive *archive, const struct zip_member *member, const struct error *inner) {
     bool valid = utf8_valid(member->name.start, member->name.length);
     int shown = valid ? (int)utf8_clip(member->name.start, member->name.length, ZIP_SHOWN) : 0;
@@ -225,7 +225,7 @@ static int compare_parts(const void *a, const void *b) {
     return strncasecmp(x->name.start, y->name.start, x->name.length);
 }
 
-/* Unpacks a member and begins to read it. Returns NULL on failure. */
+/* Unpacks a member and starts a scan of it. Returns NULL on failure. */
 static struct xml_scan *scan_member(const struct archive *archive, const struct zip_member *member, bool doctype,
                                     struct html_bytes *bytes, struct error *err) {
     struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
@@ -256,7 +256,7 @@ static int check_encryption(const struct archive *archive) {
             return error_set(archive->err, ERROR_INPUT, "the file is encrypted with a password: save it without one");
     }
 
-    /* Books have a list of what is encrypted, which may be fonts. */
+    /* Books list their encrypted parts, which may be fonts. */
     struct xml_scan *scan = list ? scan_member(archive, list, true, &bytes, archive->err) : NULL;
     if (list && !scan)
         return -1;
@@ -285,8 +285,8 @@ static int compare_names(const void *a, const void *b) {
     return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
 }
 
-/* A table of a spreadsheet has the names of its columns twice: in its cells and in a part of its own, by which formulas refer to
- * them. Office repairs files in which they differ. */
+/* A table of a spreadsheet has the names of its columns twice: in its cells, and in a separate part by which formulas refer to
+ * them. Office offers to repair files in which they differ. */
 static int read_columns(struct archive *archive, const struct zip_member *member) {
     struct columns *columns = &archive->columns;
     struct html_bytes bytes, name;
@@ -381,8 +381,8 @@ static int open_archive(struct archive *archive, const struct office_document *d
     if (check_encryption(archive) != 0)
         return -1;
 
-    /* Two members of one name would be one part for some programs and the other for others. Comparing each name with all others
-     * would take minutes for ten thousand long ones. */
+    /* If two members have one name, programs differ in which of them they read. Comparing each name with all others would take
+     * minutes for ten thousand long ones. */
     for (size_t i = 1; i < archive->part_count; i++)
         if (compare_parts(&parts[i - 1], &parts[i]) == 0)
             return error_set(err, ERROR_INPUT, "the archive has two members of one name");
@@ -444,7 +444,7 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
     return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
 }
 
-/* Reads all parts with text, or writes all parts. What is unpacked and written of one is freed before the next. */
+/* Reads all parts with text, or writes all parts. The memory of one part is freed before the next. */
 static int take_parts(struct archive *archive) {
     struct arena scratch;
     int result = 0;

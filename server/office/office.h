@@ -1,6 +1,6 @@
-/* Documents that are archives of XML: docx, pptx, xlsx; odt, odp, ods; epub. What is translated becomes messages, one for each
- * paragraph; what is written puts them back. Members without text stay byte for byte, in their order. Time is linear; memory is
- * that of the parts with text, unpacked, and of what they become. This module knows nothing of HTTP. */
+/* This module translates documents that are archives of XML: docx, pptx, xlsx; odt, odp, ods; epub. Each paragraph to translate
+ * becomes a message, and writing puts the translated messages back. Members without text stay byte for byte, in their order. Time
+ * is linear; memory is that of the parts with text, unpacked, and of what they become. This module is independent of HTTP. */
 #ifndef ALIGND_OFFICE_H
 #define ALIGND_OFFICE_H
 
@@ -21,18 +21,18 @@ struct office_document {
     bool bilingual;       /* each translation stands below its source */
 };
 
-/* Things that a user should know about the result. */
+/* Changes that a user should know about. */
 struct office_changes {
     bool signatures; /* were dropped: they would no longer be valid */
     bool accepted;   /* tracked changes were accepted in paragraphs that were translated */
     bool columns;    /* names of columns of tables stay, because formulas refer to them */
 };
 
-/* Finds what is to be translated. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part. */
+/* Finds the paragraphs to translate. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part. */
 int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
                 struct error *err);
-/* Writes the document from what html_write wrote of that. A document of which nothing was translated stays byte for byte. Returns
- * NULL with ERROR_MEMORY. */
+/* Writes the document from the output of html_write. A document in which nothing was translated stays byte for byte. Returns NULL
+ * with ERROR_MEMORY. */
 char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err);
 
@@ -44,9 +44,8 @@ char *office_write(const struct office_document *document, struct html_bytes wri
 /* ---- archives (zip.c) ----
  *
  * ZIP archives in memory (PKWARE's APPNOTE 6.3.10), some of whose members are replaced. All others stay byte for byte, with their
- * headers, order and compression: they are copied and never unpacked. libarchive compresses every member anew, and libzip writes
- * every header anew and in one step that cannot give others their turn; so this module reads the container itself, and leaves
- * compression to zlib.
+ * headers, order and compression: they are copied and never unpacked. libarchive recompresses every member, and libzip rewrites
+ * every header in one step that cannot be interrupted. So this module reads the container itself, and uses zlib for compression.
  *
  * The costs of an archive are bounded by its directory, before anything is unpacked: the number of members, their names, the size
  * of each and its ratio to what is stored. Members may not overlap. Time is linear but for sorting the directory. Everything is in
@@ -56,7 +55,7 @@ enum {
     ZIP_MOST_MEMBERS = 10000,
     ZIP_MOST_NAME = 1024,         /* bytes of a name */
     ZIP_MOST_BYTES = 128 << 20,   /* of a member that is unpacked */
-    ZIP_MOST_RATIO = 250,         /* of such a member to what is stored of it, */
+    ZIP_MOST_RATIO = 250,         /* of such a member to its stored size, */
     ZIP_FREE_BYTES = 1024 * 1024, /* beyond so many bytes */
     ZIP_SHOWN = 60                /* bytes of a name in a message */
 };
@@ -93,12 +92,12 @@ struct zip_member *zip_find(const struct zip *zip, const char *name);
 int zip_unpack(const struct zip_member *member, struct arena *arena, struct html_bytes *out, struct error *err);
 /* Replaces the contents of a member, compressed by its own method. Returns -1 with ERROR_MEMORY. */
 int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err);
-/* The archive with what was replaced, without what was dropped. Returns NULL with ERROR_MEMORY. */
+/* The archive with the replaced members and without the dropped ones. Returns NULL with ERROR_MEMORY. */
 char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err);
 
 /* ---- grammars ----
  *
- * A grammar states which elements hold text and what stands around it. The formats' are tables of office.c. */
+ * A grammar states which elements hold text, and the roles of the elements around it. office.c has those of the formats. */
 
 /* The role of an element in a paragraph. An element without a role is a unit, which moves with the words beside it. */
 enum role {
@@ -119,10 +118,10 @@ enum role {
     ROLE_RANGE_START, /* surrounds inline content up to the ROLE_RANGE_END with the same key */
     ROLE_RANGE_END,
     ROLE_FIELD,    /* begins, separates or ends a field, by its attribute "type" */
-    ROLE_OPAQUE,   /* nothing in it is translated, even in paragraphs of its own */
+    ROLE_OPAQUE,   /* nothing in it is translated, not even paragraphs inside it */
     ROLE_BOUNDARY, /* a block of HTML */
     ROLE_WORD,     /* HTML that is not translated, but may be a word of the sentence */
-    ROLE_ALONE,    /* a unit in a run of its own: the mark of a note, whose run's text would be taken for the mark */
+    ROLE_ALONE,    /* a unit in a separate run: the mark of a note, because text in its run would be taken for the mark */
     ROLE_LANGUAGE, /* its content is the code of the document's language */
 };
 
@@ -134,7 +133,7 @@ struct role_row {
 
 /* Documents may bind any prefix to a namespace; here each has one. */
 struct space_row {
-    const char *holds, *ends; /* what its address holds, and how it ends */
+    const char *holds, *ends; /* a part of its address, and endings of the address */
     const char *prefix;       /* "": names have no prefix */
 };
 
@@ -168,12 +167,12 @@ struct grammar {
 
 /* ---- paragraphs (paragraph.c) ----
  *
- * A paragraph of a document: texts with their formats, and what stands between and around them. It becomes pieces of a message
- * (server/markup/markup.h) in which formats and links are elements around words, so that they follow their words; the message with
- * its translation becomes the paragraph again.
+ * A paragraph of a document consists of texts with their formats, and the tokens between and around them. It becomes pieces of a
+ * message (server/markup/markup.h) in which formats and links are elements around words, so that they follow their words; the
+ * message with its translation becomes the paragraph again.
  *
- * In Word's formats, every text stands in a run with its format. Runs of the format that most of the text has become plain text,
- * runs of another one elements; adjacent runs of one format, as spelling checkers leave them, are one element. In a message, bytes
+ * In Word's formats, every text stands in a run with its format. Runs of the prevailing format become plain text, and runs of other
+ * formats become elements; adjacent runs of one format, as spelling checkers leave them, become one element. In a message, bytes
  * that no text has refer to tokens: NOTE_TOKEN and the number of a token, in decimal, and NOTE_END; NOTE_FORMAT, the number of a
  * token whose format begins, and NOTE_END; NOTE_BACK ends that. */
 
@@ -216,7 +215,7 @@ struct inline_format {
 };
 
 struct paragraph {
-    struct paragraph *outer; /* that this one stands in, in a text box for example */
+    struct paragraph *outer; /* the paragraph that contains this one, in a text box for example */
     const struct grammar *grammar;
     const char *part;            /* its tokens' bytes count from here */
     struct html_bytes name;      /* of the element, with its prefix */
@@ -256,9 +255,9 @@ void paragraph_write(const struct paragraph *paragraph, struct html_bytes messag
 
 /* ---- all paragraphs of a part (walk.c) ----
  *
- * Walks through a part of an archive and finds its paragraphs, in an order that depends on nothing but the part: one that stands in
- * another, in a text box or a note, comes before that. Reading makes a message of each; writing walks through the part again, takes
- * the messages in the same order, and puts the paragraphs that were translated in their places. */
+ * Walks through a part of an archive and finds its paragraphs, in an order that depends only on the part: a paragraph inside
+ * another, such as one in a text box or a note, comes before the outer one. Reading makes a message of each; writing walks through
+ * the part again, takes the messages in the same order, and puts the paragraphs that were translated in their places. */
 
 struct walk_part {
     struct html_bytes bytes; /* unpacked */

@@ -1,4 +1,4 @@
-/* Turns the tokens of a paragraph into pieces of a message, and the message with its translation into the paragraph. */
+/* This file turns the tokens of a paragraph into pieces of a message, and the message with its translation into the paragraph. */
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <stdio.h>
@@ -158,8 +158,8 @@ void paragraph_settle(struct paragraph *paragraph) {
             i = pair;
     }
 
-    /* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: whatever gets no
-     * place of its own, such as a full stop, then looks plain. */
+    /* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: text whose place
+     * is unknown, such as a full stop, then looks plain. */
     for (size_t i = 0; i < paragraph->count && paragraph->format_count > 0; i++) {
         size_t length = tokens[i].kind == INLINE_TEXT ? tokens[i].text.length : 0;
         paragraph->formats[tokens[i].format].length += length;
@@ -177,7 +177,7 @@ void paragraph_settle(struct paragraph *paragraph) {
         }
     }
 
-    /* What stands before or after all words stays there. */
+    /* Tokens before or after all words stay there. */
     while (first < last && (tokens[first].grouped || tokens[first].kind != INLINE_TEXT || is_blank(tokens[first].text)))
         first++;
     while (last > first && (tokens[last - 1].grouped || tokens[last - 1].kind != INLINE_TEXT || is_blank(tokens[last - 1].text)))
@@ -333,7 +333,7 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
 void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to) {
     struct writing writing = {.paragraph = paragraph, .to = to};
     const char *at = message.start, *end = at + message.length;
-    if (copy) { /* which stands in a line of its own */
+    if (copy) { /* which is on a separate line */
         const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
         struct html_bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
         if (paragraph->format_count > 0)

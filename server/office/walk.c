@@ -1,4 +1,4 @@
-/* Finds the paragraphs of a part, and rewrites those that were translated. */
+/* This file finds the paragraphs of a part, and rewrites those that were translated. */
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <ctype.h>
@@ -8,13 +8,13 @@ enum {
     PREFIX_BYTES = 16, /* of a canonical prefix */
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* in each other; those further in are not translated */
-    WORD_BYTES = 32,      /* of what represents a unit in its sentence */
-    /* Of a paragraph, so that settling it takes a turn at most. No person writes as much. */
+    WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
+    /* Of a paragraph, so that settling it takes at most one turn. Nobody writes longer ones. */
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
 };
 
-/* Bytes of the part that are written anew, in order and without overlaps. */
+/* Bytes of the part that are rewritten, in order and without overlaps. */
 struct patch {
     const char *begin, *end;
     struct html_bytes bytes;
@@ -28,7 +28,7 @@ struct prefix {
 /* An element that is open. */
 struct element {
     uint8_t role;
-    const char *begin, *inside; /* its start tag, and what follows that */
+    const char *begin, *inside; /* its start tag, and the bytes after that */
 };
 
 /* The roles of the elements around a place: it is in a run, in a text, in something that is one token. */
@@ -315,7 +315,7 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
 
 /* ---- formats ---- */
 
-/* A format as it is kept: without what proofing tools note, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
+/* The format to keep: without the notes of proofing tools, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
 static int clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
                         struct html_bytes *out, struct error *err) {
     struct xml_scan scan; /* not in the arena: there is one for each run, of 4 KB */

@@ -1,4 +1,4 @@
-/* Reads the directory of an archive, and writes the archive with other contents of some members. */
+/* This file reads the directory of an archive, and writes the archive with other contents of some members. */
 #include "model/base/utf8.h"
 #include "server/office/office.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum {
     END_BYTES = 22,
     DESCRIPTOR_BYTES = 24, /* the longest: a signature, a checksum, two sizes of 8 bytes */
     COMMENT_BYTES = 65535,
-    CHUNK = 16 * 1024, /* of data that is (un)packed between two looks at the budget */
+    CHUNK = 16 * 1024, /* of data that is packed or unpacked between two checks of the budget */
     CHUNK_STEPS = 128, /* steps of such a chunk: about half a millisecond of compression */
     METHOD_STORED = 0,
     METHOD_DEFLATE = 8,
@@ -159,7 +159,7 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
         return error_set(err, ERROR_INPUT,
                          "the file is encrypted with a password, or of an older version of Office (doc, xls, ppt): "
                          "save it without a password in the current format");
-    if (bytes.length > INT32_MAX) /* places in it have 32 bits, and so has what is written */
+    if (bytes.length > INT32_MAX) /* its offsets have 32 bits, and so do those that are written */
         return error_set(err, ERROR_INPUT, "the archive is longer than 2 GiB");
     if (bytes.length < 4 || memcmp(bytes.start, "PK", 2) != 0)
         return error_set(err, ERROR_INPUT, "the file is not an archive of this format, which begins with \"PK\"");
@@ -206,7 +206,7 @@ static unsigned char *zlib_bytes(const char *at) {
     union {
         const char *from;
         unsigned char *to;
-    } same = {at}; /* zlib does not write what it reads, though older headers do not say so */
+    } same = {at}; /* zlib does not write to its input, though older headers lack the const */
     return same.to;
 }
 

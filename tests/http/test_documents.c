@@ -321,10 +321,9 @@ START_TEST(archives) {
     ck_assert_int_eq(reply.status, 400);
     ck_assert_str_eq(text_at(reply.json, "error"), "file: word/document.xml: line 1, column 6: missing end tag: w:p");
     reply_done(&reply);
-    refuse(
-        "a.pdf", "%PDF", FIELDS("target=fr"), 400,
-        "PDF files cannot be translated: they say where each letter is printed, not what the sentences are. Take out the text with "
-        "pdftotext, or open the file in LibreOffice and save it as odt");
+    refuse("a.pdf", "%PDF", FIELDS("target=fr"), 400,
+           "PDF files cannot be translated: they store the places of letters, not sentences. Extract the text with "
+           "pdftotext, or open the file in LibreOffice and save it as odt");
     free(french);
 }
 END_TEST
