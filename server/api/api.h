@@ -1,4 +1,4 @@
-/* The endpoints, which turn a request's bytes into a reply. Each has a row in the routes table (routes.c) and a description in
+/* Endpoints turn a request's bytes into a reply. Each has a row in the routes table (routes.c) and a description in
  * openapi.json. */
 #ifndef ALIGND_API_H
 #define ALIGND_API_H
@@ -30,7 +30,7 @@ struct service_options {
     size_t burst;
     const char *client_header;    /* NULL: none */
     const char *default_model;    /* answers requests without model and languages; NULL: none */
-    const char *pivot;            /* language code; NULL: any; "none": never use two models */
+    const char *pivot;            /* language code of the pivot; NULL: any; "none": never use two models */
     const struct name_list *cors; /* allowed origins; "*" alone: any; NULL: none */
 };
 
@@ -44,7 +44,7 @@ struct service {
     struct limiter *limiter;
     struct kept_files *files;
     struct glossaries *glossaries;
-    struct keys *keys; /* NULL: everybody may translate, and nobody may administer */
+    struct keys *keys; /* NULL: anyone may translate, and no client is an administrator */
     atomic_int state;  /* enum service_state; a reload does not change it */
 };
 
@@ -126,11 +126,11 @@ struct reply {
     const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
 };
 
-/* Who may call an endpoint. If there are API keys: everybody, holders of any key, or holders of an admin key. Without keys:
- * everybody, everybody, or nobody. An administrator (struct call) needs no key. */
+/* Who may call an endpoint. With API keys: everybody, holders of any key, or holders of an admin key. Without API keys: everybody,
+ * everybody, or nobody. An administrator (struct call) needs no key. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
-/* It either answers at once by setting the reply, or prepares the request's jobs or its reload and leaves the reply alone.
+/* Either answers at once by setting the reply, or prepares the request's jobs or its reload and does not change the reply.
  * request->models are the models in service, or NULL while there are none. */
 typedef void api_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 /* Sets the reply once every job, or the reload, has ended without being cancelled. It runs on a worker thread or on the loading
@@ -151,8 +151,8 @@ struct route {
 /* Call this before any thread starts. */
 void api_init(void);
 
-/* A method's name for comparison and for the log, which must not contain strings that a client made up: GET, HEAD, POST, PUT,
- * PATCH, DELETE, OPTIONS, or "other". */
+/* Returns a method's name for comparison and for the log, which must not contain strings from clients: GET, HEAD, POST, PUT, PATCH,
+ * DELETE, OPTIONS, or "other". */
 const char *api_method(const char *method);
 /* Returns the i-th route, or NULL after the last. */
 const struct route *api_route(size_t i);
@@ -179,7 +179,7 @@ void api_choose_dialect(const struct route *route, const struct call *call, stru
 bool api_is_lasting(const struct route *route);
 /* True if start may wait until a file has been written, and so must not run on a thread that others wait for. */
 bool api_writes(const struct route *route);
-/* True if the reply is sent before the request is decoded. api_detach sets that reply, or one with another status than 200. Once
+/* True if the reply is sent before the request is decoded. api_detach sets that reply, or one with a status other than 200. Once
  * the request has ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
 bool api_detaches(const struct route *route);
 void api_detach(const struct service *service, struct request *request, struct reply *reply);

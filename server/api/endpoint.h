@@ -1,6 +1,6 @@
-/* The interface that endpoints and dialects share: JSON, the path of a decoding request from its body to its sentences and back,
- * the plans by which other services' requests are translated, alignd's own fields, and warnings. Only server/api and
- * server/dialects include it, and the program itself for the languages of models. */
+/* Endpoints and dialects share this interface: JSON, the path of a decoding request from its body to its sentences and back, the
+ * plans by which other services' requests are translated, alignd's own fields, and warnings. Only server/api, server/dialects and,
+ * for the languages of models, the program itself include it. */
 #ifndef ALIGND_ENDPOINT_H
 #define ALIGND_ENDPOINT_H
 
@@ -11,7 +11,7 @@
 #include "server/documents/document.h"
 #include <jansson.h>
 
-/* True, once, if jansson has lacked memory on this thread. What it read then may be incomplete and look complete. */
+/* True, once, if jansson has lacked memory on this thread. A value that was read then may be incomplete without looking so. */
 bool api_lacked_memory(void);
 /* json_loadb with reserved memory (model/base/arena.h): jansson aborts if it cannot lengthen the string that it is reading. */
 json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_t *error);
@@ -23,13 +23,13 @@ void api_reply_status(struct reply *reply, unsigned status, struct writer *w);
 /* Sets a JSON reply from this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
 
-/* Replies 429 because the server or the client has too much to do, counts it, and says when to retry: after wait_s, at least one
- * second. */
+/* Replies 429 because the server is busy or the client's allowance is used up, counts it, and sets Retry-After to wait_s, at least
+ * one second. */
 __attribute__((format(printf, 6, 7))) void api_fail_busy(const struct service *service, enum metrics_rejected reason,
                                                          const char *code, double wait_s, struct reply *reply, const char *format,
                                                          ...);
 
-/* The compiler sees that this is -1. */
+/* A macro, so that the compiler sees that the value is -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 /* Reads an integer, which may have a fraction of 0, such as 5.0. False: the value is not an integer, or too large. */
@@ -59,13 +59,13 @@ const char *variant_for(const struct translator_info *info, const char *code);
 const char *variant_source(const struct translator_info *info, const char *code);
 /* Returns whether the model has several variants, so that a request must name one of them. */
 bool variant_must_be(const struct translator_info *info);
-/* How far a model's source is from this one: language_distance of its own, or 0 or LANGUAGE_FAR for one of many languages. */
+/* Returns the distance of a model's source from this language: its language_distance or, for a model of many languages, 0 or
+ * LANGUAGE_FAR. */
 int api_source_distance(const struct translator_info *info, const char *code);
-/* The same of its target. A model that writes several languages offers its own language only as a variant. */
+/* The same for its target. A model that writes several languages offers its own language only as a variant. */
 int api_target_distance(const struct translator_info *info, const char *code);
-/* Finds the nearest two models from source to target, which are different languages: the first writes a language that the second
- * reads. Sets the text's model, its variant and second. through: as pivot of struct service_options. False: there are no such
- * models. */
+/* Finds the nearest two models from source to target, which must differ: the first writes a language that the second reads. Sets
+ * the text's model, its variant and second. through: as pivot of struct service_options. False: there are no such models. */
 bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out);
 
 /* ---- the path of a request ---- */
@@ -74,8 +74,9 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
 /* True if requests like this one may have models downloaded (--fetch). */
 bool api_fetches(const struct service *service, const struct request *request);
-/* True: a model for these languages, or the first of two that meet, is being downloaded, as no model in service translates them.
- * Either the request waits for it (api_waits) or the reply is set: 503, "fetching". False: there is none to be had. */
+/* True: no model in service translates between these languages, and a model that does, or the first of two via a pivot, is being
+ * downloaded. Either the request waits for it (api_waits) or the reply is set: 503, "fetching". False: no model can be
+ * downloaded. */
 bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
                        struct reply *reply);
 
@@ -219,7 +220,7 @@ struct order {
     bool whole;                                        /* each text is one sentence */
     bool apart;                                        /* if the source language is not given, each text is detected separately */
     bool joined;                                       /* a line end is white space and does not end a sentence */
-    bool unwarned;                                     /* skip warnings that cost time */
+    bool unwarned;                                     /* skip warnings that take time */
     bool bilingual;                                    /* the document contains both its source and the translation */
     size_t alternatives;                               /* at most the workers' rows - 1 */
     /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of characters. NULL: the words of
@@ -257,11 +258,12 @@ struct dialect;
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
                  struct request *request, struct reply *reply);
 
-/* A dialect's start: reads texts (its `several`, if the object has that field), languages and what its `read` reads, and starts. */
+/* A dialect's start: reads texts (its `several`, if the object has that field), languages and the dialect's other fields (`read`),
+ * and starts. */
 void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                  struct reply *reply);
 
-/* The answers of one item: its translation, then, as requested, alternatives to it. */
+/* The answers of one item: its translation, followed by the requested alternatives. */
 struct plan_answer {
     const char *text;
     size_t length;
@@ -318,7 +320,7 @@ const struct api_field *dialect_sent(const struct call *call, const char *name);
 struct dialect_error {
     unsigned status;
     const char *code, *field, *message; /* field NULL: no field is to blame */
-    const double *progress;             /* of what the client should wait for; NULL: there is no such thing */
+    const double *progress;             /* progress of a download that the client should wait for; NULL: none */
 };
 
 struct dialect {
@@ -437,9 +439,9 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
 
 /* ---- warnings ----
  *
- * They report likely errors in a text or in its translation without being asked for. The native dialect writes them beside a text's
- * sentences. Dialects that have no place for warnings, and documents, send the codes in a header; a document's stream sends an
- * event for each. */
+ * They report likely errors in a text or in its translation, without being requested. The native dialect writes them beside a
+ * text's sentences. Dialects that have no place for warnings, and documents, send the codes in a header; a document's stream sends
+ * an event for each. */
 
 /* In the order in which they are written. */
 enum warning_code {

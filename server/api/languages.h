@@ -1,4 +1,5 @@
-/* Languages: their names and codes, the labels that models have for them, and detection of a text's language. */
+/* This module knows the names and codes of languages and the labels that models have for them, and detects the language of a
+ * text. */
 #ifndef ALIGND_LANGUAGES_H
 #define ALIGND_LANGUAGES_H
 
@@ -25,7 +26,7 @@ bool language_same(const char *a, const char *b);
 /* Cuts off the last part of a code: "en-US" becomes "en". False if the code has only one part. */
 bool language_widen(char *code);
 
-/* The distance of a model's language from the one that was asked for. 0: the same language, also by another code ("iw" is "he").
+/* The distance of a model's language from the requested one. 0: the same language, possibly under another code ("iw" is "he").
  * Wider codes ("pt" for "pt-BR": 1) are nearer than narrower ones ("pt-BR" for "pt"). LANGUAGE_FAR: another language. */
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);

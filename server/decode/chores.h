@@ -1,11 +1,11 @@
-/* Threads for the work of a request that is neither HTTP nor decoding: reading it, and writing its answer. Thus neither the threads
- * that serve connections nor those that decode are held up.
+/* Chores are the work of a request that is neither HTTP nor decoding: reading its documents and texts, and writing its answer. They
+ * have their own threads, so that they delay neither connections nor decoding.
  *
  * Clients take turns, a slice each: a chore that has worked for 20 ms and calls chores_pause lets others go on, and waits there for
- * its next slice. Small chores do not wait for large ones: they begin first, and a slice of a large one comes only now and then. As
- * many chores work at a time as options.threads says. Paused chores keep their threads, which are started when they are needed: up
- * to three for large chores and eight for small ones per working thread. Chores that wait for a disk have eight threads of their
- * own. Thread-safe. */
+ * its next slice. Small chores do not wait for large ones: they begin first, and large ones get a slice only now and then. As many
+ * chores work at a time as options.threads says. Paused chores keep their threads, which are started when they are needed: up to
+ * three for large chores and eight for small ones per working thread. Chores that wait for a disk have eight threads of their own.
+ * Thread-safe. */
 #ifndef ALIGND_CHORES_H
 #define ALIGND_CHORES_H
 
@@ -16,7 +16,8 @@ struct chores;
 
 /* One piece of work. It lives in its owner's memory, which run may free. */
 struct chore {
-    struct request *request; /* its client's turn; run is called at once if it is cancelled or late, and checks that */
+    struct request *request; /* whose client's turn it takes; run is called at once if the request is cancelled or past its
+                                deadline, and must check that */
     enum metrics_chore kind;
     bool large;
     bool waits;   /* it takes little processor time but may wait for a disk: it gets a thread without waiting for a turn */
@@ -47,13 +48,13 @@ void chores_free(struct chores *chores);
 /* Returns false if there is no room. A chore of kind CHORE_RENDERING is always accepted: its data is in memory already. Once
  * accepted, it may end before this returns. */
 bool chores_submit(struct chores *chores, struct chore *chore);
-/* Lets others have their turn once this chore's slice is over. The function that does the chore calls it now and then, and never
- * while it holds a lock. */
+/* Lets others have their turn once this chore's slice is over. The chore's function calls it now and then, never while it holds a
+ * lock. */
 void chores_pause(struct chores *chores, struct chore *chore);
-/* Called by the same function: from away = true until away = false the chore does something that cannot be interrupted, or waits
- * for a lock, and another one has its turn. Meanwhile chores_pause does nothing. */
+/* Called by the same function: between away = true and away = false, the chore does work that cannot be interrupted, or waits for a
+ * lock, and another chore runs. Meanwhile chores_pause is a no-op. */
 void chores_away(struct chores *chores, struct chore *chore, bool away);
-/* Makes an idle thread return freed memory to the system, after many small blocks were freed. */
+/* Makes an idle thread return freed memory to the system. Called after many small blocks were freed. */
 void chores_tidy(struct chores *chores);
 /* Returns the seconds until a chore that was just refused would have been accepted, if no others arrive; 0 if nothing has been
  * measured. */

@@ -1,8 +1,8 @@
-/* The events of a streamed request, as its client gets them.
+/* This module makes the events of a streamed request, as its client gets them.
  *
- * The request has a queue from the workers to the one thread that sends, the reader. Workers note the tokens that are decided and
- * the sentences that are done; the reader turns notes into events when it has room for them. A sentence has room for the notes of
- * all tokens that it can get, so that nothing is lost, memory is bounded and no worker ever waits, even if the reader is slow. */
+ * The request has a queue from the workers to the reader, the one thread that sends. Workers queue notes of decided tokens and
+ * finished sentences, and the reader turns them into events when it has room. Each sentence has room for the notes of all its
+ * possible tokens, so nothing is lost, memory is bounded, and no worker ever waits for a slow reader. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
@@ -19,15 +19,15 @@ enum event_kind {
 struct event {
     enum event_kind kind;
     size_t text, sentence; /* indexes: of the text, and of the sentence within it */
-    /* EVENT_TOKEN; valid until the next event. added [added_length] is what the token adds to the sentence's text: together they
-     * are the text. A token with an incomplete character adds nothing; the one that completes the character adds it. */
+    /* EVENT_TOKEN; valid until the next event. added [added_length]: the text that the token appends to the sentence. A token with
+     * an incomplete character appends nothing; the one that completes the character appends it. */
     const char *piece, *added;
     size_t added_length;
     double log_prob;
 };
 
-/* Parks and wakes the reader. Called with the events locked: park after events_park found nothing to read, wake when there is
- * something again. */
+/* Parks and wakes the reader. Both are called with the events locked: park after events_park has found nothing to read, wake when
+ * there is something again. */
 struct events_reader {
     void (*park)(void *owner);
     void (*wake)(void *owner);
@@ -45,14 +45,14 @@ void events_done(struct events *events);
 void events_next(struct events *events, struct event *event);
 /* Returns true if there is nothing to read: the reader is parked. */
 bool events_park(struct events *events);
-/* The reader leaves. Returns true if all jobs have ended: events and request are its own. Otherwise the request is cancelled
- * (CANCEL_CLIENT) and belongs to the caller of events_end. */
+/* The reader leaves. Returns true if all jobs have ended: the reader then owns events and request. Otherwise the request is
+ * cancelled (CANCEL_CLIENT), and the caller of events_end will own them. */
 bool events_close(struct events *events);
 
 /* ---- called by others ---- */
 
-/* All jobs have ended and the answer is ready. Returns true if the reader has left: events and request are the caller's. Otherwise
- * they are the reader's, and must not be touched any more. */
+/* All jobs have ended and the answer is ready. Returns true if the reader has left: the caller then owns events and request.
+ * Otherwise the reader owns them, and the caller must not use them any more. */
 bool events_end(struct events *events);
 /* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
 void events_pulse(struct events *events);

@@ -1,6 +1,6 @@
-/* Decoded sentences become text, words, the links between them and omissions, as JSON replies, documents and the batch modes need
- * them. A second model may translate what the first has written. A lean request keeps only the outcome of a sentence, in one block,
- * so that a long document takes little more memory than its text. All results are in the caller's arena. */
+/* This module turns decoded sentences into text, words, links between words, and omissions, for JSON replies, documents and the
+ * batch modes. A second model may translate the output of the first. A lean request keeps only the outcome of a sentence, in one
+ * block, so that a long document takes little more memory than its text. All results are in the caller's arena. */
 #ifndef ALIGND_OUTCOME_H
 #define ALIGND_OUTCOME_H
 
@@ -77,17 +77,18 @@ struct links_kind;
  * either side if it has at least 0.3 (weights/EXPERIMENTS.md has the measurement). Returns NULL for any other name. */
 const struct links_kind *links_kind_find(const char *name);
 
-/* Finds the weights between the words of a sentence and its best hypothesis: the alignment head's, or those of attention, in which
- * </s> has no meaning and counts as 0. */
+/* Finds the weights between the words of a sentence and its best hypothesis: those of the alignment head, or else of attention, in
+ * which </s> has no meaning and counts as 0. */
 int links_find(const struct sentence *sentence, const struct word_sides *sides, struct arena *arena, struct word_matrix *out,
                struct error *err);
 
-/* Merges two models of opposite directions: weights become the geometric mean of both; except for "several", with each target
- * word's at sum 1 in either, </s> left out. Returns false, with nothing changed, if the models see other words in the texts. */
+/* Merges the weights of two models of opposite directions by their geometric mean. Except for "several", each target word's
+ * weights, without </s>, are first normalised to sum 1 in both. Returns false, and changes nothing, if the models split the texts
+ * into different words. */
 bool links_merge(const struct links_kind *kind, struct word_matrix *words, const struct word_matrix *reverse);
 
-/* Changes the weights; called once, before links_make. diagonal: balanced links prefer words of like places first, which attention
- * needs. */
+/* Changes the weights; called once, before links_make. diagonal: balanced links first prefer words in similar places, which
+ * attention needs. */
 void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal);
 
 struct link {
@@ -110,14 +111,16 @@ struct links_direction {
 };
 
 /* Prints links in Pharaoh format, "source-target" separated by spaces, between words as white space separates them. directions [1
- * or 2]: the second is the pair seen by a model of the opposite direction; if that sees other words, the first counts alone. */
+ * or 2]: the second is the pair in a model of the opposite direction; if that splits the texts into different words, only the first
+ * counts. */
 int links_print(const struct links_kind *kind, const struct links_direction *directions, size_t count, FILE *out,
                 struct error *err);
 
 /* ---- omissions ---- */
 
-/* The source tokens without </s>, and those of them that are left out: all target tokens together give them less than a fifth of
- * one alignment weight. The weight that a target token gives </s> is not counted; its other weights are scaled to sum 1. */
+/* Counts the source tokens without </s>, and those that are left out: all target tokens together give such a token less than a
+ * fifth of one alignment weight. The weight that a target token gives </s> is not counted; its other weights are scaled to sum
+ * 1. */
 struct omission {
     size_t tokens, left;
 };
@@ -128,8 +131,8 @@ struct omission {
 int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
                  struct omission *sum, struct error *err);
 
-/* Returns whether much was left out: more than three eighths of eight tokens or more. weights/EXPERIMENTS.md says how often this is
- * true of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
+/* Returns whether much was left out: more than three eighths of the tokens, if there are at least eight. weights/EXPERIMENTS.md
+ * says how often this is true of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
 bool omission_is_much(const struct omission *sum);
 
 /* ---- translation through a third language ----
@@ -156,7 +159,7 @@ int pivot_compose(struct request *request, struct error *err);
 
 /* ---- judgements and outcomes ---- */
 
-/* The facts about a sentence that decide the warnings of its text (server/api/answer.c). */
+/* The facts about a sentence from which its text gets warnings (server/api/answer.c). */
 struct judgement {
     bool untranslated;
     size_t unknown, tokens; /* of the text's own tokens */
@@ -201,15 +204,15 @@ int judgement_make(const struct request *request, const struct text *text, const
 /* Reads these facts from an outcome; the lists of amounts are in the arena. Returns -1 with ERROR_MEMORY. */
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
 
-/* The outcome of a decoded sentence, in the arena; lock: held while that is used; NULL: nobody else uses it. placed: with words and
- * links. judgement: copied; NULL: none. Returns NULL if memory is out. */
+/* Makes the outcome of a decoded sentence, in the arena. lock: held while the arena is used; NULL: the caller alone uses it.
+ * placed: with words and links. judgement: copied; NULL: none. Returns NULL if memory is out. */
 struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement, struct arena *arena,
                              pthread_mutex_t *lock, struct arena *scratch);
 
 /* ---- lean requests ---- */
 
-/* Called when a sentence of a job was decoded, and nothing else is to be decoded in its place by the same model. Returns true if
- * the second of two models is to decode the translation: that is the job's sentence now. */
+/* Called when a job's sentence was decoded and needs no second attempt by the same model. Returns true if a second model must
+ * decode the translation, which is now the job's sentence. */
 bool outcome_goes_on(struct job *job);
 /* Called when the job is about to end: makes its outcome and frees its sentences. */
 void outcome_take(struct job *job);

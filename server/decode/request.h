@@ -1,9 +1,9 @@
-/* A request: texts, the sentences they are cut into, and the state that the threads share about them. It knows neither HTTP nor
- * JSON: the daemon embeds one in each exchange, the batch mode makes one for each line.
+/* A request has its texts, the sentences they are cut into, and the state that threads share. It is independent of HTTP and JSON:
+ * the daemon embeds one in each exchange, and the batch mode makes one for each line.
  *
- * Threads: the owner fills a request and hands its jobs to the scheduler. From then on it belongs to the workers, except for
- * request_cancel, which anyone may call who knows that the request is alive. The worker that ends the last job calls finish, which
- * gives the request back to its owner: the worker does not touch it any more. */
+ * Threads: the owner fills a request and hands its jobs to the scheduler. From then on the workers own it, except that any thread
+ * may call request_cancel while the request is known to be alive. The worker that ends the last job calls finish, which returns the
+ * request to its owner, and does not use it afterwards. */
 #ifndef ALIGND_REQUEST_H
 #define ALIGND_REQUEST_H
 
@@ -70,7 +70,7 @@ struct job {
     struct job *next;    /* in the scheduler's queue, or in a list just taken from it */
     uint32_t rows;       /* must be free before it is admitted */
     uint32_t tokens;     /* to be encoded */
-    uint32_t steps;      /* expected to be decoded: one a token, or as many as the request asks for */
+    uint32_t steps;      /* expected steps: one per token, or as many as the request asks for */
     uint32_t written;    /* tokens of the translation, once it has ended */
     uint32_t live_index; /* place in its worker's list of live jobs */
     bool express;        /* admitted by the express lane (server/decode/worker.h) */
@@ -79,8 +79,9 @@ struct job {
     const struct text *text;
     struct span source;      /* the sentence's bytes within it */
     struct opaque_runs held; /* its runs, at their places in the text; in the request's arena */
-    struct sentence *first;  /* what the first of two models has made, while the second decodes; NULL: there is none (yet) */
-    struct outcome *outcome; /* what stays of the sentence (server/decode/outcome.h); NULL: it has not ended, or failed */
+    struct sentence *first;  /* the first model's sentence while the second model decodes; NULL: none (yet) */
+    struct outcome
+        *outcome; /* the result that is kept of the sentence (server/decode/outcome.h); NULL: it has not ended, or failed */
 };
 
 /* The first of two decodings of a text (server/decode/outcome.h); in the request's arena. */
@@ -160,7 +161,7 @@ struct request {
     size_t prefix_length;
     struct glossary glossary;
     struct kept_glossary *kept;          /* the owner of the entries: a reference; NULL: the request's own */
-    const struct protection *protection; /* text that is kept, beside placeholders; in the arena; NULL: nothing */
+    const struct protection *protection; /* text that is kept, besides placeholders; in the arena; NULL: nothing */
     struct forced_step *forced;          /* [forced_count] */
     size_t forced_count;
     uint32_t number;     /* distinguishes requests that share a seed, so that each samples independently */
@@ -234,14 +235,14 @@ size_t request_window(const struct request *request);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
-/* Returns about how many bytes stay of the sentences of a lean request until it is answered, if their translations are as long as
- * expected; 0 for others, whose number the queue bounds. */
+/* Returns about how many bytes a lean request keeps of its sentences until it is answered, if their translations are as long as
+ * expected. 0 for other requests, whose sentences the queue bounds. */
 size_t request_answer_bytes(const struct request *request);
 
-/* Makes the sentence of a lean request's job, which is about to be decoded. Returns -1 if that fails: the job must end. Other jobs
- * have theirs. */
+/* Makes the sentence of a lean request's job before it is decoded; jobs of other requests already have one. Returns -1 if that
+ * fails, and the job must end. */
 int job_open(struct job *job);
-/* Makes this sentence the job's: it is decoded for it. */
+/* Makes this sentence the one that is decoded for the job. */
 void job_set(struct job *job, struct sentence *sentence);
 /* Notes why a sentence of a lean request has failed. Thread-safe; the first reason counts. */
 void request_fail(struct request *request, const struct error *error);
@@ -251,7 +252,7 @@ struct sentence *job_sentence(const struct job *job);
 /* Notes that a sentence of the job has been decoded. Returns true if a second attempt is to be decoded in its place; the job's
  * sizes are then set again. */
 bool job_goes_on(struct job *job);
-/* Notes that the second attempt cannot be decoded, so that the first one stays. */
+/* Notes that the second attempt cannot be decoded, so that the first one counts. */
 void job_gives_up(struct job *job);
 
 /* Ends a job. The last one calls finish: the caller must not touch job or request afterwards. */
@@ -263,8 +264,8 @@ const struct job *sentence_job(const struct sentence *sentence);
 
 /* ---- parameters of a search ----
  *
- * A request or an operator may set them. They are in one table, which requests in JSON and in forms, /openapi.json, the command
- * line, the environment and --help read; the other dialects take its defaults.
+ * A request or an operator may set them. One table defines them for JSON and form requests, /openapi.json, the command line, the
+ * environment and --help. The other dialects use its defaults.
  *
  * To add one, add a member to struct search_options (model/search/search.h), a row to the table, and the search that uses it. */
 
@@ -286,7 +287,7 @@ struct parameter {
     enum parameter_type type;
     size_t offset; /* in struct search_options */
     double minimum, maximum;
-    const char *fallback; /* its default; text explains one out of range, which a flag may set unless the model settles it */
+    const char *fallback; /* its default; if that is out of range, text explains it, and a flag may set it unless the model does */
     const struct search_kind *only; /* the only strategy that uses it; NULL: all */
     const char *text;               /* its meaning, for /openapi.json */
     const char *metavar, *help;     /* of the flag; help NULL: text */

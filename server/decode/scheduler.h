@@ -1,14 +1,14 @@
-/* A bounded queue of jobs: a monitor, not a thread. Clients (request.client) take turns, one job each; the jobs of one client are
- * first in, first out. Thread-safe.
+/* The scheduler is a bounded queue of jobs: a monitor, not a thread. Clients (request.client) take turns, one job each; the jobs of
+ * one client are first in, first out. Thread-safe.
  *
- * Nobody starves. If the first job of the client whose turn it is does not fit yet, others overtake it, but only OVERTAKES times
- * (scheduler.c); then everybody waits until it fits. A client that already has jobs in the worker's hands may be overtaken without
- * limit: those jobs end, and then the rule above holds for it. Jobs for which the worker reserves room (the express lane of
- * worker.h) overtake nobody and do not wait for the others.
+ * No client starves. If the first job of the next client does not fit yet, others overtake it, but only OVERTAKES times
+ * (scheduler.c); then all wait until it fits. A client whose earlier jobs the worker is decoding may be overtaken without limit
+ * until those jobs have ended. Jobs for which the worker reserves room (the express lane in worker.h) neither overtake others nor
+ * wait for them.
  *
- * There are two priorities (request.priority). Batch jobs are handed out while no interactive job waits, and otherwise get a tenth
- * of the work. A batch job that is due waits for room like any other, and is overtaken no more often. Clients take turns within a
- * priority. For the bounds on what may wait, all batch jobs together count as one client. */
+ * There are two priorities (request.priority). While interactive jobs wait, batch jobs get a tenth of the work. A batch job whose
+ * turn has come waits for room like any other, and is overtaken no more often. Clients take turns within a priority. For the bounds
+ * on what may wait, all batch jobs together count as one client. */
 #ifndef ALIGND_SCHEDULER_H
 #define ALIGND_SCHEDULER_H
 
@@ -44,7 +44,7 @@ enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request);
 
 /* A worker's answer to an offered job: it takes the job; it takes the job into reserved room; it has no room; it has no room, but
- * already has jobs of this client; it has room, which is left to jobs of another kind, so nobody else has to wait for this one. */
+ * already has jobs of this client; its room is reserved for jobs of another kind, so others need not wait for this one. */
 enum scheduler_claim { CLAIM_TAKEN, CLAIM_EXPRESS, CLAIM_NO_ROOM, CLAIM_SERVED, CLAIM_HELD_BACK };
 
 /* The room that a worker has for jobs. claim is called with the queue locked and must be quick. express: the worker's ordinary room

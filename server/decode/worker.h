@@ -1,8 +1,9 @@
-/* The threads that decode. Each has one batch per model (struct worker_batch) and one budget of rows for all of them, and repeats
+/* Workers are the threads that decode. Each has one batch per model (struct worker_batch) and one budget of rows for all of them,
+ * and repeats
  *
  *   take -> admit -> step -> finish
  *
- * It blocks only when nothing is live. Its admission decides how much it takes on. */
+ * It blocks only when nothing is live. Its admission decides how many jobs it takes. */
 #ifndef ALIGND_WORKER_H
 #define ALIGND_WORKER_H
 
@@ -40,16 +41,16 @@ void workers_free(struct workers *workers);
 
 /* ---- admission ----
  *
- * How much a worker takes on at once. Between two tokens of a sentence a worker does one round: it encodes the sentences just
- * admitted, or a part of them, then steps the batch of every model. A job is admitted if its rows are free and the round is still
- * predicted to end within the target; otherwise it waits for a round with less to do. It never waits for ever: an idle worker takes
- * any job, a sentence too long to be encoded within the target still goes in as the only one of a round, and a client that has
- * nothing live does not wait for the long sentences of others but lengthens the round. A target that a single row nearly uses up is
- * exceeded.
+ * Admission decides how many jobs a worker takes. Between two tokens of a sentence a worker does one round: it encodes the
+ * sentences just admitted, or a part of them, then steps the batch of every model. A job is admitted if its rows are free and the
+ * round is still predicted to end within the target; otherwise it waits for a round with less to do. No job waits forever: an idle
+ * worker takes any job, a sentence that is too long to be encoded within the target is admitted as the only one of its round, and a
+ * client that has nothing live lengthens the round instead of waiting for the long sentences of others. If a single row nearly uses
+ * up the target, the target is exceeded.
  *
- * Beside this main room there is an express lane with an eighth of its rows, which may exceed the target by half. It takes short
- * sentences of clients that have little live while others fill the main room, for as long as theirs may take. It takes nothing from
- * the main room, so that nobody who waits for that has to wait for the lane.
+ * Beside this main room there is an express lane with an eighth of its rows, which may exceed the target by half. While others fill
+ * the main room, it takes short sentences of clients that have little live. It takes nothing from the main room, so jobs that wait
+ * for the main room never wait for the lane.
  *
  * Each worker has its own admission, since it measures the time of its own thread. Not thread-safe. */
 
@@ -61,8 +62,8 @@ void admission_observe(struct admission_cost *cost, size_t amount, int64_t durat
 /* Returns 0 if the amount is 0 or there are no observations. */
 double admission_predict(const struct admission_cost *cost, size_t amount);
 
-/* The duration of a step. It grows with the rows and, if a row looks back on all of its earlier steps, with their number, too:
- * past, summed over the rows. */
+/* The duration of a step. It grows with the rows and, if a row attends to all of its earlier steps, with past, their number summed
+ * over the rows. */
 struct admission_step {
     struct admission_cost by_rows;
     double past, past2, cross, past_us; /* sums of past, past^2, rows past, past us; likewise */
@@ -71,8 +72,8 @@ void admission_observe_step(struct admission_step *step, size_t rows, size_t pas
 /* Predicts by the rows alone if rows and past have always been in proportion, as for sentences that run side by side. */
 double admission_predict_step(const struct admission_step *step, size_t rows, size_t past);
 
-/* At most how many rows of live sentences there are, and how many earlier steps they will look back on before they end; new_: the
- * same for rows claimed in this round. */
+/* Upper bounds of the rows of live sentences, and of the earlier steps that they will attend to before they end; new_: the same for
+ * rows claimed in this round. */
 struct admission_rows {
     size_t rows, past, work, new_rows, new_past, new_work; /* work: rows x tokens */
 };
@@ -117,14 +118,14 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
  * exceed the part of the lane that would stay free, so that there is always room for the next client. tokens: of the source or of
  * the translation, whichever is larger. */
 bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own);
-/* A part of an encoding took so long in this round. Returns true if another one as long still fits into it, beside the steps: for
- * sentences that wait, the encoding before them then ends some rounds earlier. Each round has at least one part. */
+/* Notes that a part of an encoding took part_us in this round. Returns true if another part of that length still fits beside the
+ * steps, so that the encoding ends some rounds earlier for those that wait. Each round has at least one part. */
 bool admission_encoded(struct admission *admission, int64_t part_us);
 /* Drops the loads that have claims but no admitted sentence. */
 void admission_settle(struct admission *admission);
 
-/* A sentence was admitted, or left; express: by the lane. When its last sentence leaves, the admission drops the load, and its
- * owner may free it. */
+/* Notes that a sentence was admitted, or left; express: by the lane. When its last sentence leaves, the admission drops the load,
+ * and its owner may free it. */
 void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express);
 void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express);
 
