@@ -1,7 +1,7 @@
-/* The commands other than serving, `alignd COMMAND`, and how all commands find the models of users who name no folders.
+/* This header declares the commands other than serving, `alignd COMMAND`, and how all commands find models by name.
  *
- * Each command returns 0, or -1 with an error. status: the exit status, EXIT_SUCCESS at first; a failure that leaves it so ends
- * with EXIT_FAILURE. */
+ * Each command returns 0, or -1 with an error. status: the exit status, EXIT_SUCCESS at first; if a failure does not change it,
+ * alignd exits with EXIT_FAILURE. */
 #ifndef ALIGND_COMMANDS_H
 #define ALIGND_COMMANDS_H
 
@@ -32,7 +32,7 @@ void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]);
 
 /* ---- output files (offline.c) ----
  *
- * A file that is written either in place or as a whole, so that after any failure it has its old content or the new one.
+ * A file that is written either in place or as a whole. Written as a whole, it has its old or its new content after any failure.
  *
  * A file that is written as a whole has no name until it is finished (O_TMPFILE; on file systems without that, it has a temporary
  * name beside the file), and then replaces the file by rename. It keeps the old file's permissions, and a symbolic link still
@@ -57,8 +57,8 @@ int outfile_close(struct outfile *output, bool keep, struct error *err);
 
 /* ---- get, models, remove, import, pack, shortlist (model_commands.c) ----
  *
- * They bring models, keep them and change their folders. SIGINT, SIGTERM and SIGHUP end get and import without leaving incomplete
- * models. Call at most one of them, once per process. */
+ * They download, list, remove and convert models, and change their folders. SIGINT, SIGTERM and SIGHUP end get and import without
+ * leaving incomplete models. Call at most one of them, once per process. */
 
 int get_command(struct options *options, int *status, struct error *err);
 int models_command(struct options *options, int *status, struct error *err);
@@ -73,8 +73,8 @@ int import_command(struct options *options, int *status, struct error *err);
 int pack_command(struct options *options, int *status, struct error *err);
 
 /* Counts the pieces of the files that are named, or of stdin, makes the list of the language --to from them (model/translator.h),
- * puts it into the folder of the model of many languages, writes the entries of the manifest anew, and prints what the list has. A
- * folder whose files do not match its manifest is not changed. -1 with a message that begins with the folder or the text. */
+ * puts it into the folder of the model of many languages, updates the manifest, and prints a summary of the list. A folder whose
+ * files do not match its manifest is not changed. -1 with a message that begins with the folder or the text. */
 int shortlist_command(struct options *options, int *status, struct error *err);
 
 /* ---- the models that came with alignd (shipped.c) ---- */
@@ -83,8 +83,8 @@ int shortlist_command(struct options *options, int *status, struct error *err);
 struct shipped {
     char *directory;          /* contains all of them */
     struct name_list folders; /* paths, in the order in which they are served: en-fr first, then the others by name */
-    char *downloaded;  /* the folder of downloaded models, which go before these (models_find); NULL: it was not looked for */
-    const char *usual; /* the model for requests that name neither a model nor languages: en-fr; NULL: it is missing */
+    char *downloaded;         /* the folder of downloaded models, which precede these (models_find); NULL: not searched */
+    const char *usual;        /* the model for requests that name neither a model nor languages: en-fr; NULL: it is missing */
 };
 
 /* Returns -1 with ERROR_FILE if there are none, and a message that names the searched folders; or with ERROR_MEMORY. The struct is
@@ -92,7 +92,7 @@ struct shipped {
 int shipped_find(struct shipped *shipped, struct error *err);
 /* The same for the program at this path. */
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err);
-/* The same with the folder of downloaded models, which may be missing; -1 if there are models in neither. */
+/* The same with the folder of downloaded models, which may be missing; -1 if neither has models. */
 int models_find(struct shipped *shipped, struct error *err);
 void shipped_done(struct shipped *shipped);
 

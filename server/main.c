@@ -1,4 +1,4 @@
-/* alignd: its commands, the order in which the daemon starts and stops, and the signals that it waits for. */
+/* This file has alignd's commands, the order in which the daemon starts and stops, and the signals that it waits for. */
 #include "server/api/api.h"
 #include "server/api/keys.h"
 #include "server/base/clock.h"
@@ -26,7 +26,7 @@ enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FI
 
 /* ---- signals ---- */
 
-/* They are blocked in every thread but one, which waits for them, so that no handler interrupts code or calls. */
+/* Every thread but one blocks them. That one waits for them, so no handler interrupts code or system calls. */
 static struct {
     pthread_t thread;
     sigset_t awaited;
@@ -140,7 +140,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
 
 /* ---- starting ---- */
 
-/* Logs the addresses, and warns of those on which anybody may translate. Returns the first one for users; NULL: there are none. */
+/* Logs the addresses, and warns of those on which anyone may translate. Returns the first one for users; NULL: there are none. */
 static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
     static const char *const of_this_machine[] = {"127.", "[::1]", "localhost:", "unix:"};
     const char *address, *first = NULL;
@@ -368,7 +368,7 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
         log_event(LOG_INFO, "downloaded_models_found", log_text("directory", shipped->downloaded),
                   log_count("models", found.count));
     usual = shipped->usual;
-    for (size_t i = 0; usual && i < found.count; i++) { /* it takes the place of the shipped one for its languages */
+    for (size_t i = 0; usual && i < found.count; i++) { /* it replaces the shipped model for its languages */
         char pair[sizeof found.models->source + sizeof found.models->target];
         snprintf(pair, sizeof pair, "%s-%s", found.models[i].source, found.models[i].target);
         if (strcmp(pair, shipped->usual) == 0)

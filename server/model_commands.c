@@ -1,5 +1,5 @@
-/* This file hides what the commands for model folders print, how they end when they are interrupted, and in which order the files
- * of a folder change. */
+/* This file hides the output of the commands for model folders, how they end when interrupted, and the order in which the files of
+ * a folder change. */
 #include "model/base/utf8.h"
 #include "model/import/import.h"
 #include "model/translator.h"
@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
-/* Import packs models from this size on: smaller ones load at once anyway. Blocks of MAPPED_BYTES go back to the system when they
- * are freed, so that packing does not take its memory besides theirs. */
+/* `alignd import` packs models of at least this size, because smaller ones load quickly anyway. Freed blocks of MAPPED_BYTES return
+ * to the system, so packing does not need its memory in addition to the import's. */
 enum { PACKED_PARAMETERS = 30 * 1000 * 1000, MAPPED_BYTES = 128 * 1024 };
 
 static atomic_bool interrupted; /* lock-free, as a handler needs */
@@ -111,7 +111,7 @@ static void show(void *owner, const struct get_event *event) {
     }
     clear(view);
     if (event->kind == GET_WAITS)
-        fprintf(stderr, "%s: another process gets it: waiting\n", event->name);
+        fprintf(stderr, "%s: another process is downloading it: waiting\n", event->name);
     else if (event->kind == GET_BEGINS && event->total > 0)
         fprintf(stderr, "%s: %.1f MB in %zu file%s from %s\n", event->name, (double)event->total / 1e6, event->files,
                 event->files == 1 ? "" : "s", event->text);
@@ -162,7 +162,7 @@ static enum get_status get_one(const struct options *options, const char *into, 
     struct got got;
     with.name = old ? old->name : options->name;
     with.on_demand = old && old->on_demand;
-    if (old && get_is_url(asked)) { /* which does not say the languages */
+    if (old && get_is_url(asked)) { /* a URL does not state the languages */
         with.from = with.from ? with.from : old->source;
         with.to = with.to ? with.to : old->target;
     }
@@ -179,7 +179,7 @@ static enum get_status get_one(const struct options *options, const char *into, 
     return status;
 }
 
-/* Several are tried one after the other; those that fail do not keep others from being got. The first failure is the result. */
+/* Models are downloaded one after the other. A failure does not stop the others, and the first failure is the result. */
 static void keep_first(enum get_status *first, enum get_status status, struct error *err, const struct error *inner, bool last) {
     if (status == GET_DONE || status == GET_PRESENT)
         return;
@@ -231,7 +231,7 @@ static int get_all(const struct options *options, const char *into, int *status,
     }
     *status = get_exit_status(first);
     if (first != GET_DONE && err->code == ERROR_NONE)
-        return error_set(err, ERROR_FILE, "not all models were got");
+        return error_set(err, ERROR_FILE, "not all models were downloaded");
     return first == GET_DONE ? check_written(err) : -1;
 }
 
@@ -412,8 +412,8 @@ struct text {
     char bytes[PART_BYTES];
 };
 
-/* How many of the bytes can be counted: whole lines, or of a line that does not fit whole words or, if it has no blank, whole
- * characters. last: no more follow. */
+/* Returns how many of the bytes can be counted: whole lines; for a line that does not fit, whole words or, without a blank, whole
+ * characters. last: no more bytes follow. */
 static size_t whole_of(const struct text *text, bool last) {
     const char *line = memrchr(text->bytes, '\n', text->filled), *blank;
     if (last)

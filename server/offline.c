@@ -1,6 +1,6 @@
-/* Hides how a batch run keeps the workers busy. Lines go through a ring: this thread reads and prepares them, the workers decode,
- * and a writer prints in order. A line's place in the ring is free again once the line is written, so memory is bounded for any
- * length of the input. A document is one request. The output file gets its new content as a whole, at the end. */
+/* This file hides how a batch run keeps the workers busy. Lines go through a ring: the main thread reads and prepares them, the
+ * workers decode, and a writer prints in order. A line's place in the ring is reused once the line is written, so memory is bounded
+ * for any length of the input. A document is one request. The output file gets its new content as a whole, at the end. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
@@ -196,7 +196,8 @@ static int prepare_line(struct batch_line *line, struct error *err) {
     return 0;
 }
 
-/* Returns 1 if the line can be decoded, 0 if the input has ended, or -1. A line that the model does not accept is skipped alone. */
+/* Returns 1 if the line can be decoded, 0 if the input has ended, or -1. If the model does not accept a line, only that line is
+ * skipped. */
 static int read_line(struct stream *stream, struct batch_line *line, struct error *err) {
     FILE *target = stream->run->target;
     size_t number = stream->read + 1;
@@ -351,9 +352,8 @@ static void show_progress(struct stream *stream, bool last) {
     fprintf(stderr, "\r%-60s%s", text, last ? "\n" : "");
 }
 
-/* The writer's thread prints the lines in order, once each has ended. Before it waits it flushes what was printed, so that the
- * reader of a pipe need not wait for a full buffer. After an error it only releases lines, until the workers have returned all of
- * them. */
+/* The writer's thread prints the lines in order, once each has ended. Before it waits it flushes its output, so that the reader of
+ * a pipe need not wait for a full buffer. After an error it only releases lines, until the workers have returned all of them. */
 static void *write_all(void *argument) {
     struct stream *stream = argument;
     struct error error = {0};
@@ -550,7 +550,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     if (request->job_count == 0)
         return 0;
     submit(run, request);
-    while (sem_wait(&work->done) != 0) /* interrupted */
+    while (sem_wait(&work->done) != 0) /* repeat if a signal interrupted it */
         ;
     return atomic_load(&request->failed) ? error_set(err, request->failure->code, "%s", request->failure->message) : 0;
 }

@@ -1,4 +1,4 @@
-/* This file hides which options there are, what they are called, and how their values are written. */
+/* This file hides which options there are, their names, and how their values are written. */
 #include "server/options.h"
 #include "server/decode/request.h"
 #include <assert.h>
@@ -62,8 +62,8 @@ static const struct option rows[] = {
      "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: all)", COMMAND_SERVE,
      TEXT(fetch_pairs)},
     {"fetch-bytes", "SIZE", "0",
-     "disk that all downloaded models together may take; for one more, the least recently used of those that --fetch downloaded "
-     "are deleted, never others; 0: no limit",
+     "disk space for all downloaded models; to make room, the least recently used models that --fetch downloaded are deleted, "
+     "never others; 0: no limit",
      COMMAND_SERVE, NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
@@ -214,19 +214,19 @@ static const struct option rows[] = {
     {"list", NULL, NULL, "list what Mozilla (or with argos: Argos) has: en- from English, -en into English", COMMAND_GET,
      SWITCH(list)},
     {"update", NULL, NULL, "get newer versions of the downloaded models, or of those that are named", COMMAND_GET, SWITCH(update)},
-    {"mirror", "URL", NULL, "server that has the same paths as the sources, and is asked in their place",
-     COMMAND_SERVE | COMMAND_GET, TEXT(mirror)},
+    {"mirror", "URL", NULL, "server to use instead of the sources; it must have the same paths", COMMAND_SERVE | COMMAND_GET,
+     TEXT(mirror)},
     {"records", "FILE", NULL, "Mozilla's list of models, as its server sends it (default: it is downloaded)",
      COMMAND_SERVE | COMMAND_GET, TEXT(records)},
-    {"offline", NULL, NULL, "download nothing: what is there already is found, everything else is an error",
+    {"offline", NULL, NULL, "download nothing: use what is already there, and fail for everything else",
      COMMAND_SERVE | COMMAND_GET, SWITCH(offline)},
-    {"preview", NULL, NULL, "also models that Mozilla has not released yet (alpha and beta)", COMMAND_GET, SWITCH(preview)},
-    {"retries", "N", "4", "how often a download that fails is tried again, after 1, 2, 4 ... seconds", OPTION_DOWNLOADS,
+    {"preview", NULL, NULL, "include models that Mozilla has not released yet (alpha and beta)", COMMAND_GET, SWITCH(preview)},
+    {"retries", "N", "4", "how often a failed download is retried, after 1, 2, 4 ... seconds", OPTION_DOWNLOADS,
      NUMBER(SIZE, retries, 0, 1000)},
-    {"stall-s", "TIME", "30s", "a download that brings less than 4 KiB a second for so long has failed", OPTION_DOWNLOADS,
+    {"stall-s", "TIME", "30s", "a download that stays below 4 KiB per second for this time fails", OPTION_DOWNLOADS,
      NUMBER(SECONDS, stall_s, 1, 86400)},
     {"name", "NAME", NULL, "name of the model folder (default: its languages)", COMMAND_GET, TEXT(name)},
-    {"from", "CODE", NULL, "language of the source, where the source of the model does not say it", COMMAND_GET, TEXT(from)},
+    {"from", "CODE", NULL, "language of the source, if the model's origin does not state it", COMMAND_GET, TEXT(from)},
     {"to", "CODE", NULL, "language of the target", COMMAND_GET, TEXT(to)},
     {"into", "DIR", NULL, "folder in which the model folder is made (default: the current one)", COMMAND_IMPORT, TEXT(into)},
     {"name", "NAME", NULL,
@@ -293,7 +293,7 @@ const struct option_command *option_command_nth(size_t i) {
         {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
          "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
         {"shortlist", COMMAND_SHORTLIST,
-         "count which pieces a language of a model of many uses in a text, and choose its translations from these",
+         "count the pieces that a language uses in a text, and choose translations into it from these",
          "alignd shortlist --model MODEL --to CODE [--share N] [--count N] [TEXT...]\n"
          "TEXT is a file in UTF-8, by default standard input; some ten thousand lines or more. The list goes to\n"
          "shortlist.safetensors in the model's folder, and its name to config.json; a daemon reads them when it loads the "

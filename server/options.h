@@ -1,5 +1,6 @@
-/* The options: the struct that holds them, and the table with flag, environment variable, kind, default, range and help of each.
- * Parsing, --help and the man page come from the table; the parameters of the searches (server/decode/request.c) extend it.
+/* This header has the options: the struct that holds their values, and the table of their flags, environment variables, kinds,
+ * defaults, ranges and help. Parsing, --help and the man page come from the table; the parameters of the searches
+ * (server/decode/request.c) extend it.
  *
  * Options are read from the command line, the environment and the file of --config.
  * The file has one option per line, named like the flag, with or without "--". A '#' at the beginning of a line or after white
@@ -8,8 +9,7 @@
  *     listen = 0.0.0.0:8080
  *     model = /srv/models/en-fr        # may appear several times, like the flag
  *     model-memory = 2G
- *     shortlist
- */
+ *     shortlist */
 #ifndef ALIGND_OPTIONS_H
 #define ALIGND_OPTIONS_H
 
@@ -81,7 +81,7 @@ struct options {
     struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;
 
-    /* getting models, and serving those that are got when they are asked for; paths: what is to be got, listed or removed */
+    /* downloading models, also on demand while serving; paths: the models to download, list or remove */
     char *mirror, *records; /* a URL; a file; NULL: none */
     bool list, update, offline, preview;
     size_t retries, stall_s;

@@ -1,5 +1,5 @@
-/* This file hides where options come from, which of these sources counts, which options exclude each other, and what --help prints.
- */
+/* This file hides where options come from, which source takes precedence, which options exclude each other, and the text of
+ * --help. */
 #include "model/base/file.h"
 #include "server/decode/request.h"
 #include "server/get/get.h"
@@ -323,8 +323,8 @@ static const char usage[] =
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
     "                                                               pack weights into a file in the folder, so that loading is\n"
     "                                                               faster and daemons share memory\n"
-    "  alignd shortlist --model MODEL --to CODE [TEXT...]           count which pieces a language of a model of many uses,\n"
-    "                                                               and choose its translations from these\n"
+    "  alignd shortlist --model MODEL --to CODE [TEXT...]           count the pieces that a language uses in a text, and\n"
+    "                                                               choose translations into it from these\n"
     "  alignd get PAIR... [options]                                 download, verify and import Mozilla's model for a pair of\n"
     "                                                               languages (en-fr); opus:, argos:, hf:, URL: others\n"
     "  alignd get --list [en-] | --update                           list what there is; get newer versions\n"

@@ -1,5 +1,5 @@
-/* Hides how alignd serves users who name no folders: where it finds the models that came with it, how models are found by name or
- * by languages, and what it prints on a terminal. */
+/* This file hides how alignd finds models without a path: where it looks for the models that came with it, and how it finds models
+ * by name or by languages. It also writes the greeting on a terminal. */
 #include "model/translator.h"
 #include "server/api/endpoint.h"
 #include "server/commands.h"
@@ -25,7 +25,7 @@ static bool has_file(const char *folder, const char *file) {
 
 /* ---- the models that came with alignd ---- */
 
-/* Models are where `make install` and the package put them, or in a checkout, whose program is in build/ or one of its folders. */
+/* Models are where `make install` and the package put them or, in a checkout, beside build/, which contains the program. */
 static const struct {
     int up; /* relative to the program's folder */
     const char *name;
@@ -91,7 +91,7 @@ int shipped_find(struct shipped *shipped, struct error *err) {
     return shipped_find_beside((const char *)getauxval(AT_EXECFN), shipped, err);
 }
 
-/* The downloaded ones are usable without the others. */
+/* Downloaded models can be used without the shipped ones. */
 int models_find(struct shipped *shipped, struct error *err) {
     char place[MODEL_PATH_BYTES];
     struct error inner = {0};

@@ -1,4 +1,4 @@
-/* Monotonic time in microseconds, and conditions that wait until such a time. */
+/* This header has monotonic time in microseconds, and conditions that wait until such a time. */
 #ifndef ALIGND_CLOCK_H
 #define ALIGND_CLOCK_H
 

@@ -1,4 +1,4 @@
-/* Hides how an event is formatted as a line, and which thread writes it. */
+/* This file hides how an event is formatted as a line, and which thread writes it. */
 #include "server/base/log.h"
 #include "model/base/utf8.h"
 #include "server/base/clock.h"

@@ -1,4 +1,4 @@
-/* One line per event on stderr, as text or as a JSON object:
+/* The log has one line per event, on stderr, as text or as a JSON object:
  *
  *   time=2026-01-31T12:00:00.123Z level=info event=request id=my-id status=200
  *   {"time":"2026-01-31T12:00:00.123Z","level":"info","event":"request","id":"my-id","status":200}

@@ -1,5 +1,5 @@
-/* Hides how values are kept, and Prometheus's text format. The table `families` has a row for each metric, in the order in which
- * they are written. */
+/* This file hides how values are kept, and Prometheus's text format. The table `families` has a row for each metric, in the order
+ * in which they are written. */
 #include "server/base/metrics.h"
 #include "server/base/log.h"
 #include <assert.h>

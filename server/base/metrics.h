@@ -1,5 +1,5 @@
-/* Counters, gauges and histograms, written as Prometheus text. Counting takes a few relaxed atomic additions: it is thread-safe and
- * cheap. */
+/* This module keeps counters, gauges and histograms, and writes them as Prometheus text. Counting takes a few relaxed atomic
+ * additions: it is thread-safe and cheap. */
 #ifndef ALIGND_METRICS_H
 #define ALIGND_METRICS_H
 
@@ -105,7 +105,7 @@ struct metrics_state {
 /* Writes everything. The caller frees text. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);
 
-/* The rate at which work is done while there is some, averaged over the last seconds. Zeroed at first. Not thread-safe. */
+/* The rate at which work is done while there is work, averaged over the last seconds. Zeroed at first. Not thread-safe. */
 struct meter {
     double amount, us;   /* work done, and the time it took; older work has a smaller weight */
     int64_t observed_us; /* 0: there has been no work since the last observation */

@@ -1,4 +1,5 @@
-/* Strings that grow, and the notations that programs read: JSON, decimal numbers, hexadecimal digits and percent-encoding. */
+/* This module has strings that grow, and notations that programs read: JSON, decimal numbers, hexadecimal digits and
+ * percent-encoding. */
 #ifndef ALIGND_STRINGS_H
 #define ALIGND_STRINGS_H
 

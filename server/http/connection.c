@@ -1,5 +1,5 @@
-/* This module hides what libmicrohttpd leaves to us about connections: time limits, clients that hang up, places, heads,
- * certificates, and its own replies. */
+/* This module hides everything about connections that libmicrohttpd does not do: time limits, clients that hang up, the number of
+ * connections, checks of heads, certificates, and replies that the library makes itself. */
 #include "server/http/connection.h"
 #include "model/base/file.h"
 #include "server/base/clock.h"
@@ -495,8 +495,8 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
     struct connections *connections = gate->connections;
     const struct connections_options *options = &connections->options;
 
-    /* A proxy that names its clients may have all connections, and so may administrators. Any other address leaves half of them to
-     * others. */
+    /* A proxy that names its clients may have all connections, and so may administrators. Any other address may have half of
+     * them. */
     size_t per_peer = options->most_per_peer;
     if (per_peer == 0)
         per_peer = gate->admin || options->trusts_proxy ? gate->crowd.most : (gate->crowd.most + 1) / 2;

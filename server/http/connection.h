@@ -1,10 +1,10 @@
-/* Connections over libmicrohttpd: their maximum number, the time that each may take for each stage, which of them are cut off,
- * whose clients have hung up, their certificate, and the heads and replies in which the library is at fault.
+/* This module manages connections over libmicrohttpd: their maximum number, the time limit of each stage, cutting off slow
+ * connections, noticing clients that hang up, the certificate, and workarounds for the library's heads and replies.
  *
  * A request has read_timeout_ms to arrive completely, counted from its first line or from the beginning of the connection. A reply
- * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd's own
- * limit is on silence, and a client could get around it with a byte now and then; so a thread shuts down the sockets of connections
- * that take too long, and the threads that serve them see that the peer is gone.
+ * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd
+ * limits only silence, and a client could evade that by sending a byte now and then. So a thread shuts down the sockets of
+ * connections that take too long, and the threads that serve them see that the peer is gone.
  *
  * While three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second. Before
  * the last place is taken, the connection that has been silent for the longest time is cut at once (SLOW_SILENT). A connection is

@@ -1,4 +1,5 @@
-/* Hides the life of a request, from its head to the last byte of its reply, and which thread works on it at each stage. */
+/* This file hides the life of a request, from its head to the last byte of its reply, and which thread works on it at each
+ * stage. */
 #include "server/http/http.h"
 #include "server/api/api.h"
 #include "server/base/clock.h"
@@ -282,7 +283,7 @@ static void note_spent(struct exchange *exchange) {
     spent->decode_us = ended_us > 0 ? ended_us - began_us : 0;
 }
 
-/* Frees what the request has in memory. A request that took much returns it to the system. */
+/* Frees the memory of the request. A request that took much returns it to the system. */
 static void end_request(struct exchange *exchange) {
     struct request *request = &exchange->request;
     bool stopped = request->budget.spent != BUDGET_LEFT;
@@ -427,7 +428,7 @@ static void run_rendering(void *owner) {
     request_is_over(&exchange->request);
     set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options.max_reply_bytes);
     if (exchange->request.lean && request_bytes(&exchange->request) > MUCH_BYTES) {
-        let_others(exchange, true); /* what its sentences took is not needed any more, and writing takes other memory */
+        let_others(exchange, true); /* the memory of its sentences is not needed any more, and writing takes other memory */
         malloc_trim(0);
         let_others(exchange, false);
     }
@@ -591,7 +592,8 @@ static void prepare(struct exchange *exchange) {
                         .accept_language = sent_header(connection, "Accept-Language"),
                         .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
                                   (protocol && strcmp(protocol, "https") == 0),
-                        .administrator = gate && gate->admin && gate->local}; /* whoever may open the socket is an administrator */
+                        .administrator =
+                            gate && gate->admin && gate->local}; /* any process that may open the socket is an administrator */
     for (size_t i = 0; i < API_KEY_HEADERS; i++)
         call.api_keys[i] = sent_header(connection, api_key_headers[i]);
     if (form_read(connection, &request->arena, &call, reply) != 0)
@@ -764,7 +766,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     }
     assert(reply->status != 0 && exchange->stage != STAGE_ANSWERED);
     if (request_reason(&exchange->request) == CANCEL_CLIENT)
-        return MHD_NO; /* nobody is there to read it */
+        return MHD_NO; /* the client is gone */
     response = MHD_create_response_from_buffer(reply->length, reply->body, MHD_RESPMEM_MUST_FREE);
     if (!response)
         return MHD_NO;

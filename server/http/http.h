@@ -1,4 +1,5 @@
-/* HTTP over libmicrohttpd, with one thread for each address: receives requests, calls the endpoints, and sends every reply.
+/* This module speaks HTTP over libmicrohttpd, with one thread for each address. It receives requests, calls the endpoints, and
+ * sends every reply.
  *
  * A small request is prepared on its connection's thread; preparing a large one, and writing a large answer, are chores
  * (server/decode/chores.h). While others work on a request its connection is suspended; the worker or chore that ends it sets the
@@ -25,7 +26,7 @@ struct http_options {
     const char *tls_cert, *tls_key; /* files; NULL: no HTTPS */
 };
 
-/* Binds the addresses of the options, whose strings and lists must outlive it, and starts to serve. NULL with ERROR_INPUT,
+/* Binds the addresses of the options, whose strings and lists must outlive the server, and starts serving. NULL with ERROR_INPUT,
  * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err);
 /* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL after the last. */
@@ -33,7 +34,7 @@ const char *http_address(const struct http *http, size_t i, bool *admin);
 /* Reads the certificate again, if there is one. Returns -1 with the reason; the old one then stays. Thread-safe. */
 int http_reload_certificate(struct http *http, struct error *err);
 
-/* Accepts no more connections; requests on open ones are still answered. */
+/* Stops accepting connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);
 /* Waits until no large request waits to be prepared and no large answer waits to be written. Returns false after timeout_ms, and
  * cancels those that still wait. */
@@ -48,10 +49,10 @@ void http_stop(struct http *http);
 enum { HEALTH_TIMEOUT_MS = 5000 };
 
 /* Sends GET of path. addresses: in the form of --listen, HOST:PORT or unix:PATH; of several, separated by ',', the first counts. No
- * host, or one that stands for every address, means this machine. https: a HOST:PORT speaks TLS. Its certificate is not verified,
- * because a renewed or expired one is not a failure of the daemon, and nothing secret is sent. timeout_ms: for everything except
- * resolving a name. Returns 0 if the reply's status is 200, or else -1 with ERROR_INPUT (not an address), ERROR_FILE (no
- * connection, no TLS, no reply in time, or another status) or ERROR_MEMORY. */
+ * host, or a wildcard address, means this machine. https: a HOST:PORT speaks TLS. Its certificate is not verified, because a
+ * renewed or expired one is not a failure of the daemon, and nothing secret is sent. timeout_ms: for everything except resolving a
+ * name. Returns 0 if the reply's status is 200, or else -1 with ERROR_INPUT (not an address), ERROR_FILE (no connection, no TLS, no
+ * reply in time, or another status) or ERROR_MEMORY. */
 int health_ask(const char *addresses, const char *path, bool https, int timeout_ms, struct error *err);
 
 /* ---- addresses, HOST:PORT or unix:PATH (listen.c) ----
@@ -106,7 +107,7 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
 
 /* The i-th address: "127.0.0.1:8080"; admin: whether it is for administrators. NULL after the last. */
 const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);
-/* Accepts no more connections; open ones stay open. */
+/* Stops accepting connections; open ones stay open. */
 void http_listeners_quiesce(struct http_listeners *listeners);
 /* Closes everything; no connection may be suspended. Accepts NULL. */
 void http_listeners_stop(struct http_listeners *listeners);

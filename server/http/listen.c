@@ -1,4 +1,4 @@
-/* This module hides what an address is: how sockets are opened and closed there, and how a client reaches the daemon. */
+/* This module hides what an address is: how its sockets are opened and closed, and how a client reaches the daemon there. */
 #include "server/base/clock.h"
 #include "server/http/connection.h"
 #include "server/http/http.h"
@@ -60,7 +60,7 @@ static int open_tcp(const char *where, struct error *err) {
         int opened = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info->ai_protocol);
         if (opened < 0)
             continue;
-        int on = 1; /* so that a restart need not wait for connections of the last run to time out */
+        int on = 1; /* a restart need not wait until connections of the last run time out */
         setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (info->ai_family == AF_INET6) /* so that one can listen on both 0.0.0.0 and [::] */
             setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
@@ -77,7 +77,7 @@ static int open_tcp(const char *where, struct error *err) {
 
 /* ---- Unix ---- */
 
-/* Removes a socket that a killed daemon left and on which nobody listens. */
+/* Removes a socket that a killed daemon left and on which no process listens. */
 static bool remove_dead(const struct sockaddr_un *address) {
     struct stat file;
     if (lstat(address->sun_path, &file) != 0 || !S_ISSOCK(file.st_mode))
@@ -235,9 +235,9 @@ static int open_sockets(struct http_listeners *listeners, const struct listeners
     return 0;
 }
 
-/* The daemons start under SCHED_BATCH, which libmicrohttpd's threads inherit. Then one does not preempt a worker in the middle of a
- * step when it wakes: it runs within a tick and handles everything that has arrived until then. If the system forbids this policy,
- * it wakes at once. */
+/* The daemons start under SCHED_BATCH, which libmicrohttpd's threads inherit. A thread that wakes then does not preempt a worker in
+ * the middle of a step. It runs within a scheduler tick and handles everything that has arrived by then. If the system forbids this
+ * policy, it runs at once. */
 struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
                                             const struct http_callbacks *callbacks, struct error *err) {
     struct http_listeners *listeners = calloc(1, sizeof *listeners);

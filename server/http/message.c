@@ -1,5 +1,5 @@
-/* This module hides how requests and replies are written as HTTP messages: which headers count and what they may say, who the
- * client is, how forms are encoded, and how a reply is compressed or sent event by event. */
+/* This module hides how requests and replies are written as HTTP messages: which headers count and which values they may have, how
+ * clients are identified, how forms are encoded, and how a reply is compressed or sent event by event. */
 #include "server/http/message.h"
 #include "server/base/strings.h"
 #include "server/decode/events.h"
@@ -210,7 +210,7 @@ uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
 #define URLENCODED "application/x-www-form-urlencoded"
 #define MULTIPART  "multipart/form-data"
 
-/* Bytes that belong to somebody else. */
+/* Borrowed bytes. */
 struct bytes {
     const char *start;
     size_t length;

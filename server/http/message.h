@@ -1,5 +1,5 @@
-/* Messages: what the headers and the body of a request say, and how those of a reply are written: its headers, its body compressed,
- * or a stream of events. */
+/* This module reads the headers and the body of a request, and writes those of a reply, whose body may be compressed or a stream of
+ * events. */
 #ifndef ALIGND_MESSAGE_H
 #define ALIGND_MESSAGE_H
 
@@ -17,8 +17,8 @@ enum { SENT_ID_BYTES = 129, SENT_TRACE_BYTES = 56, SENT_TRACE_ID = 3, SENT_TRACE
 /* The first header of this name; NULL if there is none. */
 const char *sent_header(struct MHD_Connection *connection, const char *name);
 
-/* Copies X-Request-Id. Returns false if there is none, or if it contains anything but visible ASCII, which would spoil replies and
- * log lines. */
+/* Copies X-Request-Id. Returns false if it is missing, or contains anything but visible ASCII, which would corrupt replies and log
+ * lines. */
 bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
 
 /* Copies traceparent (W3C Trace Context, version 00); the trace id begins at SENT_TRACE_ID. Copies "" if there is none, or it is
