@@ -75,7 +75,7 @@ static int txt_read(const struct document *document, struct arena *arena, struct
     return html_build(&builder, NULL, out, err);
 }
 
-/* HTML is in its own room. */
+/* HTML is read in server/markup. */
 static int html_read_document(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     return html_parse(document->source, document->length, arena, out, err);
 }

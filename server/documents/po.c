@@ -398,7 +398,7 @@ static int next_message(struct po_file *file) {
         bool ascii = true;
         file->id = decode(file, &message->forms[0]);
         file->header = messages_can_hold(file->id);
-        if (!file->header) /* it is not text, and stays as it is */
+        if (!file->header) /* it is not text and stays unchanged */
             return 1;
         for (size_t i = 0; i < file->document->length && ascii; i++)
             ascii = (unsigned char)file->document->source[i] < 0x80;
@@ -489,7 +489,7 @@ static void add_words(const struct html_marking *marking, struct html_builder *b
     size_t at = 0;
     for (struct span found; directive_next(&scan, &found);) {
         struct html_bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
-        if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay beside words, like punctuation */
+        if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay next to words, like punctuation */
             continue;
         if (before.length > 0)
             html_add_text(builder, before, before);

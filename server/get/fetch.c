@@ -164,7 +164,7 @@ enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const
     pthread_mutex_lock(&fetcher->lock);
     struct entry *entry = find(fetcher, pair);
     int64_t age_us = entry ? clock_us() - entry->changed_us : 0;
-    bool again = entry && age_us > (entry->state == ENTRY_UNKNOWN ? UNKNOWN_US : FAILED_US); /* of those that are not live */
+    bool again = entry && age_us > (entry->state == ENTRY_UNKNOWN ? UNKNOWN_US : FAILED_US); /* if it is not live */
     if (fetcher->stopped) {
         answer = FETCH_BUSY;
     } else if (entry && is_live(entry)) {

@@ -446,7 +446,7 @@ static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, boo
     return chores_submit(exchange->http->chores, &exchange->chore);
 }
 
-/* The chore between two decodings, of a request that is watched and suspended. */
+/* The chore between two decodings. The request is watched and suspended. */
 static void run_second(void *owner) {
     struct exchange *exchange = owner;
     struct request *request = &exchange->request;
@@ -501,7 +501,7 @@ static void suspend(struct exchange *exchange) {
 
 static void run_preparation(void *owner);
 
-/* Has a request that is watched and suspended prepared as a chore. */
+/* Prepares a request, which is watched and suspended, as a chore. */
 static void prepare_beside(struct exchange *exchange) {
     struct http *http = exchange->http;
     if (submit_chore(exchange, CHORE_PREPARATION, exchange->body.length > SMALL_BODY_BYTES, run_preparation))

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_GAP = 8,         /* this many words of others end a run */
+    MAX_GAP = 8,         /* this many words that belong to others end a run */
     MAX_FAR = 256,       /* the distance from its point, in words, within which a node may take a free word */
     NEAR = 2,            /* the distance within which an unlinked word is preferred to a linked one */
     MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */

@@ -290,8 +290,8 @@ struct model_view catalog_view(struct catalog *catalog, struct served_model *mod
 
 /* ---- the loader ---- */
 
-/* Takes the first order that can be handled now, and makes room for it. If *fits is false, err has the reason. Requires the lock.
- */
+/* Takes the first order that can be carried out now, and makes room for it. If *fits is false, err has the reason. Requires the
+ * lock. */
 static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();

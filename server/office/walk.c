@@ -7,7 +7,7 @@ enum {
     NAME_BYTES = 64,   /* of a canonical name; longer ones have no role */
     PREFIX_BYTES = 16, /* of a canonical prefix */
     MOST_PREFIXES = 32,
-    MOST_PARAGRAPHS = 16, /* in each other; those further in are not translated */
+    MOST_PARAGRAPHS = 16, /* nested paragraphs; deeper ones are not translated */
     WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
     /* Of a paragraph, so that settling it takes at most one turn. Nobody writes longer ones. */
     MOST_TOKENS = 1 << 15,

@@ -210,7 +210,7 @@ static unsigned char *zlib_bytes(const char *at) {
     return same.to;
 }
 
-/* Returns -1 with ERROR_MEMORY, 1 if the data are not sound. out [member->size]. */
+/* Returns -1 with ERROR_MEMORY, 1 if the data are damaged. out [member->size]. */
 static int inflate_member(const struct zip_member *member, char *out, struct arena *arena, struct error *err) {
     z_stream stream = {
         .next_in = zlib_bytes(member->packed.start), .avail_in = (uInt)member->packed.length, .next_out = zlib_bytes(out)};
