@@ -421,7 +421,7 @@ void api_file(const struct service *service, const struct call *call, struct req
     struct kept_view view;
     struct error error = {0};
     read_id(call->path, id);
-    if (kept_files_find(service->files, id, "", &view, &text, &error) == 0)
+    if (kept_files_find(service->files, id, NULL, &view, &text, &error) == 0)
         reply_kept(&view, text, reply);
     else if (error.code == ERROR_MEMORY)
         api_fail_memory(reply);

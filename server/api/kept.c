@@ -307,7 +307,8 @@ int kept_files_find(struct kept_files *files, const char *id, const char *key, s
     pthread_mutex_lock(&files->lock);
     tidy(files);
     const struct kept_entry *entry = find_entry(files, id);
-    if (!entry || strcmp(entry->key, key) != 0)
+    bool found = entry && (key ? *key && strcmp(entry->key, key) == 0 : !*entry->key);
+    if (!found)
         result = error_set(err, ERROR_INPUT, "file not found or expired");
     else if (text && entry->text && !(copy = copy_text(entry->text, entry->view.file.length)))
         result = error_memory(err);

@@ -39,9 +39,9 @@ size_t cache_bytes(struct cache *cache);
 /* ---- files ----
  *
  * Files that wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
- * and expires after a while. A file that has been sent completely is kept for a shorter
- * time, since the server cannot know whether it arrived. Number and bytes are bounded: files that have been sent are removed first,
- * then the oldest. An order is a file that is still being made or could not be made; it is found by its id and a key. */
+ * and expires after a while. A file that has been sent completely is kept for a shorter time, since the server cannot know whether
+ * it arrived. Number and bytes are bounded: files that have been sent are removed first, then the oldest. An order is a file that
+ * is still being made or could not be made; it is found by its id and a key. */
 
 struct kept_files;
 
@@ -95,9 +95,9 @@ struct kept_view {
     size_t characters;                /* of an order: characters of its source */
     char message[KEPT_MESSAGE_BYTES]; /* FAILED: the reason */
 };
-/* Finds a file by its id, or an order by its id and key. key: "": a file without an order. text: unless it is NULL, it is set to a
- * copy of the file's text, NUL-terminated, which the caller frees; to NULL unless the file is READY. Returns -1 with ERROR_INPUT if
- * nothing is found or it has expired, or with ERROR_MEMORY. */
+/* Finds a file by its id, or an order by its id and key. key: NULL: a file without an order. text: unless it is NULL, it is set to
+ * a copy of the file's text, NUL-terminated, which the caller frees; to NULL unless the file is READY. Returns -1 with ERROR_INPUT
+ * if nothing is found or it has expired, or with ERROR_MEMORY. */
 int kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_view *view, char **text,
                     struct error *err);
 

@@ -220,7 +220,7 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
     if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters without any of \"#=\\, got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
-    struct key_holder holder;
+    struct key_holder holder = {.admin = admin}; /* only to check the limits */
     char *copy = strdup(limits ? limits : "");
     int result = copy ? read_limits(copy, &holder, err) : error_memory(err);
     free(copy);
@@ -287,8 +287,8 @@ static double spent_of(const struct bucket *bucket, int64_t now_us) {
     return fmax(0, bucket->spent - bucket->rate * (double)(now_us - bucket->counted_us) * 1e-6);
 }
 
-/* Requires the lock. A new client takes over the fullest bucket of its set. */
-static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int64_t now_us) {
+/* Requires the lock. open: a new client takes over the fullest bucket of its set; otherwise it has none (NULL). */
+static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int64_t now_us, bool open) {
     struct bucket *set = limiter->buckets[client % SETS], *fullest = set;
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].counted_us != 0 && set[i].client == client)
@@ -296,6 +296,8 @@ static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int6
         if (spent_of(&set[i], now_us) < spent_of(fullest, now_us))
             fullest = &set[i];
     }
+    if (!open)
+        return NULL;
     *fullest = (struct bucket){.client = client, .counted_us = now_us};
     return fullest;
 }
@@ -326,7 +328,7 @@ enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *
     enum limiter_verdict verdict = LIMITER_TAKEN;
     double wanted = (double)charge->sentences, burst = (double)limit->burst, needed = fmin(wanted, burst), left = needed;
     pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = limit->rate > 0 ? find_bucket(limiter, charge->client, charge->now_us) : NULL;
+    struct bucket *bucket = limit->rate > 0 ? find_bucket(limiter, charge->client, charge->now_us, true) : NULL;
     if (bucket) {
         bucket->spent = spent_of(bucket, charge->now_us);
         bucket->rate = limit->rate;
@@ -355,8 +357,9 @@ enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *
 
 void limiter_return(struct limiter *limiter, const struct charge *charge) {
     pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = find_bucket(limiter, charge->client, charge->now_us);
-    bucket->spent = fmax(0, bucket->spent - (double)charge->sentences);
+    struct bucket *bucket = find_bucket(limiter, charge->client, charge->now_us, false);
+    if (bucket)
+        bucket->spent = fmax(0, bucket->spent - (double)charge->sentences);
     struct account *account = find_account(limiter, charge->name, charge->now_s, false);
     if (account) {
         uint64_t today = account->count.today; /* the day may have changed */

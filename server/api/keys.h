@@ -63,7 +63,7 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
 
 struct limiter;
 
-/* What a request takes. */
+/* The amounts that a request is charged for, and to whom. */
 struct charge {
     uint64_t client;
     const char *name; /* of the key; "": requests without a key */

@@ -412,15 +412,13 @@ bool glossaries_keep(const struct glossaries *glossaries) {
 }
 
 int glossaries_all(struct glossaries *glossaries, struct glossary_list *list, struct error *err) {
-    int result = 0;
-    *list = (struct glossary_list){0};
     pthread_mutex_lock(&glossaries->lock);
-    for (size_t i = 0; result == 0 && i < glossaries->list.count; i++)
-        result = glossary_list_add(list, kept_glossary_acquire(glossaries->list.all[i]), err);
+    const struct glossary_list *now = &glossaries->list;
+    *list = (struct glossary_list){.all = calloc(now->count + 1, sizeof *list->all)};
+    for (; list->all && list->count < now->count; list->count++)
+        list->all[list->count] = kept_glossary_acquire(now->all[list->count]);
     pthread_mutex_unlock(&glossaries->lock);
-    if (result != 0)
-        glossary_list_done(list);
-    return result;
+    return list->all ? 0 : error_memory(err);
 }
 
 /* ---- changes ---- */

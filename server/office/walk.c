@@ -9,7 +9,7 @@ enum {
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* nested paragraphs; deeper ones are not translated */
     WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
-    /* Of a paragraph, so that settling it takes at most one turn. Nobody writes longer ones. */
+    /* limits of a paragraph, so that it is settled within one turn; real paragraphs are shorter */
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
 };

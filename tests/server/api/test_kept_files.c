@@ -24,7 +24,7 @@ static bool has(struct kept_files *files, const char *id, const char *text) {
     struct kept_view found;
     struct error error = {0};
     char *copy;
-    if (kept_files_find(files, id, "", &found, &copy, &error) != 0) {
+    if (kept_files_find(files, id, NULL, &found, &copy, &error) != 0) {
         ck_assert_int_eq(error.code, ERROR_INPUT);
         return false;
     }
@@ -157,6 +157,8 @@ START_TEST(orders_have_a_key) {
     kept_files_sent(files, id);
     ck_assert(!look(files, id, key, &order));
     ck_assert_uint_eq(kept_files_expire(files), 0);
+    add(files, "two", id, NULL);
+    ck_assert(has(files, id, "two") && !look(files, id, "", &order)); /* a file without an order is not one with an empty key */
     kept_files_free(files);
 }
 END_TEST

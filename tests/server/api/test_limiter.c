@@ -110,6 +110,18 @@ START_TEST(debtors_are_remembered) {
 }
 END_TEST
 
+/* The refund of a client that has no bucket drops no other, even if all buckets are in debt. */
+START_TEST(refunds_displace_nobody) {
+    enum { CLIENTS = 1024 * 8, STRANGERS = 1024 };
+    for (uint64_t i = 0; i < CLIENTS; i++)
+        check_wait(take(i, &limit, 1000, SECOND), 0);
+    for (uint64_t i = 0; i < STRANGERS; i++)
+        give_back(CLIENTS + i, 1);
+    for (uint64_t i = 0; i < CLIENTS; i++)
+        ck_assert(take(i, &limit, 1, 2 * SECOND) > 400);
+}
+END_TEST
+
 /* ---- the meter ---- */
 
 START_TEST(pace_of_the_last_seconds) {
@@ -148,6 +160,7 @@ Suite *limiter_suite(void) {
     tcase_add_test(tcase, no_rate_no_limit);
     tcase_add_test(tcase, limits_of_their_own);
     tcase_add_test(tcase, debtors_are_remembered);
+    tcase_add_test(tcase, refunds_displace_nobody);
     tcase_add_test(tcase, pace_of_the_last_seconds);
     tcase_add_test(tcase, idle_time_does_not_count);
     suite_add_tcase(suite, tcase);
