@@ -2,7 +2,7 @@
  *
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side; missing columns are zero. A
  * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same in any block. */
-#include "model/compute/lookup.h"
+#include "model/compute/packing.h"
 #include <stdalign.h>
 
 #if defined(__AVX512F__)
@@ -14,7 +14,9 @@ enum { PANEL = 2, BLOCK = 4 };
 #endif
 /* PIECE: if more than one block of rows is multiplied with a panel of 16-bit weights, this many k are expanded at a time, which
  * stay in the first cache. */
-enum { WIDTH = VL * PANEL, LINE_BYTES = 64, PIECE = 128 };
+enum { WIDTH = VL * PANEL, PIECE = 128 };
+/* How far ahead weights are prefetched while they stream past: into the first cache, and into the second. */
+enum { NEAR_BYTES = 2048, FAR_BYTES = 8192 };
 
 static size_t panels_of(size_t out) {
     return (out + WIDTH - 1) / WIDTH;
@@ -64,8 +66,8 @@ struct range {
 };
 
 /* The weights for a block of rows: columns of the product from `column` on, over a range of k. weights: their first panel in this
- * range; the panels are `next` bytes apart. ahead: where each k finds a line to prefetch for the next panels, `stride` bytes
- * apart; two: it prefetches the line after that one, too. */
+ * range; the panels are `next` bytes apart. ahead: the weights that the first k prefetches; those of the next k are `stride` bytes
+ * further. */
 struct tile {
     size_t column;
     struct range range;
@@ -73,7 +75,6 @@ struct tile {
     size_t next;
     const char *ahead;
     size_t stride;
-    bool two;
 };
 
 /* Stores the sums of one panel and one row to y, with the bias if there is one; the last panel may be narrower. It is not inlined,
@@ -87,8 +88,8 @@ INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
     return column + VL <= q->out ? load(y) : column < q->out ? load_part(y, q->out - column, 0) : splat(0);
 }
 
-/* Multiplies `rows` rows from `row` on with `panels` panels; both counts, storage, and lines, which are prefetched for each k, are
- * compile-time constants after inlining.
+/* Multiplies `rows` rows from `row` on with `panels` panels; both counts, storage and lines are compile-time constants after
+ * inlining. Each k prefetches so many lines from tile->ahead on; 0: what its own panels need soon.
  * The sums of a range that does not begin at 0 continue those in y. */
 INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
                           size_t panels, size_t lines) {
@@ -112,10 +113,15 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             __builtin_prefetch(ahead + line * LINE_BYTES, 0, 2);
         UNROLL
         for (size_t p = 0; p < panels; p++) {
+            const char *panel = weights + p * tile->next;
             vec w[PANEL];
+            for (size_t at = 0; lines == 0 && at < bytes; at += LINE_BYTES)
+                __builtin_prefetch(panel + NEAR_BYTES + at);
             UNROLL
-            for (size_t v = 0; v < PANEL; v++)
-                w[v] = load_weights(storage, weights + p * tile->next + v * VL * storage_bytes(storage));
+            for (size_t v = 0; v < PANEL; v++) {
+                w[v] = load_weights(storage, panel + v * VL * storage_bytes(storage));
+                HOLD(w[v]);
+            }
             UNROLL
             for (size_t r = 0; r < rows; r++) {
                 UNROLL
@@ -157,33 +163,37 @@ INLINE void multiply_height(enum storage storage, const struct product *q, const
 
 /* It is not inlined, so that the compiler has all registers for it. */
 static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
+    enum { LINES = (WIDTH * 4 + LINE_BYTES - 1) / LINE_BYTES, HALF_LINES = (WIDTH * 2 + LINE_BYTES - 1) / LINE_BYTES };
+    size_t lines = lines_of(tile->stride);
     switch (storage) {
     case FLOAT32:
-        if (PANEL > 2 && tile->two)
+        if (LINES > 2 && lines > 2)
+            multiply_height(FLOAT32, q, tile, row, rows, LINES);
+        else if (LINES > 1 && lines > 1)
             multiply_height(FLOAT32, q, tile, row, rows, 2);
         else
             multiply_height(FLOAT32, q, tile, row, rows, 1);
         break;
     case FLOAT16:
-        multiply_height(FLOAT16, q, tile, row, rows, 1);
+        multiply_height(FLOAT16, q, tile, row, rows, HALF_LINES);
         break;
     case BFLOAT16:
-        multiply_height(BFLOAT16, q, tile, row, rows, 1);
+        multiply_height(BFLOAT16, q, tile, row, rows, HALF_LINES);
         break;
     }
 }
 
 /* ---- whole products ---- */
 
-/* Returns panel `panel` over all k; the panel to prefetch is `together` panels further. */
-INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t panel, size_t together) {
+/* Returns panel `panel` over all k. */
+INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t panel) {
     size_t bytes = WIDTH * q->in * storage_bytes(storage);
     const char *weights = (const char *)q->packed + panel * bytes;
     return (struct tile){.column = panel * WIDTH,
                          .range = {0, q->in},
                          .weights = weights,
                          .next = bytes,
-                         .ahead = panel + together < panels_of(q->out) ? weights + together * bytes : weights,
+                         .ahead = panel + 1 < panels_of(q->out) ? weights + bytes : weights,
                          .stride = WIDTH * storage_bytes(storage)};
 }
 
@@ -191,25 +201,23 @@ INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t
 INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows, size_t together) {
     size_t total = panels_of(q->out), panel = 0;
     for (; panel + together <= total; panel += together) {
-        struct tile tile = tile_at(storage, q, panel, together);
-        multiply_tile(storage, q, &tile, 0, rows, together, 1);
+        struct tile tile = tile_at(storage, q, panel);
+        multiply_tile(storage, q, &tile, 0, rows, together, 0);
     }
     for (; panel < total; panel++) {
-        struct tile tile = tile_at(storage, q, panel, 1);
-        multiply_tile(storage, q, &tile, 0, rows, 1, 1);
+        struct tile tile = tile_at(storage, q, panel);
+        multiply_tile(storage, q, &tile, 0, rows, 1, 0);
     }
 }
 
-/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. Meanwhile each of the
- * first blocks prefetches one line of each k of the next panel, and the second of two blocks two lines if there are three: skipping
- * a line between others would be a pattern that the processor does not predict. */
-INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile tile) {
+/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. */
+INLINE void multiply_blocks(enum storage storage, const struct product *q, const struct tile *panel) {
     size_t blocks = (q->rows + BLOCK - 1) / BLOCK;
-    const char *ahead = tile.ahead;
     for (size_t b = 0; b < blocks; b++) {
-        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks;
-        tile.ahead = ahead + (b * LINE_BYTES < tile.stride ? b * LINE_BYTES : 0);
-        tile.two = blocks == 2 && b == 1 && tile.stride > 2 * LINE_BYTES;
+        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks, share = share_of(panel->stride, b, blocks);
+        struct tile tile = *panel;
+        tile.ahead += share * tile.range.count;
+        tile.stride = share_of(panel->stride, b + 1, blocks) - share;
         multiply_block(storage, q, &tile, begin, end - begin);
     }
 }
@@ -225,16 +233,19 @@ INLINE void multiply_expanded(enum storage storage, const struct product *q, con
         tile.range = (struct range){k, count};
         tile.weights = (const char *)expanded;
         tile.ahead += k * tile.stride;
-        multiply_blocks(FLOAT32, q, tile);
+        multiply_blocks(FLOAT32, q, &tile);
     }
 }
 
-/* Multiplies each panel with all rows while it is in the cache. */
+/* Multiplies each panel with all rows while it is in the cache. Past a single block the weights stream, and what it needs soon is
+ * nearer than the next panel. */
 INLINE void multiply_many(enum storage storage, const struct product *q) {
     for (size_t panel = 0; panel < panels_of(q->out); panel++) {
-        struct tile tile = tile_at(storage, q, panel, 1);
+        struct tile tile = tile_at(storage, q, panel);
+        if (q->rows <= BLOCK)
+            tile.ahead = tile.weights + FAR_BYTES;
         if (storage == FLOAT32 || q->rows <= BLOCK)
-            multiply_blocks(storage, q, tile);
+            multiply_blocks(storage, q, &tile);
         else
             multiply_expanded(storage, q, &tile);
     }

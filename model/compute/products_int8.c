@@ -4,7 +4,7 @@
  * side by side, so that one instruction multiplies four weights of VL columns with four values of a row and adds them up. The
  * scales of the columns lie before the panels. Missing k and columns are zero. Sums are integers, so their order does not matter.
  */
-#include "model/compute/lookup.h"
+#include "model/compute/packing.h"
 #include <float.h>
 #include <math.h>
 #include <stdalign.h>
@@ -18,7 +18,7 @@ enum { PANEL = 2, BLOCK = 4 };
 #else
 enum { PANEL = 1, BLOCK = 4 };
 #endif
-enum { WIDTH = VL * PANEL, GROUP = 4, LINE_BYTES = 64, LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES };
+enum { WIDTH = VL * PANEL, GROUP = 4, LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES };
 
 /* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack, and more than fit take several runs.
  * FEW_BYTES: the same for a few rows. */
@@ -299,10 +299,11 @@ INLINE ivec load_group(const char *p) {
     return four - (ivec){0};
 }
 
-/* The lines of the next panels that a tile prefetches: `lines`, a compile-time constant as well, for each of its groups of k. */
+/* The weights of the next panels that a tile prefetches: for each of its groups of k so many lines (a compile-time constant as
+ * well), `stride` bytes after those of the group before. */
 struct ahead {
     const char *from;
-    size_t lines;
+    size_t stride, lines;
 };
 
 /* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels from `panel` on. The counts are
@@ -318,7 +319,7 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
         for (size_t v = 0; v < vectors; v++)
             sums[i][v] = (ivec){0};
     }
-    for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead.from += WIDTH * GROUP) {
+    for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead.from += ahead.stride) {
         UNROLL
         for (size_t line = 0; line < ahead.lines; line++)
             __builtin_prefetch(ahead.from + line * LINE_BYTES, 0, 2);
@@ -326,8 +327,10 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
         for (size_t p = 0; p < panels; p++) {
             ivec w[PANEL];
             UNROLL
-            for (size_t v = 0; v < vectors; v++)
+            for (size_t v = 0; v < vectors; v++) {
                 memcpy(&w[v], weights + p * next + v * sizeof(ivec), sizeof(ivec));
+                HOLD(w[v]);
+            }
             UNROLL
             for (size_t r = 0; r < rows; r++) {
                 ivec four = load_group(q + r * ld + k);
@@ -380,14 +383,15 @@ INLINE void multiply_block(const struct product *product, const struct rounded *
 #undef HEIGHT
 }
 
-/* The same, prefetching one, two or three lines of each group from `next` on; two or three if the panel is whole. */
+/* The same, prefetching one, two or three lines of each group, `stride` bytes apart, from `next` on; two or three if the panel is
+ * whole. */
 typedef void block_multiplier(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                              const char *next);
+                              const char *next, size_t stride);
 
 #define AHEAD_BY(lines)                                                                                                            \
     static void multiply_block_##lines(const struct product *product, const struct rounded *x, size_t row, size_t rows,            \
-                                       size_t panel, const char *next) {                                                           \
-        multiply_block(product, x, row, rows, panel, (lines) > 1, (struct ahead){next, lines});                                    \
+                                       size_t panel, const char *next, size_t stride) {                                            \
+        multiply_block(product, x, row, rows, panel, (lines) > 1, (struct ahead){next, stride, lines});                            \
     }
 AHEAD_BY(1)
 #if defined(__AVX512F__)
@@ -409,26 +413,29 @@ static const char *panel_at(const struct product *product, size_t panel) {
 /* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
     size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
-    for (; panel + together <= whole; panel += together)
-        multiply_tile(product, x, 0, rows, panel, together, PANEL, (struct ahead){panel_at(product, panel + together), 1});
-    for (; panel < total; panel++)
-        multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), (struct ahead){panel_at(product, panel + 1), 1});
+    struct ahead ahead = {.stride = WIDTH * GROUP, .lines = 1};
+    for (; panel + together <= whole; panel += together) {
+        ahead.from = panel_at(product, panel + together);
+        multiply_tile(product, x, 0, rows, panel, together, PANEL, ahead);
+    }
+    for (; panel < total; panel++) {
+        ahead.from = panel_at(product, panel + 1);
+        multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), ahead);
+    }
 }
 
-/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. Meanwhile the blocks prefetch the
- * next panel: the first ones a line of each group each or, if they are fewer than the lines, the last one all that are left.
- * Skipping lines between others would be a pattern that the processor does not predict. With FEW rows or fewer the weights stream
- * past, which it predicts without help. */
+/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. With FEW rows or fewer the weights
+ * stream past, which a processor predicts: a line of each group is enough. */
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
     enum { FEW = 5 };
-    size_t blocks = (rows + BLOCK - 1) / BLOCK, more = rows > FEW && blocks < LINES ? LINES - blocks : 0;
+    size_t blocks = (rows + BLOCK - 1) / BLOCK;
     for (size_t panel = 0; panel < panels_of(product->out); panel++) {
-        const char *next = panel_at(product, panel + 1);
-        bool whole = (panel + 1) * WIDTH <= product->out;
+        bool several = (panel + 1) * WIDTH <= product->out && rows > FEW;
         for (size_t b = 0; b < blocks; b++) {
-            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks;
-            block_multiplier *multiplier = block_multipliers[whole && b + 1 == blocks ? more : 0];
-            multiplier(product, x, begin, end - begin, panel, next + (b < LINES ? b * LINE_BYTES : 0));
+            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks, share = share_of(WIDTH * GROUP, b, blocks),
+                   stride = share_of(WIDTH * GROUP, b + 1, blocks) - share;
+            const char *next = panel_at(product, panel + 1) + share * groups_of(product->in);
+            block_multipliers[several ? lines_of(stride) - 1 : 0](product, x, begin, end - begin, panel, next, stride);
         }
     }
 }

@@ -40,6 +40,13 @@ typedef int32_t iquad __attribute__((vector_size(16)));
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Holds a vector in a register. Compilers may load it again wherever it is used, or expand it again. */
+#if defined(__AVX2__)
+#define HOLD(v) __asm__("" : "+v"(v))
+#else
+#define HOLD(v)
+#endif
+
 #if defined(__x86_64__)
 #define ARCHITECTURE "x86-64"
 #elif defined(__aarch64__)

@@ -1,10 +1,31 @@
-/* The lookup loop of all packings. It looks up four ids at a time, whose sums are finished together. Included only by files that
- * are compiled once per instruction set. */
-#ifndef ALIGND_LOOKUP_H
-#define ALIGND_LOOKUP_H
+/* What all packings share: how blocks prefetch, and the lookup loop. Included only by files that are compiled once per instruction
+ * set. */
+#ifndef ALIGND_PACKING_H
+#define ALIGND_PACKING_H
 
 #include "model/compute/kernels.h"
 #include "model/compute/vector.h"
+
+/* ---- prefetching ----
+ * A panel is multiplied with the rows block by block, and each block prefetches its share of the next panel from front to back:
+ * requests that come evenly leave room for others, and a processor that sees them in order prefetches, too. */
+
+enum { LINE_BYTES = 64 };
+
+/* Returns where the share of a block begins among the `bytes` that all blocks prefetch for a row of a panel. Shares are whole lines
+ * if there are enough of them. */
+INLINE size_t share_of(size_t bytes, size_t block, size_t blocks) {
+    size_t lines = bytes / LINE_BYTES;
+    return bytes % LINE_BYTES == 0 && lines >= blocks ? block * lines / blocks * LINE_BYTES : block * bytes / blocks;
+}
+
+/* Returns the lines that cover so many bytes; at least one. */
+INLINE size_t lines_of(size_t bytes) {
+    return bytes > LINE_BYTES ? (bytes + LINE_BYTES - 1) / LINE_BYTES : 1;
+}
+
+/* ---- lookups ----
+ * Four ids are looked up at a time, and their sums are finished together. */
 
 enum { TOGETHER = 4 };
 
