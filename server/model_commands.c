@@ -7,6 +7,7 @@
 #include "server/commands.h"
 #include "server/get/get.h"
 #include "server/models/folders.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -436,6 +437,7 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     bool begins = true;
     for (ssize_t got = 1; got > 0;) {
+        assert(text->filled < sizeof text->bytes);
         do
             got = read(text->file, text->bytes + text->filled, sizeof text->bytes - text->filled);
         while (got < 0 && errno == EINTR);
