@@ -7,7 +7,6 @@
 #include "server/commands.h"
 #include "server/get/get.h"
 #include "server/models/folders.h"
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -437,9 +436,9 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     bool begins = true;
     for (ssize_t got = 1; got > 0;) {
-        assert(text->filled < sizeof text->bytes);
+        size_t room = sizeof text->bytes - text->filled;
         do
-            got = read(text->file, text->bytes + text->filled, sizeof text->bytes - text->filled);
+            got = read(text->file, text->bytes + text->filled, room);
         while (got < 0 && errno == EINTR);
         if (got < 0)
             return error_set(err, ERROR_FILE, "cannot read %.150s: %s", text->name, strerror(errno));
