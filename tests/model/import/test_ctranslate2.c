@@ -37,7 +37,7 @@ enum { D = 4, F = 6, V = 9, MOST = 100 };
 enum numbers { FLOAT32, INT8, INT16, FLOAT16 };
 
 struct variable {
-    char name[96];
+    char name[128];
     size_t dims, shape[2];
     bool flag, quantisable;
     int value; /* of a flag: int8 */
