@@ -1,5 +1,5 @@
-/* Replies in alignd's own dialect: the objects of texts and sentences, the warnings that stand beside them, an estimate of their
- * length before they are written, and the events of a stream. Scratch memory comes from an arena that is reset after each text. */
+/* This file writes replies in alignd's own dialect: the objects of texts and sentences, their warnings, and the events of a stream.
+ * It also estimates the length of a reply beforehand. Scratch memory comes from an arena that is freed after each text or event. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/decode/events.h"
@@ -12,7 +12,7 @@
 
 /* ---- a sentence ---- */
 
-/* Where a sentence begins in the whole input and output. */
+/* Holds a position in the whole source or target text. */
 struct api_place {
     size_t bytes, units; /* UTF-8, UTF-16 */
 };
@@ -22,7 +22,7 @@ struct api_places {
 
 enum { SCRATCH_BYTES = 16 * 1024 };
 
-/* One hypothesis of one sentence, about to be written. */
+/* Holds the state for writing one hypothesis of one sentence. */
 struct sentence_view {
     struct request *request;
     unsigned include;
@@ -30,7 +30,7 @@ struct sentence_view {
     const struct sentence *sentence;
     const struct hypothesis *hypothesis;
     struct rendering rendering;
-    size_t rows;         /* how many target tokens are shown; `eos` adds the final </s> */
+    size_t rows;         /* number of target tokens to write; `eos` adds the final </s> */
     struct arena *arena; /* scratch */
     struct writer *out;
     bool apart; /* sentences have no offsets in the whole text */
@@ -45,7 +45,7 @@ static void put_pair(struct sentence_view *view, size_t source, size_t target) {
     writer_end_array(view->out);
 }
 
-/* rows: of the attention or of the alignment. */
+/* Writes the rows of the attention or of the alignment. */
 static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
@@ -53,7 +53,7 @@ static void put_rows(struct sentence_view *view, const char *key, const float *c
     writer_end_array(view->out);
 }
 
-/* Writes offsets in bytes of UTF-8 and in UTF-16 units. */
+/* Writes two offsets, each in bytes of UTF-8 and in UTF-16 units. */
 static void put_place(struct sentence_view *view, const char *key, struct api_place begin, struct api_place end) {
     writer_begin_object(view->out, key);
     writer_count(view->out, "start", begin.bytes);
@@ -151,14 +151,14 @@ static void put_token_offsets(struct sentence_view *view, const char *key, const
     writer_end_array(view->out);
 }
 
-/* Moves a position over the first bytes of a text. */
+/* Moves a position past the first `bytes` bytes of a text. */
 static struct api_place place_after(struct api_place place, const char *text, size_t bytes) {
     struct utf16_cursor cursor = {.text = text};
     return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
 }
 
-/* Writes where tokens stand, where the sentence stands in the whole, and the opaque runs, which were copied unchanged. begin NULL:
- * the sentence has no place in the whole. */
+/* Writes the offsets of the tokens and of the sentence, and the opaque runs, which the translation copies unchanged. If begin is
+ * NULL, the sentence has no offsets in the whole text. */
 static void put_offsets(struct sentence_view *view, const struct api_places *begin) {
     static const struct api_place start = {0, 0};
     const struct sentence *sentence = view->sentence;
@@ -206,12 +206,12 @@ static void put_top_k(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* True if nobody needs the rest of the answer. */
+/* Returns true if the client no longer needs the rest of the answer. */
 static bool is_over(const struct sentence_view *view) {
     return writer_ended(view->out) || request_is_over(view->request);
 }
 
-/* Writes [layer][head][row][column] of one part. All rows of a head are as long as the last: a step sees nothing after it. */
+/* Writes one part as [layer][head][row][column]. Pads decoder rows with zeros, since a step attends to no later step. */
 static void put_looks(struct sentence_view *view, enum looks_part part, size_t rows, const char *key) {
     const struct look_set *set = &view->sentence->looks->parts[part];
     float row[REQUEST_HEADS_TOKENS + 1];
@@ -235,7 +235,7 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
     writer_end_array(view->out);
 }
 
-/* Writes the members of one hypothesis. begin: where the best one's sentence begins in the whole; NULL for others. */
+/* Writes the members of one hypothesis. begin locates its sentence in the whole text; NULL omits these offsets. */
 static void put_hypothesis(struct sentence_view *view, const struct api_places *begin) {
     const struct sentence *sentence = view->sentence;
     const struct hypothesis *hypothesis = view->hypothesis;
@@ -324,8 +324,8 @@ static void put_tree(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* Writes sentence i of the view's text, with its best hypothesis. The white space before a sentence of the source also stands
- * before it in the output. */
+/* Writes sentence i of the view's text with its best hypothesis. The output keeps the white space that precedes the sentence in the
+ * source. */
 static void put_next(struct sentence_view *view, size_t i, const struct rendering *rendering, struct api_places *at) {
     const struct text *text = view->text;
     struct span gap = render_gap(text, i);
@@ -345,7 +345,7 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
     }
     if (view->request->include & INCLUDE_BEAM)
         put_tree(view);
-    if (view->request->search.n_best > 1) { /* best first; the best one repeats the sentence object */
+    if (view->request->search.n_best > 1) { /* the best hypothesis comes first and repeats the sentence object */
         writer_begin_array(view->out, "hypotheses");
         for (size_t h = 0; h < view->sentence->count && !is_over(view); h++) {
             struct arena_mark mark = arena_mark(view->arena);
@@ -368,8 +368,7 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
 
 enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3, LANGUAGE_BYTES = 4096 };
 
-/* Adds a warning, whose put and detail are for its other members. detail NULL with a put: memory is out. Returns -1 if memory is
- * out. */
+/* Adds a warning, and lets put write its other members from detail. Returns -1 if memory runs out, or if put has no detail. */
 __attribute__((format(printf, 6, 7))) static int add_warning(struct warnings *warnings, struct arena *arena, enum warning_code code,
                                                              void (*put)(struct writer *w, const struct warning *warning),
                                                              const void *detail, const char *format, ...) {
@@ -389,7 +388,7 @@ __attribute__((format(printf, 6, 7))) static int add_warning(struct warnings *wa
     return 0;
 }
 
-/* Returns -1 if memory is out. */
+/* Returns -1 if memory runs out. */
 static int judge_sentence(const struct request *request, const struct text *text, size_t i, struct arena *arena,
                           struct judgement *out) {
     const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
@@ -401,13 +400,13 @@ static void put_language(struct writer *w, const struct warning *warning) {
     writer_string(w, "language", warning->detail);
 }
 
-/* Warns if these bytes of a text appear to be in another language than `source`. */
+/* Warns if these bytes of a text appear to be in a language other than `source`. */
 static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
                             struct arena *arena, struct warnings *warnings) {
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
     const struct model_set *models = request->models;
     size_t count = 0;
-    const char **likely = arena_alloc(arena, 2 * models->count, sizeof *likely); /* all that the loaded models read or write */
+    const char **likely = arena_alloc(arena, 2 * models->count, sizeof *likely); /* the loaded models' languages */
     for (size_t i = 0; likely && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i / 2]->info;
         const char *code = i % 2 == 0 ? info->source : info->target;
@@ -425,7 +424,7 @@ static int warn_of_language(const struct request *request, const char *source, c
                        "the text looks like %s, but the model reads %s", looks, reads);
 }
 
-/* A text without sentences that should be an ICU message could not be parsed. */
+/* Warns if a text without sentences looks like an ICU message, since it could not be parsed. */
 static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
     if (!icu_message_is(text, length))
         return 0;
@@ -433,7 +432,7 @@ static int warn_of_message(const char *text, size_t length, struct arena *arena,
                        "the text was returned unchanged: it has braces but is not a valid ICU message");
 }
 
-/* Numbers as they are written, in all sentences of a text. */
+/* Holds the numbers of all sentences of a text as they are written. */
 struct number_lists {
     const char **source, **target;
     size_t source_count, target_count;
@@ -487,10 +486,10 @@ static const char *const names[WARNING_CODES] = {
     [WARNING_ENCODING] = "encoding",   [WARNING_CHANGED] = "changed",
 };
 
-/* Adds the warnings of a text. language: its language is judged, too. Returns -1 if memory is out. */
+/* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory runs out. */
 static int check_text(const struct request *request, const struct text *text, bool language, struct arena *arena,
                       struct warnings *warnings) {
-    struct judgement one, all = {.estimate = 1}; /* all: the sums; its estimate: the lowest of those that are doubtful */
+    struct judgement one, all = {.estimate = 1}; /* all holds the sums and the lowest doubtful estimate */
     size_t doubtful = 0;
     if (text->count == 0)
         return warn_of_message(text->source, text->source_length, arena, warnings);
@@ -524,10 +523,10 @@ static int check_text(const struct request *request, const struct text *text, bo
         return -1;
     if (all.source_count + all.target_count > 0 && warn_of_numbers(request, text, &all, arena, warnings) != 0)
         return -1;
-    if (doubtful == 0 || !request->warns) /* a request may switch this one off with "warnings": false */
+    if (doubtful == 0 || !request->warns) /* a request can disable this warning with "warnings": false */
         return 0;
 
-    /* the lowest estimate of the sentences counts: one wrong sentence makes a text wrong */
+    /* report the lowest estimate, since one wrong sentence makes the text wrong */
     double *estimate = arena_alloc(arena, 1, sizeof *estimate);
     if (estimate)
         *estimate = all.estimate;
@@ -549,7 +548,7 @@ int warnings_of_plan(struct request *request) {
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;
-        if (segments && item->count > 0 && i < plan->strings) { /* the segments' language, judged together */
+        if (segments && item->count > 0 && i < plan->strings) { /* check the language of all segments together */
             char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
             size_t length = 0;
             for (size_t j = 0; joined && j < item->count && length < LANGUAGE_BYTES; j++) {
@@ -583,7 +582,7 @@ void warning_begin(struct writer *w, const struct warning *warning) {
         warning->put(w, warning);
 }
 
-/* Writes "warnings" as a member of a text's object, if the text has any. arena: scratch. */
+/* Writes the member "warnings" of a text's object if the text has warnings. arena provides scratch memory. */
 static void put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
     struct warnings warnings = {0};
     if (check_text(request, text, true, arena, &warnings) != 0)
@@ -635,7 +634,7 @@ void api_render_text(struct request *request, const struct text *text, const str
             writer_number(out, "confidence", text->confidence);
             writer_end_object(out);
         }
-        if (text->detected && (text->model != first->model || text->second != first->second)) { /* the reply names the first's */
+        if (text->detected && (text->model != first->model || text->second != first->second)) { /* the reply names those of first */
             const struct served_model *last = text->second ? text->second : text->model;
             writer_strings(out, "model", last->info.name, "source", text->language ? text->language : text->model->info.source,
                            NULL);
@@ -660,8 +659,8 @@ void api_render_text(struct request *request, const struct text *text, const str
     arena_done(&arena);
 }
 
-/* Joins the segments into one text, one line each, that lists all their sentences, so that warnings, for example, appear once.
- * Returns -1 if memory is out. */
+/* Joins the segments, one per line, into one text with all their sentences, so that each warning, for example, appears once.
+ * Returns -1 if memory runs out. */
 static int join(const struct plan_item *item, struct arena *arena, struct text *out) {
     size_t bytes = 0, count = 0;
     for (size_t i = 0; i < item->count; i++) {
@@ -683,7 +682,7 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
         size_t begin = (size_t)(at - joined);
         for (size_t j = 0; j < text->count; j++) {
             struct sentence *sentence = &sentences[out->count++];
-            *sentence = text->sentences[j]; /* only read */
+            *sentence = text->sentences[j]; /* the shared members are only read */
             sentence->text = joined;
             sentence->source.begin += begin;
             sentence->source.end += begin;
@@ -713,9 +712,9 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
 
 /* ---- the length of an answer ---- */
 
-enum { LARGE_BYTES = 64 * 1024 }; /* takes one or two milliseconds to write */
+enum { LARGE_BYTES = 64 * 1024 }; /* an answer of this size takes one or two milliseconds to write */
 
-/* Approximate bytes of one object, token, number and pair of offsets. A weight needs a few bytes beside its digits. */
+/* These constants approximate the bytes of the parts of an answer. A weight needs WEIGHT_BYTES in addition to its digits. */
 enum {
     OBJECT_BYTES = 160,
     TOKEN_BYTES = 8,
@@ -726,7 +725,7 @@ enum {
     BRANCH_BYTES = 100
 };
 
-/* Before there is a hypothesis, the target counts as about as long as the source. */
+/* Returns the length of hypothesis i or, before it exists, the source's length as an estimate. */
 static size_t target_length(const struct sentence *sentence, size_t i) {
     return sentence->hypotheses && i < sentence->count ? sentence->hypotheses[i].length : sentence->length;
 }
@@ -752,7 +751,7 @@ bool api_is_large(const struct request *request) {
         bytes += plan->items[i].length;
     for (size_t i = 0; i < request->job_count && bytes < LARGE_BYTES; i++) {
         const struct job *job = &request->jobs[i];
-        if (request->lean) { /* the target counts as about as long as the source */
+        if (request->lean) { /* assume that the target is as long as the source */
             bytes += OBJECT_BYTES + job->source.end - job->source.begin + 2 * (size_t)job->tokens * TOKEN_BYTES;
             continue;
         }
@@ -769,8 +768,8 @@ bool api_is_large(const struct request *request) {
     return bytes >= LARGE_BYTES;
 }
 
-/* Counts the keys and the known parts of the source. A sample has as many hypotheses as the request asks for; a beam has at least
- * one, which the sentence object also repeats. */
+/* Counts the keys and the known parts of the source. Sampling yields as many hypotheses as the request asks for; a beam yields at
+ * least one. The sentence object repeats the best hypothesis. */
 size_t api_least_bytes(const struct request *request) {
     static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
                       offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},";
@@ -786,7 +785,7 @@ size_t api_least_bytes(const struct request *request) {
         least +=
             count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
         bytes += objects * least;
-        if (request->include & INCLUDE_HEADS) /* only the best hypothesis has them */
+        if (request->include & INCLUDE_HEADS) /* only the best hypothesis has heads */
             bytes += sentence_looks(sentence, steps) * strlen("0,");
     }
     return bytes;
@@ -834,7 +833,7 @@ void api_stream_done(struct api_stream *stream) {
     free(stream->text);
 }
 
-/* Writes the current event: its name, its data (JSON without line feeds) and its end. */
+/* These functions begin and end the current event, whose data is JSON without line feeds. */
 static void event_begin(struct writer *w, const char *name) {
     writer_put(w, "event: ", strlen("event: "));
     writer_put(w, name, strlen(name));
@@ -849,8 +848,8 @@ static int event_end(struct api_stream *stream, struct writer *w) {
     return stream->text ? 1 : -1;
 }
 
-/* Writes a token or a sentence: the object as in the result, its place there, and how many are still to come. An object that is too
- * long is not sent, and the result will not be sent either. */
+/* Writes the event of a token or a sentence, with its index. A sentence event has the object as in the result and the number of
+ * sentences left. Drops an object that is too long; the result will be too long as well. */
 static int say(struct api_stream *stream, const struct event *event) {
     bool token = event->kind == EVENT_TOKEN;
     struct writer w = {.most = token ? SIZE_MAX : stream->most};
@@ -865,7 +864,7 @@ static int say(struct api_stream *stream, const struct event *event) {
         writer_string(&w, "token", event->piece);
         writer_string_of(&w, "text", event->added, event->added_length);
         writer_number(&w, "log_prob", event->log_prob);
-    } else if (text->jobs) { /* a lean request includes nothing else */
+    } else if (text->jobs) { /* a lean request includes no other members */
         const struct job *job = &text->jobs[event->sentence];
         writer_string_of(&w, "source_text", text->source + job->source.begin, job->source.end - job->source.begin);
         writer_string_of(&w, "text", job->outcome->text, job->outcome->length);
@@ -910,7 +909,7 @@ int api_stream_next(struct api_stream *stream) {
         return 0;
     }
 
-    /* the last event is the reply; the warnings of a document come before it, since the document has no place for them */
+    /* the last event is the reply; a document's warnings precede it, since the document cannot hold them */
     struct reply *reply = stream->reply;
     struct writer w = {.most = SIZE_MAX};
     stream->over = true;

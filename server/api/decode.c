@@ -1,5 +1,5 @@
-/* The path of a request that is decoded: its dialect, the fields of other services as an order, the models that have its languages
- * and must be in memory, the jobs, and the answer. */
+/* This file takes a decoding request from its body to its answer. It finds the dialect, reads other services' fields into an order,
+ * gets the models for the languages into memory, and makes the jobs and the answer. */
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -14,7 +14,7 @@
 
 /* ---- dialects ---- */
 
-/* The first dialect of a path is used if the fields show no other. */
+/* If the fields match no dialect, the first dialect of the path is used. */
 static const struct dialect *const dialects[] = {&dialect_translate, &dialect_attention,    &dialect_libre,
                                                  &dialect_microsoft, &dialect_libre_detect, &dialect_microsoft_detect};
 
@@ -167,7 +167,7 @@ struct order *order_create(struct request *request, const struct order *begun, s
     return order;
 }
 
-/* True if the request is refused; the reply is then set. */
+/* Returns true after setting the reply if the request is refused. */
 static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                   struct reply *reply) {
     const char *code = refusal == PLAN_SOURCE ? order->source_name : order->target_name, *text = order->text_name;
@@ -189,8 +189,8 @@ static bool fails(enum plan_refusal refusal, const struct order *order, const st
     return true;
 }
 
-/* Makes the items of the order: a document, or strings. If strings are joined, each byte of a line end becomes a blank. Returns -1
- * if memory is out. */
+/* Makes the plan's items from the order's document or strings. If order->joined is set, replaces each byte of a line end with a
+ * blank. Returns -1 if memory runs out. */
 static int read_items(struct plan *plan, const struct order *order, struct arena *arena) {
     if (!order->document && plan_read(plan, order->texts, order->count, arena) != 0)
         return -1;
@@ -219,7 +219,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     struct arena *arena = &request->arena;
     struct plan_reason reason = {0};
 
-    /* the answer needs these after the JSON is freed */
+    /* the answer needs these values after the JSON is freed */
     order->array = json_is_array(order->texts);
     if (order->source)
         order->source = arena_copy(arena, order->source, strlen(order->source));
@@ -243,7 +243,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     if (fails(refusal, order, &reason, most, reply))
         return;
-    if (order->glossary && request->model) { /* with one source and one target, the first model translates everything */
+    if (order->glossary && request->model) { /* the first model translates everything from one source to one target */
         request->variant = plan->items[0].chosen.variant;
         if (api_use_glossary(service, order->glossary, request, reply) != 0)
             return;
@@ -262,7 +262,7 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
     if (dialect->several && json_object_get(root, dialect->several))
         begun.text_name = dialect->several;
     if (dialect->own_bytes > 0)
-        begun.own = arena_zalloc(&request->arena, 1, dialect->own_bytes); /* order_create reports it if memory is out */
+        begun.own = arena_zalloc(&request->arena, 1, dialect->own_bytes); /* order_create reports a failed allocation */
     if (!(order = order_create(request, &begun, reply)) ||
         order_texts(root, order, dialect->most_texts ? dialect->most_texts : API_MAX_TEXTS, reply) != 0 ||
         order_string(root, order->source_name, &order->source, reply) != 0 ||
@@ -301,7 +301,7 @@ void order_finish(const struct service *service, struct request *request, struct
 
 /* ---- cached answers ---- */
 
-/* 1.0 becomes 1. Beyond 2^53 not every integer is a double, so numbers written differently stay different. */
+/* Converts a real such as 1.0 to an integer. Returns NULL for other values and from 2^53 on, where integers may share a double. */
 static json_t *simpler(const json_t *value) {
     double number = json_is_real(value) ? json_real_value(value) : NAN;
     return number == trunc(number) && fabs(number) < 9007199254740992.0 ? json_integer((json_int_t)number) : NULL;
@@ -327,22 +327,22 @@ static struct question question_of(const struct request *request) {
     return (struct question){request->question, strlen(request->question), request->models->generation};
 }
 
-/* The question is the dialect and the object in a canonical form: sorted fields without white space. A client's key does not change
- * the answer and must not be kept. Two keys that may use different models may get two answers to the same question, and the entries
- * of a kept glossary may change under its name. If memory is out, nothing is found or kept. */
+/* The question consists of the dialect, the key's models, the glossary's number, and the object in canonical form: sorted fields
+ * without white space. It omits the key, which the cache must not store. The key's models may change the answer, and so may a kept
+ * glossary, whose entries may change under its name. If memory runs out, the cache is not used. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply) {
-    /* equal requests have equal answers if nothing is drawn at random, measured or streamed */
+    /* the cache omits answers that are random, timed or streamed */
     bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
     if (!service->cache || random || request->streamed || request->include & INCLUDE_TIMING ||
-        request->question) /* already looked up before it waited for its model */
+        request->question) /* the request was looked up before it waited for its model */
         return false;
     json_t *copy = json_deep_copy(root);
     json_object_del(copy, "api_key");
     simplify(copy);
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *whole = NULL;
     json_decref(copy);
-    bool lacked = api_lacked_memory(); /* a part may be missing, which would make it another question */
+    bool lacked = api_lacked_memory(); /* a part may be missing, which would make a different question */
     const char *models = request->key ? request->key->models : "";
     size_t glossary = request->kept ? request->kept->number : 0;
     if (lacked || !text || asprintf(&whole, "%s %s %zu %s", dialect, models, glossary, text) < 0)
@@ -417,7 +417,7 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
                      language_distance(middle, source) >= LANGUAGE_FAR &&
                      (!through || language_distance(middle, through) < LANGUAGE_FAR);
         int far = meets ? api_target_distance(&second->info, target) : LANGUAGE_FAR;
-        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* the nearest first model for this second model */
+        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* find the nearest first model for this second model */
             const struct translator_info *info = &models->all[j]->info;
             int from = api_translates(info) && !info->languages ? language_distance(info->source, source) : LANGUAGE_FAR;
             int to = from < LANGUAGE_FAR ? api_target_distance(info, middle) : LANGUAGE_FAR;
@@ -432,15 +432,15 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
     return least < 3 * LANGUAGE_FAR;
 }
 
-/* ---- models that are not there yet: requests wait while one is downloaded (server/get/get.h), or learn how far it is ---- */
+/* ---- missing models: a request waits for the download (server/get/get.h) or gets its progress ---- */
 
 enum {
-    ANSWER_US = 300 * 1000, /* before the deadline, in which the answer that it is still being fetched is sent */
+    ANSWER_US = 300 * 1000, /* time before the deadline that is reserved for the reply "fetching" */
     MOST_WAIT_S = 60,
     RETRY_S = 5
 };
 
-/* The set of models that the request has is older than the model: it gets the next one when it is prepared again. */
+/* Releases the request's models, which lack the new model. The request gets the current models when it is prepared again. */
 static void finish_fetch(struct fetch_wait *wait) {
     struct request *request = wait->owner;
     request->fetch = NULL;
@@ -453,8 +453,8 @@ bool api_fetches(const struct service *service, const struct request *request) {
     return fetcher_is_on(service->fetcher) && !(request->key && *request->key->models);
 }
 
-/* True: a model for these languages is being downloaded, and either the request waits for it (api_waits) or the reply is set: 503,
- * "fetching". False: it is not to be had. */
+/* Returns true if a model for these languages is being downloaded: either the request waits for it (api_waits), or the reply is set
+ * to 503. Returns false if no such model can be downloaded. */
 static bool fetch(const struct service *service, const char *source, const char *target, struct request *request,
                   struct reply *reply) {
     double progress;
@@ -486,7 +486,7 @@ static bool fetch(const struct service *service, const char *source, const char 
     return true;
 }
 
-/* True if a model in service translates so. */
+/* Returns true if a model in service translates from source to target. */
 static bool has_leg(const struct model_set *models, const char *source, const char *target) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
@@ -506,7 +506,7 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
     if (fetch(service, source, target, request, reply))
         return true;
 
-    /* two models that meet, both of which are there or can be fetched */
+    /* try two models via a pivot, each of which is in service or can be downloaded */
     const char *middle = service->options.pivot ? service->options.pivot : "en";
     if (strcmp(middle, "none") == 0 || language_distance(middle, source) < LANGUAGE_FAR ||
         language_distance(middle, target) < LANGUAGE_FAR)
@@ -552,7 +552,7 @@ static struct held_model *find_held(const struct request *request, const struct 
     return held;
 }
 
-/* If there is neither a model nor a reason, the request has ended or the daemon is stopping; preparing it again shows which. */
+/* If wait has no model and no error, the request has ended or the daemon is stopping; preparing it again finds out which. */
 static void finish_wait(struct model_wait *wait) {
     struct request *request = wait->owner;
     find_held(request, wait->model)->loaded = wait->loaded;
@@ -561,7 +561,7 @@ static void finish_wait(struct model_wait *wait) {
     request->finish(request);
 }
 
-/* The client is not to blame, and the reason may pass. */
+/* Replies 503 with Retry-After, since the client is not to blame and the failure may be temporary. */
 static void fail_model(const struct service *service, const struct served_model *model, const struct error *error,
                        struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_MODEL);
@@ -573,7 +573,7 @@ bool api_waits(const struct request *request) {
     return request->fetch || (request->wait && request->wait->error.code == ERROR_NONE);
 }
 
-/* True if the model is in memory and the request holds it. Otherwise the reply is set, or the request waits for the model. */
+/* Returns true if the request holds the model in memory. Otherwise sets the reply or makes the request wait for the model. */
 static bool has_model(const struct service *service, struct served_model *model, struct request *request, struct reply *reply) {
     struct error error = {0};
     struct held_model *held = find_held(request, model);
@@ -609,9 +609,9 @@ static bool has_model(const struct service *service, struct served_model *model,
     return false;
 }
 
-/* The same for all models of its texts. */
+/* Does the same as has_model for all models of the request's texts. */
 static bool has_models(const struct service *service, struct request *request, struct reply *reply) {
-    if (request->wait) { /* loading has failed, for a known reason */
+    if (request->wait) { /* loading has failed with an error */
         fail_model(service, request->wait->model, &request->wait->error, reply);
         return false;
     }
@@ -655,7 +655,7 @@ void api_prepare(const struct service *service, const char *field, struct reques
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
-    if (verdict != SCHEDULER_ACCEPTED) { /* this is the cheapest refusal: under overload most requests end here */
+    if (verdict != SCHEDULER_ACCEPTED) { /* this check is the cheapest, and under overload most requests end here */
         api_fail_refused(service, verdict, request, reply);
         return;
     }
@@ -673,7 +673,7 @@ void api_prepare(const struct service *service, const char *field, struct reques
     if (result != 0 || error.code != ERROR_NONE)
         return;
 
-    /* a request that could never be accepted */
+    /* refuse a request that could never be accepted */
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
     size_t work = request_work(request), least = api_least_bytes(request);
     size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
@@ -696,7 +696,7 @@ void api_prepare(const struct service *service, const char *field, struct reques
         api_fail_length(service, least, reply);
 }
 
-/* Says why the second of two models does not translate what the first has made. */
+/* Replies with the reason why the second of two models cannot translate the output of the first. */
 static void fail_second(const struct request *request, const struct error *error, struct reply *reply) {
     if (error->code == ERROR_MEMORY)
         api_fail_memory(reply);

@@ -1,6 +1,6 @@
 /* POST /documents translates a file of a form in its own format and replies with the translated file. LibreTranslate's POST
- * /translate_file does the same, but keeps the file and replies with its address. DeepL's POST /v2/document replies before the file
- * is translated, and the file is kept, too. */
+ * /translate_file does the same, but keeps the file and replies with its URL. DeepL's POST /v2/document replies before the file is
+ * translated, and keeps the file, too. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
@@ -9,21 +9,21 @@
 #include <string.h>
 
 enum { BASE_BYTES = 280 /* a host name has at most 255 bytes */, API_MOST_KEYS = KEY_GLOBS_MOST };
-/* Sentences of a document that wait for the workers at once: so many for each of them, since other requests of the same client wait
- * until these are taken; and at most one part in QUEUE_SHARE of the queue. */
+/* A document queues at most WORKER_WINDOW sentences per worker at once, since other requests of the same client wait until these
+ * are taken, and at most 1 / QUEUE_SHARE of the queue. */
 enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4 };
 
-/* The parts of the answer that the plan does not have; they are in order->own. */
+/* Holds the parts of the answer that the plan lacks. order->own points to this structure. */
 struct document_order {
     char file_name[API_FILE_NAME_BYTES];
-    char base[BASE_BYTES];  /* the beginning of addresses: "https://host"; "": unknown */
+    char base[BASE_BYTES];  /* beginning of URLs, such as "https://host"; "" if unknown */
     char id[KEPT_ID_BYTES]; /* for DeepL: the id of the order in service->files */
 };
 
 /* ---- names ---- */
 
-/* "film.srt" -> "film.fr.srt"; of a name with a path, only the last part counts. Bytes that are not UTF-8 or that a file system may
- * refuse become '_'. */
+/* Makes "film.fr.srt" from "film.srt", using only the last part of a path. Replaces bytes that are not UTF-8, or that a file system
+ * may refuse, with '_'. */
 static void make_name(const char *sent, const char *target, const struct document_format *format, char name[API_FILE_NAME_BYTES]) {
     const char *base = sent && *sent ? sent : "document";
     for (const char *c = base; *c; c++)
@@ -61,16 +61,16 @@ enum field_kind {
     FIELDS
 };
 
-/* The fields' names in alignd's own dialect, which refuses unknown fields, in LibreTranslate's and in DeepL's. "": the dialect has
- * no such field. */
+/* The table has the fields' names in alignd's own dialect, which refuses unknown fields, in LibreTranslate's and in DeepL's. A name
+ * is "" if the dialect lacks the field. */
 enum document_dialect { OWN, LIBRE, DEEPL };
 static const char *const names_of[][FIELDS] = {
     [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings", "bilingual", "", ""},
     [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", ""},
     [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "", "filename", "glossary_id"}};
 
-/* Finds the fields and checks that they are text. The file itself is checked when it is read; that error says where it is wrong.
- * sent [FIELDS]: NULL if the field is missing. keys may be repeated; its first value counts here. */
+/* Finds the fields and checks that they are text. The file is checked when it is decoded, since the decoder's error has the
+ * position. sent [FIELDS] keeps NULL for a missing field. keys may be repeated; sent has its first value. */
 static int find_fields(const struct call *call, enum document_dialect dialect, const struct api_field **sent, struct reply *reply) {
     const char *const *names = names_of[dialect];
     if (!call->form)
@@ -110,7 +110,7 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
     document_names(all);
     if (!order->document && name && dialect != DEEPL)
         return api_refuse(reply, "format", "format must be one of %s, got \"%.60s\"", all, name);
-    if (order->document) /* DeepL's clients name the format of the result */
+    if (order->document) /* DeepL's clients send the format of the result, which must be that of the file */
         return !name || dialect != DEEPL || document_find(name) == order->document || document_guess(name, NULL) == order->document
                    ? 0
                    : api_refuse(reply, "output_format", "output_format must be that of the file, %s, got \"%.60s\"",
@@ -125,7 +125,7 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
                       dialect == DEEPL ? "filename" : "format", all);
 }
 
-/* Joins all fields of this name. */
+/* Reads all fields named keys into order->keys. */
 static int read_keys(const struct call *call, const struct api_field *first, struct order *order, struct arena *arena,
                      struct reply *reply) {
     const char *texts[API_MOST_KEYS];
@@ -149,7 +149,7 @@ static int read_keys(const struct call *call, const struct api_field *first, str
     return api_fail_memory(reply);
 }
 
-/* usual: the value if the field is missing. */
+/* Reads a flag, which has the value `usual` if the field is missing. */
 static int read_flag(const struct api_field *field, bool usual, bool *out, struct reply *reply) {
     const char *value = value_of(field);
     *out = value ? strcmp(value, "true") == 0 : usual;
@@ -158,7 +158,7 @@ static int read_flag(const struct api_field *field, bool usual, bool *out, struc
     return api_refuse(reply, field->name, "%s must be true or false", field->name);
 }
 
-/* Written as JSON, as in other requests. */
+/* Reads protect, which is JSON as in other requests. */
 static int read_protect(const struct api_field *field, struct request *request, struct reply *reply) {
     if (!value_of(field))
         return 0;
@@ -174,7 +174,7 @@ static int read_protect(const struct api_field *field, struct request *request, 
     return result;
 }
 
-/* Reads the fields and the file into order, which begins with the dialect's names of fields. */
+/* Reads the fields and the file into order, which already has the dialect's field names. */
 static int read_order(const struct service *service, const struct call *call, enum document_dialect dialect, struct order *order,
                       struct request *request, struct reply *reply) {
     const struct api_field *sent[FIELDS] = {NULL};
@@ -206,14 +206,14 @@ static int read_order(const struct service *service, const struct call *call, en
         read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)
         return -1;
     order->unwarned = !warned;
-    const char *bilingual = value_of(sent[BILINGUAL_FIELD]); /* "below": the translation stands below the source */
+    const char *bilingual = value_of(sent[BILINGUAL_FIELD]); /* "below" puts the translation below the source */
     order->bilingual = bilingual != NULL;
     if (bilingual && strcmp(bilingual, "below") != 0)
         return api_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"", bilingual);
     if (bilingual && !order->document->bilingual)
         return api_refuse(reply, "bilingual", "bilingual is not possible in %s files", order->document->name);
 
-    /* the length of a text bounds the work of reading it; an archive has limits of its own */
+    /* the length of a text bounds the work of reading it; an archive has its own limits */
     const struct api_field *file = sent[FILE_FIELD];
     struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
     struct error error = {0};
@@ -264,7 +264,7 @@ void api_deepl_document_start(const struct service *service, const struct call *
 
 /* ---- the answer ---- */
 
-/* As of RFC 4648. Returns NULL if memory runs out. */
+/* Encodes bytes as base64 (RFC 4648). Returns NULL if memory or the arena's budget runs out. */
 static char *encode_base64(const char *bytes, size_t length, struct arena *arena) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char *text = arena_alloc(arena, length / 3 + 2, 4), *out = text;
@@ -285,7 +285,7 @@ static char *encode_base64(const char *bytes, size_t length, struct arena *arena
     return text;
 }
 
-/* Makes the translated file. NULL: the reply is set. */
+/* Makes the translated file. Returns NULL after setting the reply. */
 static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return NULL;
@@ -298,7 +298,7 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
     return NULL;
 }
 
-/* Sets the header's bits for warnings about the document itself. */
+/* Returns the header's bits for the warnings about the document itself. */
 static unsigned codes_of(const struct document_notes *notes) {
     unsigned codes = 0;
     for (size_t i = 0; i < notes->count; i++)
@@ -315,7 +315,7 @@ void api_document_finish(const struct service *service, struct request *request,
         return;
     const struct order *order = plan->order;
     const struct document_order *own = order->own;
-    if (request->streamed) { /* the last event, which is one line: a file that is not text is in base64 */
+    if (request->streamed) { /* the last event is one line, so a file that is not text is sent in base64 */
         const char *encoded = order->document->archive ? encode_base64(file->text, file->length, &request->arena) : NULL;
         if (order->document->archive && !encoded) {
             api_fail_memory(reply);
@@ -367,9 +367,9 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
 
     const struct warning *warning = plan->warnings->first;
     const char *at = item->source, *end = at + item->length;
-    size_t line = 1; /* the line of at */
+    size_t line = 1; /* line number of `at` */
     for (size_t i = 0; warning && i < request->text_count; i++) {
-        /* A text begins at its first word, if that is nearby; a file may write the word differently or be packed. */
+        /* Search nearby for the first word of the text. The file may write the word differently or be compressed. */
         const struct text *text = &request->texts[i];
         size_t begin = segmenter_trim(text->source, text->source_length).begin, bytes = 0;
         while (begin + bytes < text->source_length && bytes < LINE_WORD_BYTES &&
@@ -391,24 +391,24 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
     }
 }
 
-/* ---- files that wait to be fetched ---- */
+/* ---- files that clients download later ---- */
 
-/* The variable part of the path is the id, or begins with it; the rest is for readers. */
+/* Reads the id at the beginning of the path's variable part. The rest of that part is only for people. */
 static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
     size_t length, index;
     const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);
     snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
 }
 
-/* A file counts as sent when the kernel has taken all of it. The client may still lose it, and can fetch it again for a while,
- * unless it has an order. */
+/* Marks a file as sent once the kernel has accepted all of it. The client may still lose the file, and can download it again for a
+ * while unless the file belongs to an order. */
 static void note_sent(const struct service *service, const char *path) {
     char id[KEPT_ID_BYTES];
     read_id(path, id);
     kept_files_sent(service->files, id);
 }
 
-/* Takes over the text. */
+/* Replies with a kept file and takes over its text. */
 static void reply_kept(const struct kept_view *view, char *text, struct reply *reply) {
     *reply = (struct reply){
         .status = STATUS_OK, .content_type = view->file.content_type, .body = text, .length = view->file.length, .sent = note_sent};
@@ -458,7 +458,7 @@ void api_file_finish(const struct service *service, struct request *request, str
 
 /* ---- DeepL's documents ---- */
 
-/* Sends the id and the key by which a client asks for the file later, before the request is decoded. */
+/* Replies, before the request is decoded, with the id and the key by which the client asks for the file later. */
 void api_detach(const struct service *service, struct request *request, struct reply *reply) {
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
     const struct plan *plan = request->plan;
@@ -489,11 +489,11 @@ void api_settle(const struct service *service, struct request *request, const st
     api_lacked_memory();
 }
 
-/* Finds the order by the id in the path, and document_key of the form or the JSON. text: as kept_files_find. -1: the reply is set.
- */
+/* Finds the order by the id in the path and document_key in the form or the JSON. Sets *text as kept_files_find does. Returns -1
+ * after setting the reply. */
 static int find_order(const struct service *service, const struct call *call, struct kept_view *order, char **text,
                       struct reply *reply) {
-    char id[KEPT_ID_BYTES + 1], key[KEPT_ID_BYTES + 1]; /* what is cut to fit is longer than any id or key */
+    char id[KEPT_ID_BYTES + 1], key[KEPT_ID_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
     struct error error = {0};
     size_t length, index;
     const char *part = api_path_part(api_find(call->path, "POST", &index), call->path, &length), *sent = NULL;
@@ -528,7 +528,7 @@ void api_deepl_document_status(const struct service *service, const struct call 
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_strings(&w, "document_id", order.id, "status", state, NULL);
-    if (translating) { /* estimated from the pace so far */
+    if (translating) { /* estimate the time from the pace so far */
         double passed_s = (double)(clock_us() - order.began_us) * 1e-6, left_s = passed_s / (double)(order.total - order.left);
         writer_count(&w, "seconds_remaining", (size_t)(left_s * (double)order.left) + 1);
     }

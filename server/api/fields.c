@@ -1,6 +1,6 @@
-/* The fields of alignd's own dialect, read from JSON into struct api_form and request. A reader checks the type and the range and
- * says what is allowed; native.c checks combinations of fields. openapi.json describes the same table, and a test compares the
- * two. */
+/* This file reads the fields of alignd's own dialect from JSON into struct api_form and struct request. A reader checks the type
+ * and the range, and its error lists the allowed values; native.c checks combinations of fields. openapi.json describes the same
+ * table, and a test compares the two. */
 #include "server/api/endpoint.h"
 #include <errno.h>
 #include <math.h>
@@ -43,7 +43,7 @@ static int read_string(const struct field *field, json_t *value, void *out, stru
     return 0;
 }
 
-/* In earlier versions, /attention took a translation by this name. */
+/* Refuses a translation, which /attention took in this field in earlier versions. */
 static int read_target(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (json_is_string(value))
         return read_string(field, value, out, reply);
@@ -112,7 +112,7 @@ static int read_boolean(const struct field *field, json_t *value, void *out, str
     return 0;
 }
 
-/* Values up to 2^63 - 1, which a double cannot represent exactly. */
+/* Reads a seed up to 2^63 - 1, which a double cannot represent exactly. */
 static int read_seed(const struct field *field, json_t *value, void *out, struct reply *reply) {
     json_int_t number;
     if (!api_integer(value, &number))
@@ -124,7 +124,7 @@ static int read_seed(const struct field *field, json_t *value, void *out, struct
     return 0;
 }
 
-/* Also notes that the request has the field, since its default depends on another field. */
+/* Also sets split_given, since the default of this field depends on another field. */
 static int read_split(const struct field *field, json_t *value, void *out, struct reply *reply) {
     struct api_form *form = out;
     form->split_given = true;
@@ -174,7 +174,7 @@ static json_t *text_to_real(const char *text, size_t length) {
     return digits && *end == '\0' && isfinite(number) ? json_real(number) : NULL;
 }
 
-/* A number with a fraction, such as 5.0, is real; read decides whether it is an integer. */
+/* Converts a number with a fraction, such as 5.0, to a real; read then checks that its value is an integer. */
 static json_t *text_to_integer(const char *text, size_t length) {
     char *end;
     errno = 0;
@@ -195,7 +195,7 @@ static json_t *text_to_json(const char *text, size_t length) {
     return api_load_json(text, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* Names separated by commas. */
+/* Splits names at commas. */
 static json_t *text_to_names(const char *text, size_t length) {
     json_t *names = json_array();
     for (const char *end = text + length; text < end;) {
@@ -310,7 +310,7 @@ int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struc
 
 /* ---- force_attention: [{"step": 0, "weights": [0.2, 0.8]}, ...] ---- */
 
-/* Reads one step with its weights. A float32 can hold the sum of the weights, for every model. */
+/* Reads one step with its weights. The limit of a weight ensures that a float32 can hold the sum for every model. */
 static int read_step(json_t *item, size_t i, struct request *request, struct reply *reply) {
     static const char name[] = "force_attention";
     struct forced_step *out = &request->forced[i];
@@ -421,14 +421,14 @@ int api_read_protect(const json_t *value, struct request *request, struct reply 
     return 0;
 }
 
-/* ---- glossary: {"source phrase": "target phrase", ...}, or the name of one that is kept ---- */
+/* ---- glossary: {"source phrase": "target phrase", ...}, or the name of a kept glossary ---- */
 
-/* A glossary that the request may use. */
+/* Describes the glossary that the request asks for. */
 struct wanted {
     const char *name, *owner, *source, *target;
 };
 
-/* Finds the first one whose languages are at most this far (language_distance) from the wanted ones; LANGUAGE_FAR: any. */
+/* Finds the first such glossary within the language_distance `far`. LANGUAGE_FAR allows any language. */
 static struct kept_glossary *find_glossary(const struct glossary_list *list, const struct wanted *wanted, int far) {
     for (size_t i = 0; i < list->count; i++) {
         const struct glossary_about *about = &list->all[i]->about;
@@ -455,13 +455,13 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     struct glossary_list list;
     if (glossaries_all(service->glossaries, &list, NULL) != 0)
         return api_fail_memory(reply);
-    struct kept_glossary *found = find_glossary(&list, &wanted, 0); /* the dictionary of exactly this pair */
+    struct kept_glossary *found = find_glossary(&list, &wanted, 0); /* prefer a glossary for exactly this pair */
     if (!found)
         found = find_glossary(&list, &wanted, LANGUAGE_FAR - 1);
     bool other_pair = !found && find_glossary(&list, &wanted, LANGUAGE_FAR);
     request->kept = found ? kept_glossary_acquire(found) : NULL;
     glossary_list_done(&list);
-    if (other_pair && reply->dialect == &dialect_deepl) /* its clients distinguish the two cases */
+    if (other_pair && reply->dialect == &dialect_deepl) /* DeepL's clients distinguish the two errors */
         return api_refuse(reply, "glossary", "No dictionary found for language pair");
     if (!found)
         return api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
@@ -470,7 +470,7 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     return 0;
 }
 
-/* Checks a phrase and copies it. NULL: the reply is set. source: the source phrase of its entry. */
+/* Checks and copies a phrase of the entry with this source phrase. Returns NULL after setting the reply. */
 static const char *read_phrase(const char *phrase, const char *source, struct arena *arena, struct reply *reply) {
     enum { MAX_BYTES = 200 };
     size_t length = strlen(phrase);

@@ -1,5 +1,5 @@
-/* This file hides how bodies and refusals are written. jansson reads what clients send with reserved memory, since it does not
- * always report that memory was out. An error has a status, a code and a message, in the dialect of its request. */
+/* This file parses JSON bodies and writes errors. jansson parses with reserved memory, since it does not always report a failed
+ * allocation. An error has a status, a code and a message, in the dialect of its request. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
@@ -34,7 +34,7 @@ json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_
 
 void api_init(void) {
     json_set_alloc_funcs(json_allocate, free);
-    json_object_seed(0); /* otherwise jansson does this at the first object, on any thread */
+    json_object_seed(0); /* otherwise jansson seeds its hash at the first object, on any thread */
 }
 
 static void reply_set(struct reply *reply, unsigned status, char *text, size_t length) {
@@ -221,7 +221,7 @@ int api_fail(struct reply *reply, unsigned status, const char *field, const char
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    /* a message that quotes a client may have been cut within a character, which JSON cannot represent */
+    /* vsnprintf may have truncated a quoted string within a character, which JSON cannot represent */
     for (char *c = message; !utf8_valid(message, strlen(message)); c++)
         *c = (unsigned char)*c >= 0x80 ? '?' : *c;
     const char *code = "internal_error";
@@ -255,13 +255,13 @@ void api_fail_cancelled(const struct service *service, enum cancel_reason reason
         metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
         api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
     } else {
-        /* the client has disconnected: this reply is only logged */
+        /* if the client has disconnected, this reply is only logged */
         metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
         api_fail_unready(SERVICE_DRAINING, reply);
     }
 }
 
-/* Retry-After is in whole seconds, limited to what a client would accept. */
+/* Sets Retry-After in whole seconds, up to a limit that clients accept. */
 void api_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code, double wait_s,
                    struct reply *reply, const char *format, ...) {
     char message[MESSAGE_BYTES];

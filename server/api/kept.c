@@ -1,4 +1,4 @@
-/* This file hides which answers and files stay in memory when it is full. */
+/* This file stores answers and files in memory, and chooses which of them to evict when the space is full. */
 #include "server/api/kept.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
@@ -13,7 +13,7 @@
 
 /* ---- answers, by question ---- */
 
-enum { NODE_BYTES = 64 }; /* roughly the overhead of the tree and of malloc for an entry */
+enum { NODE_BYTES = 64 }; /* approximate overhead of the tree and of malloc per entry */
 
 struct cached {
     TAILQ_ENTRY(cached) order;
@@ -26,13 +26,13 @@ struct cached {
 
 TAILQ_HEAD(cached_list, cached);
 
-/* A balanced tree instead of a hash table, so that nobody can choose questions that make it slow. */
+/* The cache uses a balanced tree instead of a hash table, so that no choice of questions can make it slow. */
 struct cache {
     size_t capacity; /* constant */
 
     pthread_mutex_t lock;     /* guards everything below */
     void *tree;               /* entries by question (tsearch) */
-    struct cached_list order; /* the same entries, least recently used first */
+    struct cached_list order; /* entries, least recently used first */
     size_t bytes, epoch;
 };
 
@@ -74,7 +74,7 @@ void cache_free(struct cache *cache) {
     free(cache);
 }
 
-/* False if the question belongs to an epoch that has passed. */
+/* Empties the cache when a later epoch begins. Returns false if the given epoch has passed. */
 static bool enter_epoch(struct cache *cache, size_t epoch) {
     if (epoch > cache->epoch) {
         shrink_to(cache, 0);
@@ -147,17 +147,17 @@ struct kept_entry {
     TAILQ_ENTRY(kept_entry) link;
     int64_t until_us;
     bool sent;               /* sent completely at least once */
-    char key[KEPT_ID_BYTES]; /* of an order; "": not an order */
+    char key[KEPT_ID_BYTES]; /* key of an order; "" for other files */
     struct kept_view view;
-    const atomic_size_t *left; /* only while an order is pending */
-    char *text;                /* [view.file.length] and a NUL; NULL: no text yet */
+    const atomic_size_t *left; /* valid only while an order is pending */
+    char *text;                /* [view.file.length] and a NUL; NULL while an order has no text */
 };
 
 TAILQ_HEAD(kept_list, kept_entry);
 
 struct kept_files {
     struct kept_files_limits limits;
-    pthread_mutex_t lock;     /* guards what follows */
+    pthread_mutex_t lock;     /* guards everything below */
     struct kept_list entries; /* oldest first */
     size_t count, bytes;
 };
@@ -172,7 +172,7 @@ struct kept_files *kept_files_create(const struct kept_files_limits *limits) {
     return files;
 }
 
-/* This and the functions below that take files require the lock. */
+/* remove_entry, find_entry and tidy require the lock. */
 static void remove_entry(struct kept_files *files, struct kept_entry *entry) {
     TAILQ_REMOVE(&files->entries, entry, link);
     files->count--;
@@ -197,7 +197,7 @@ static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     return entry;
 }
 
-/* Removes expired entries; then, while there is too much, the oldest that has been sent or, if there is none, the oldest. */
+/* Removes expired entries and, while a limit is exceeded, the oldest sent entry or, if no entry has been sent, the oldest. */
 static void tidy(struct kept_files *files) {
     int64_t now_us = clock_us();
     struct kept_entry *entry, *next;
@@ -230,7 +230,7 @@ static int make_id(char id[KEPT_ID_BYTES]) {
     return 0;
 }
 
-/* A NUL-terminated copy of a text [length]. NULL: memory is out. */
+/* Returns a NUL-terminated copy of a text [length], or NULL if memory runs out. */
 static char *copy_text(const char *text, size_t length) {
     char *copy = malloc(length + 1);
     if (copy)
@@ -238,7 +238,7 @@ static char *copy_text(const char *text, size_t length) {
     return copy;
 }
 
-/* Appends a copy of the entry and, unless memory is out, takes over its text. Makes its id. */
+/* Makes an id, appends a copy of the entry, and takes over its text. On failure, returns -1 and leaves the text to the caller. */
 static int add_entry(struct kept_files *files, const struct kept_entry *with, char id[KEPT_ID_BYTES]) {
     struct kept_entry *entry = malloc(sizeof *entry);
     if (!entry || make_id(id) != 0) {

@@ -1,4 +1,4 @@
-/* Who may use the service, and how much of it. Only hashes of keys are stored, and a search takes the same time for all keys. */
+/* This file checks API keys and limits their use. It stores only hashes of keys, and a search takes the same time for all keys. */
 #include "server/api/keys.h"
 #include "model/base/file.h"
 #include "server/base/strings.h"
@@ -12,7 +12,7 @@
 
 enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEYS = 10000, MAX_FILE_BYTES = 1 << 24 };
 
-/* Identifies an alignd key where one is found by mistake, in a log or a repository. */
+/* The prefix identifies an alignd key that has leaked into a log or a repository. */
 #define SECRET_PREFIX "alignd-"
 _Static_assert(sizeof SECRET_PREFIX + 2 * RANDOM_BYTES <= KEY_SECRET_BYTES, "a secret fits");
 _Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS + KEY_MODELS_BYTES < KEY_LINE_BYTES, "a line fits");
@@ -52,7 +52,7 @@ static bool is_key_name(const char *name) {
 
 static const char blanks[] = " \t\r\n";
 
-/* Reads words of the form NAME=VALUE. The function changes the text. */
+/* Reads words of the form NAME=VALUE. Modifies the text. */
 static int read_limits(char *text, struct key_holder *holder, struct error *err) {
     enum { MODELS, PRIORITY, RATE, BURST, DAILY, LIMITS };
     static const char *const names[LIMITS] = {"models=", "priority=", "rate=", "burst=", "daily="};
@@ -106,7 +106,7 @@ bool keys_allow(const struct key_holder *holder, const char *model) {
 
 /* ---- the file ---- */
 
-/* line: NUL-terminated; the function changes it. */
+/* Reads a NUL-terminated line into the table. Modifies the line. */
 static int read_line(char *line, struct key_table *table, struct error *err) {
     char *rest = line;
     line[strcspn(line, "#")] = '\0';
@@ -203,7 +203,7 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
     if (hash_secret(secret, length, hash) != 0)
         return -1;
     pthread_mutex_lock(&keys->lock);
-    for (size_t i = 0; i < keys->table.count; i++) { /* compares all keys, so that the time does not reveal which one matched */
+    for (size_t i = 0; i < keys->table.count; i++) { /* compare all keys, so that the time does not reveal which key matched */
         const struct key *key = &keys->table.keys[i];
         found = gnutls_memcmp(key->hash, hash, HASH_BYTES) == 0 ? key : found;
     }
@@ -220,7 +220,7 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
     if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters without any of \"#=\\, got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
-    struct key_holder holder = {.admin = admin}; /* only to check the limits */
+    struct key_holder holder = {.admin = admin}; /* needed only to check the limits */
     char *copy = strdup(limits ? limits : "");
     int result = copy ? read_limits(copy, &holder, err) : error_memory(err);
     free(copy);
@@ -240,31 +240,31 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
     return length < KEY_LINE_BYTES ? 0 : error_set(err, ERROR_INPUT, "--limits is too long");
 }
 
-/* ---- what clients and keys have asked for ---- */
+/* ---- usage of clients and keys ---- */
 
-/* A client's bucket is one of the WAYS of its set. */
+/* A client uses one of the WAYS buckets of its set. */
 enum { SETS = 1024, WAYS = 8, DAY_S = 24 * 60 * 60 };
 
 static const double ROUNDING = 1e-9; /* tokens */
 
-/* A zeroed bucket belongs to nobody and has long been full. */
+/* A zeroed bucket has no client and is full. */
 struct bucket {
     uint64_t client;
     double rate;
-    double spent;       /* tokens missing from a full bucket at counted_us; above the burst: debt */
+    double spent;       /* tokens missing from a full bucket at counted_us; more than the burst is debt */
     int64_t counted_us; /* 0: unused */
 };
 
 struct account {
     char name[KEY_NAME_BYTES];
-    int64_t day; /* today's characters */
+    int64_t day; /* UTC day of count.today */
     struct usage_count count;
 };
 
 struct limiter {
     pthread_mutex_t lock; /* guards everything below */
     struct bucket buckets[SETS][WAYS];
-    struct account *accounts; /* [account_count], one for each name that was ever charged */
+    struct account *accounts; /* [account_count], one for each charged name */
     size_t account_count;
 };
 
@@ -287,7 +287,7 @@ static double spent_of(const struct bucket *bucket, int64_t now_us) {
     return fmax(0, bucket->spent - bucket->rate * (double)(now_us - bucket->counted_us) * 1e-6);
 }
 
-/* Requires the lock. open: a new client takes over the fullest bucket of its set; otherwise it has none (NULL). */
+/* Requires the lock. A new client takes over the fullest bucket of its set if `open` is set; otherwise returns NULL. */
 static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int64_t now_us, bool open) {
     struct bucket *set = limiter->buckets[client % SETS], *fullest = set;
     for (size_t i = 0; i < WAYS; i++) {
@@ -302,7 +302,7 @@ static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int6
     return fullest;
 }
 
-/* Requires the lock. On another day an account starts again at 0. NULL: there is none or, if it would be opened, memory is out. */
+/* Requires the lock. Resets count.today on a new day. Returns NULL if no account exists or memory runs out. */
 static struct account *find_account(struct limiter *limiter, const char *name, int64_t now_s, bool open) {
     size_t i = 0;
     while (i < limiter->account_count && strcmp(limiter->accounts[i].name, name) != 0)

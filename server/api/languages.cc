@@ -1,5 +1,5 @@
-/* This file hides what is known of languages: ICU and CLDR know their names and the likely script and region of a code, CLD2
- * detects a text's language, and the confidence of a guess is a fit to its features. It is C++ because CLD2 is. */
+/* This file provides facts about languages: ICU and CLDR have names and the likely script and region of a code, CLD2 detects the
+ * language of a text, and a logistic model rates the guess. The file is C++ because CLD2 is. */
 #include <algorithm>
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
@@ -12,7 +12,7 @@ extern "C" {
 #include <climits>
 #include <cmath>
 #include <cstdint>
-#include <cstdio> /* cld2's header uses it and does not say so: this goes first */
+#include <cstdio> /* cld2's header needs this header but does not include it */
 #include <cstring>
 
 #include <cld2/public/compact_lang_det.h>
@@ -25,7 +25,7 @@ extern "C" {
 #include <unicode/utf8.h>
 
 /* CLD2 accepts at most four expected languages. For a text of one or two words, expected languages outweigh the words themselves:
- * "Hello" is then French. */
+ * CLD2 then takes "Hello" for French. */
 enum { MAX_EXPECTED = 4, SHORT_BYTES = 16, CODE_BYTES = 32 };
 
 /* ---- names and codes ---- */
@@ -52,7 +52,7 @@ bool language_widen(char *code) {
     return true;
 }
 
-/* Codes that clients use instead of others: codes that ISO 639 has withdrawn, and those of LibreTranslate and other services. */
+/* Maps codes that ISO 639 has withdrawn, and those of LibreTranslate and other services, to the codes that are used here. */
 static const char *const aliases[][2] = {{"iw", "he"},         {"in", "id"},         {"ji", "yi"},         {"jw", "jv"},
                                          {"mo", "ro"},         {"no", "nb"},         {"tl", "fil"},        {"pb", "pt-BR"},
                                          {"zh-CN", "zh-Hans"}, {"zh-SG", "zh-Hans"}, {"zh-TW", "zh-Hant"}, {"zh-HK", "zh-Hant"},
@@ -66,7 +66,7 @@ static const char *without_alias(const char *code) {
     return code;
 }
 
-/* How often code must be widened until it equals the other. */
+/* Returns how often code must be widened until it equals other, or LANGUAGE_FAR. */
 static int steps_to(const char *code, const char *other) {
     char wide[CODE_BYTES];
     int steps = 0;
@@ -102,7 +102,7 @@ void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
     language_name_in(code, "en", name);
     for (const char *c = name; *c; c++) {
-        if (*c < ' ' || *c > '~') { /* a name must be plain */
+        if (*c < ' ' || *c > '~') { /* a name must be printable ASCII */
             snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
             return;
         }
@@ -121,15 +121,15 @@ bool language_is_rtl(const char *code) {
 
 /* ---- variants ---- */
 
-/* A language with its likely script and region according to ICU. region: the code itself has the region. */
+/* Describes a language with its likely script and region according to ICU. region is true if the code itself has a region. */
 struct language {
     char language[ULOC_LANG_CAPACITY], script[ULOC_SCRIPT_CAPACITY], likely[ULOC_COUNTRY_CAPACITY];
     bool region;
 };
 
-/* Returns false if it is not a language code. */
+/* Returns false if code is not a language code. */
 static bool language_read(const char *code, struct language *out) {
-    /* Labels may name languages that codes include in wider ones (CLDR's aliases). */
+    /* A label may name a language for which codes use its macrolanguage (CLDR's aliases). */
     static const struct {
         const char *label, *wide;
     } labels[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"}, {"khk", "mn"}, {"lvs", "lv"},
@@ -162,7 +162,7 @@ const char *language_among(const char *const *labels, size_t count, const char *
     int most = 0;
     bool known = count > 0 && language_read(code, &asked);
     for (size_t i = 0; known && i < count; i++) {
-        /* 0: another language; 1: the label has the language and no region; 2: it has the region, too */
+        /* fits is 0 if the label does not match, 1 if the label has no region, and 2 if the region matches, too */
         int fits = 0;
         if (language_read(labels[i], &label) && strcmp(label.language, asked.language) == 0 &&
             strcmp(label.script, asked.script) == 0)
@@ -190,11 +190,11 @@ enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };
 struct cld2_guess {
     char code[CLD2_CODE_BYTES];
     int percent;  /* percent of the text */
-    double score; /* score of its letters per kB: about 1,000 for typical text */
+    double score; /* score of the letters per kB, about 1,000 for typical text */
 };
 
-/* Writes the likeliest languages of a text of any bytes, best first, and returns their number, or -1 if memory is out. expected:
- * codes separated by commas that are preferred; NULL: none. */
+/* Writes the likeliest languages of a text of any bytes, best first. Prefers the codes in expected, which are separated by commas;
+ * expected may be NULL. Returns the number of guesses, or -1 if memory runs out. */
 static int detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]) {
     CLD2::CLDHints hints = {expected, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
     CLD2::Language languages[CLD2_GUESSES];
@@ -202,15 +202,15 @@ static int detect(const char *text, size_t length, bool markup, const char *expe
     double scores[CLD2_GUESSES];
     bool reliable;
     int count = 0;
-    if (reserve_fill(nullptr) != 0) /* what it has made when it throws is never freed */
+    if (reserve_fill(nullptr) != 0) /* CLD2 leaks its memory if it throws */
         return -1;
     try {
         CLD2::ExtDetectLanguageSummaryCheckUTF8(text, bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents, scores,
                                                 nullptr, &text_bytes, &reliable, &valid_bytes);
-        if (valid_bytes < bytes) /* a control character: what is before it must do */
+        if (valid_bytes < bytes) /* retry with the text before the first control character */
             CLD2::ExtDetectLanguageSummaryCheckUTF8(text, valid_bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages,
                                                     percents, scores, nullptr, &text_bytes, &reliable, &valid_bytes);
-    } catch (...) { /* memory */
+    } catch (...) { /* CLD2 ran out of memory */
         return -1;
     }
     for (size_t i = 0; i < CLD2_GUESSES; i++) {
@@ -223,17 +223,17 @@ static int detect(const char *text, size_t length, bool markup, const char *expe
     return count;
 }
 
-/* True if the detector knows this language (BCP-47). */
+/* Returns true if the detector knows the language of this BCP-47 code. */
 static bool is_known(const char *code) {
     return CLD2::GetLanguageFromName(code) != CLD2::UNKNOWN_LANGUAGE;
 }
 
-/* True if two codes mean one language that the detector knows: "nb" and "no", "he" and "iw". */
+/* Returns true if both codes mean the same language and the detector knows it: "nb" and "no", "he" and "iw". */
 static bool is_synonym(const char *a, const char *b) {
     return is_known(a) && CLD2::GetLanguageFromName(a) == CLD2::GetLanguageFromName(b);
 }
 
-/* "en" from a detector matches "en-GB" of a model. */
+/* Returns true if the codes match: "en" from the detector matches "en-GB" of a model. */
 static bool is_language(const char *code, const char *detected) {
     char wide[CODE_BYTES];
     snprintf(wide, sizeof wide, "%s", code);
@@ -244,7 +244,7 @@ static bool is_language(const char *code, const char *detected) {
     return false;
 }
 
-/* True if this settles the guess. guess_count: as detect returns it. */
+/* Sets best from the result of detect. Returns true if a guess is one of the codes [count], or if detect failed. */
 static bool language_choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
                             struct language_guess *best) {
     best->failed = guess_count < 0;
@@ -259,16 +259,16 @@ static bool language_choose(const struct cld2_guess *guesses, int guess_count, c
     return best->failed;
 }
 
-/* The confidence of a guess. CLD2's share of a text is no measure of it: it reports 96% English for an Italian sentence with one
- * English word. Its score, the agreement of its two answers, and the letters are. The weights were fitted once to messages of
- * Debian's programs. python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
- * fits new weights, which differ from these: some of the inputs are nearly redundant, so that many weights fit equally well. */
+/* The confidence of a guess depends on CLD2's score, the agreement of its two answers, and the letters. It does not depend on
+ * CLD2's percentage, which is 96% English for an Italian sentence with one English word. The weights were fitted once to messages
+ * of Debian's programs. python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit
+ * it fits new weights, which differ from these, since some inputs are nearly redundant and many weights fit equally well. */
 enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,
                                                   -1.057, -1.508, -10.413, 1.635, 1.197};
 
-/* The letters that a language uses; NULL: unknown. Close it with uset_close. */
+/* Returns the set of letters that a language uses, or NULL if it is unknown. The caller closes the set with uset_close. */
 static USet *letters_of(const char *code) {
     UErrorCode status = U_ZERO_ERROR;
     UResourceBundle *data = ures_open(NULL, code, &status);
@@ -283,10 +283,10 @@ static USet *letters_of(const char *code) {
     return NULL;
 }
 
-/* top: the detector's answer without expected languages; NULL: none. */
+/* Sets the features and the confidence. top is the detector's best guess without expected languages, or NULL. */
 static void set_confidence(const char *text, size_t length, const char *const *codes, size_t count, const struct cld2_guess *top,
                            struct language_guess *guess) {
-    /* letters of the text, and those that the language does not use; capitalized words are often names, which may use any */
+    /* count the letters, and those that the language does not use, except in capitalized words, which are often names */
     USet *written = letters_of(codes[guess->index]);
     size_t letters = 0, foreign = 0, bytes = utf8_clip(text, length, CONFIDENCE_BYTES);
     bool name = false, inside = false;
@@ -332,7 +332,7 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
     bool found = (length < SHORT_BYTES || count > MAX_EXPECTED) && language_choose(all, all_count, codes, count, &best);
     for (size_t first = 0; !found && !best.failed && first < count;) {
         size_t at = 0, begin = first, last = std::min<size_t>(first + MAX_EXPECTED, count);
-        for (; first < last; first++) /* codes that may be expected together */
+        for (; first < last; first++) /* list codes that can be expected together */
             at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", first > begin ? "," : "", CODE_BYTES - 2, codes[first]);
         found = language_choose(guesses, detect(text, length, markup, expected, guesses), codes, count, &best);
     }
@@ -342,14 +342,14 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
     return best;
 }
 
-/* ---- the wrong language ---- */
+/* ---- texts in the wrong language ---- */
 
-/* Thresholds by python3 -m weights.evaluation.warnings (weights/EXPERIMENTS.md has its table). In texts of fewer bytes than
- * CHECK_SHORT_BYTES, one in a hundred English texts is taken for some other language, but hardly any for French or German. A text
- * with at least LEAST_SHARE percent of its own language is not suspected: names and titles are often in another one. */
+/* python3 -m weights.evaluation.warnings evaluates these thresholds (weights/EXPERIMENTS.md has its table). CLD2 takes one in a
+ * hundred English texts shorter than CHECK_SHORT_BYTES for some other language, but hardly any for French or German. A text with at
+ * least LEAST_SHARE percent of the expected language passes, since names and titles are often in another language. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
 
-/* "zh" of a model also matches the detector's "zh-Hant". */
+/* Returns true if the codes mean the same language: "zh" of a model also matches the detector's "zh-Hant". */
 static bool is_same(const char *code, const char *detected) {
     char wide[CODE_BYTES];
     snprintf(wide, sizeof wide, "%s", detected);
@@ -362,12 +362,12 @@ struct language_other language_check(const char *text, size_t length, const char
     size_t bytes = utf8_clip(text, length, CHECK_BYTES);
     int guess_count = is_known(code) ? detect(text, bytes, false, code, guesses) : 0;
     other.failed = guess_count < 0;
-    for (int i = 0; i < guess_count; i++) /* the first is the likeliest */
+    for (int i = 0; i < guess_count; i++) /* the first guess is the likeliest */
         if (is_same(code, guesses[i].code) && (i == 0 || guesses[i].percent >= LEAST_SHARE))
             return other;
     bool suspected = bytes >= CHECK_SHORT_BYTES;
     for (size_t i = 0; !suspected && i < bytes; i++) {
-        /* letters in scripts other than Latin, from Greek to Thai, Japanese and Hangul */
+        /* suspect letters of non-Latin scripts, from Greek to Thai, Japanese and Hangul */
         unsigned char byte = (unsigned char)text[i];
         suspected = (byte >= 0xce && byte <= 0xe0) || (byte >= 0xe3 && byte <= 0xed);
     }
@@ -376,7 +376,7 @@ struct language_other language_check(const char *text, size_t length, const char
     if (guess_count <= 0 || !suspected)
         return other;
 
-    /* the BCP-47 code: "he" for "iw" */
+    /* convert CLD2's code to BCP-47: "iw" to "he" */
     UErrorCode status = U_ZERO_ERROR;
     int32_t code_bytes = uloc_toLanguageTag(guesses[0].code, other.code, LANGUAGE_CODE_BYTES, false, &status);
     if (U_FAILURE(status) || code_bytes >= LANGUAGE_CODE_BYTES)

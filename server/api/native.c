@@ -1,5 +1,5 @@
-/* alignd's own dialect of POST /translate and POST /attention: it chooses the model of each text, checks combinations of fields,
- * and writes the answer around the texts. A form or a query string is converted to JSON first and then read like any body. */
+/* This file implements alignd's own dialect of /translate and /attention: it chooses the model of each text, checks combinations of
+ * fields, and writes the answer around the texts. It converts a form or a query string to JSON and reads it like any body. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
@@ -16,8 +16,8 @@ static int target_distance(const struct translator_info *info, const char *code)
     return variant_for(info, code) ? 0 : language_distance(info->target, code);
 }
 
-/* The distance of a model from the requested languages. A field that is missing fits any model. A folder that cannot be read has no
- * languages. Of two that are equally near, a model of many languages comes after a model of one pair. */
+/* Returns the distance of a model from the requested languages, or MISFIT. A missing field fits any model. A folder that cannot be
+ * read has no languages. At equal distance, a model of many languages ranks after a model of one pair. */
 static int misfit(const struct translator_info *info, const struct api_form *form) {
     if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
         return MISFIT;
@@ -32,7 +32,7 @@ static bool matches(const struct translator_info *info, const struct api_form *f
     return misfit(info, form) < MISFIT;
 }
 
-/* The model that fits best. Among several it prefers the default model, then the first. */
+/* Returns the model that fits best, or NULL. Among equals, prefers the default model, then the first. */
 static struct served_model *find_model(const struct model_set *models, const char *usual, const struct api_form *form) {
     struct served_model *model = NULL;
     int least = MISFIT;
@@ -47,7 +47,7 @@ static struct served_model *find_model(const struct model_set *models, const cha
     return model;
 }
 
-/* Writes "en-fr, fr-en": the pairs of the matching models, each once, as far as there is room. Returns the number of pairs. */
+/* Writes the distinct pairs of the matching models, such as "en-fr, fr-en", as far as they fit. Returns the number of pairs. */
 static size_t list_pairs(const struct model_set *models, const struct api_form *form, char text[PAIRS_BYTES]) {
     size_t pairs = 0, length = 0, left_out = 0;
     *text = '\0';
@@ -72,14 +72,14 @@ static size_t list_pairs(const struct model_set *models, const struct api_form *
     return pairs;
 }
 
-/* True if a text of the request looks like a language code, so that it may stand in a command. */
+/* Returns true if the text looks like a language code, so that a command may contain it. */
 static bool is_code(const char *text) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
     size_t length = text ? strspn(text, letters) : 0;
     return length > 0 && length < LANGUAGE_CODE_BYTES && *text != '-' && !text[length];
 }
 
-/* Which of the fields that choose a model is responsible for finding none. */
+/* Refuses the request, and blames the field that excludes all models. */
 static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
@@ -88,7 +88,7 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
-    if (form->variant) { /* a model might fit without it */
+    if (form->variant) { /* a model might fit without the variant */
         struct api_form other = *form;
         other.variant = NULL;
         struct served_model *model = find_model(models, NULL, &other);
@@ -96,7 +96,7 @@ static int fail_model(const struct model_set *models, const struct api_form *for
                      : fail_model(models, &other, reply);
     }
 
-    /* how a missing pair can be got; the command has both codes where they are known */
+    /* advise how to get a missing pair; the command has both codes if they are known */
     const char *which = form->model ? "this model does not translate" : "no model translates";
     char advice[ADVICE_BYTES] = "", pair[2 * LANGUAGE_CODE_BYTES + 1] = "";
     if (is_code(form->source) && is_code(form->target_language))
@@ -110,7 +110,7 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source, form->target_language, advice);
 }
 
-/* In earlier versions, /attention took a translation by this name. The message explains that to clients that still send one. */
+/* Refuses a target that no model writes. The message helps clients of earlier versions, which sent a translation in this field. */
 static int check_target(const struct service *service, const struct model_set *models, const struct api_form *form,
                         struct reply *reply) {
     char any[1][32];
@@ -134,7 +134,7 @@ static int check_target(const struct service *service, const struct model_set *m
                       codes, form->target_language);
 }
 
-/* Sets the model or the two models of a text, for form->source and form->target_language. */
+/* Sets one or two models of a text, as the form requests. */
 static int choose(const struct service *service, const struct api_form *form, struct request *request, struct text *text,
                   struct reply *reply) {
     const struct model_set *models = request->models;
@@ -168,10 +168,10 @@ static json_t *item(json_t *value, size_t i) {
     return json_is_array(value) ? json_array_get(value, i) : value;
 }
 
-/* The texts may be in several languages and then need several models. */
+/* Detects the language of each text and chooses its models, since the texts may be in several languages. */
 static int choose_detected(const struct service *service, struct api_form *form, size_t count, struct request *request,
                            struct reply *reply) {
-    /* the languages from which one model, or else two, can reach the target */
+    /* collect the languages from which one or two models can reach the target */
     const struct model_set *models = request->models;
     struct plan_codes codes = {.all = arena_alloc(&request->arena, plan_most_codes(models) + 1, sizeof *codes.all)};
     bool pairs = !form->model && !form->variant && form->target_language;
@@ -184,11 +184,11 @@ static int choose_detected(const struct service *service, struct api_form *form,
             continue;
         plan_add_sources(info, &codes);
     }
-    struct text *chosen = arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* for each code */
+    struct text *chosen = arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* one for each code */
     if (!codes.all || !chosen)
         return api_fail_memory(reply);
     if (codes.count == 0 && pairs && api_fetches(service, request)) {
-        /* the first text's language, among those from which a model that leads to the target can be downloaded */
+        /* detect the first text's language among those from which a model to the target can be downloaded */
         enum { MOST_SOURCES = 128 };
         char sources[MOST_SOURCES][32];
         const char *list[MOST_SOURCES];
@@ -197,7 +197,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         for (size_t i = 0; i < source_count; i++)
             list[i] = sources[i];
         if (source_count == 0)
-            list[source_count++] = "en"; /* the list is not known yet, or has it only by way of English */
+            list[source_count++] = "en"; /* assume English while the list is not known or lacks the target */
         struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, list, source_count);
         if (!guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply))
             return -1;
@@ -220,9 +220,10 @@ static int choose_detected(const struct service *service, struct api_form *form,
     return 0;
 }
 
-/* Sets form->texts [count], and the request's model and variant, which are those that write the first text's translation. If
- * source is missing or "auto", each text's language is detected among those from which target can be reached. Without source and
- * target, the daemon's default model answers or, if all models have the same two languages, the first. -1: the reply is set. */
+/* Sets form->texts [count] and, from the last model of the first text, the request's model, language and variant. Detects each
+ * text's language if source is "auto", or if it is missing and target is given without model or the model reads many. Without
+ * model, target and variant, uses the default model or, if all fitting models have one pair, the first. Returns -1 after setting
+ * the reply. */
 static int choose_models(const struct service *service, struct api_form *form, size_t count, struct request *request,
                          struct reply *reply) {
     char pairs[PAIRS_BYTES];
@@ -236,7 +237,7 @@ static int choose_models(const struct service *service, struct api_form *form, s
     if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
         return -1;
 
-    bool usual_fits = false, many = false; /* many: the model that is named reads many languages */
+    bool usual_fits = false, many = false; /* many is true if the named model reads many languages */
     for (size_t i = 0; i < request->models->count; i++) {
         const struct translator_info *info = &request->models->all[i]->info;
         usual_fits |= usual && strcmp(info->name, usual) == 0 && matches(info, form);
@@ -265,7 +266,7 @@ static int choose_models(const struct service *service, struct api_form *form, s
 
 /* ---- combinations of fields ---- */
 
-/* Reads a string or an array of them, of at most `most` characters together. */
+/* Checks a string or an array of strings, which may have at most `most` characters together. */
 static int check_texts(const char *field, json_t *value, size_t most, size_t *count, struct reply *reply) {
     size_t characters = 0;
     if (!json_is_string(value) && !json_is_array(value))
@@ -285,7 +286,7 @@ static int check_texts(const char *field, json_t *value, size_t most, size_t *co
     return api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
 }
 
-/* Checks limits of a number that depend on another field. A beam, samples and an exact search have several hypotheses. */
+/* Checks the limits of numbers that depend on another field. Beam search, sampling and exact search may have several hypotheses. */
 static int check_numbers(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     size_t n_best = search->n_best;
@@ -305,7 +306,7 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
     return 0;
 }
 
-/* Refuses fields that this model has no data for. */
+/* Refuses fields for which this model has no data. */
 static int check_model(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
     if (form->include & INCLUDE_QUALITY && !info->quality)
         return api_refuse(reply, "include", "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
@@ -324,7 +325,7 @@ static int check_model(const struct translator_info *info, const struct api_form
     return 0;
 }
 
-/* Refuses fields that concern the work of a single model if there are two. */
+/* Refuses fields that apply only to a single model, for a text that two models translate. */
 static int check_pivot(const struct api_form *form, const struct text *text, struct reply *reply) {
     const struct {
         const char *field;
@@ -369,7 +370,7 @@ static int check_form(const struct service *service, struct api_form *form, size
     if (choose_models(service, form, *count, request, reply) != 0)
         return -1;
 
-    if (form->include & INCLUDE_ALL) /* everything that all models of the request have */
+    if (form->include & INCLUDE_ALL) /* include everything that all models of the request have */
         form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
     for (size_t i = 0; form->include & INCLUDE_ALL && i < *count; i++) {
         const struct text *text = &form->texts[i];
@@ -401,7 +402,7 @@ static int check_form(const struct service *service, struct api_form *form, size
     return 0;
 }
 
-/* ---- texts with tags or marks, as the segments that are translated ---- */
+/* ---- texts with tags or marks, which are translated in segments ---- */
 
 static bool may_be_marked(const struct request *request) {
     for (size_t i = 0; i < request->text_count; i++)
@@ -410,7 +411,7 @@ static bool may_be_marked(const struct request *request) {
     return false;
 }
 
-/* Sets request->texts, one text for each segment, and request->plan, if there are any tags or marks. -1: the reply is set. */
+/* If format is not text or a text has marks, sets request->plan and one text per segment. Returns -1 after setting the reply. */
 static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
     bool text = strcmp(form->format, "text") == 0, marked = !text;
     struct error error = {0};
@@ -491,9 +492,9 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
         }
         if (type && type->from_text)
             value = type->from_text(sent->value, sent->length);
-        if (!value) /* unknown fields, too; they are refused later */
+        if (!value) /* unknown fields become strings, too, and are refused later */
             value = json_stringn(sent->value, sent->length);
-        if (former) { /* an array of both, in order */
+        if (former) { /* join both values in an array, in order */
             json_t *all = json_array(), *const parts[] = {former, value};
             for (size_t p = 0; p < 2; p++)
                 if (json_is_array(parts[p]))
@@ -512,7 +513,7 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
     return NULL;
 }
 
-/* Checks everything and tokenizes nothing, before the answer is looked up or the request is prepared. */
+/* Checks all fields without tokenizing, and then looks up the answer or prepares the request. */
 static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                          struct reply *reply) {
     size_t count;
@@ -521,7 +522,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
     uint64_t *seed = &form.search.sampling.seed;
     if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
         *seed = (uint64_t)clock_us();
-    *seed >>= 11; /* a JavaScript number has no more bits, so every client can send the seed back */
+    *seed >>= 11; /* a JavaScript number has 53 bits, and every client can then send the seed back */
     if (api_read_form(root, kind, &form, reply) != 0 || check_form(service, &form, &count, request, reply) != 0 ||
         (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
         (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
@@ -568,15 +569,15 @@ static void native_start(const struct dialect *dialect, const struct service *se
         api_prepare(service, "text", request, reply);
 }
 
-/* {"model","source","target", "translations" or "results": [{"text","sentences"}]} */
+/* Writes {"model","source","target", "translations" or "results": [{"text","sentences"}]}. */
 static void native_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
-    const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* two models */
+    const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* set for two models */
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
-    bool many = request->language && request->variant; /* the languages are the request's, not the model's */
+    bool many = request->language && request->variant; /* the reply has the request's languages, not the model's */
     writer_strings(&w, "model", info->name, "source",
                    first  ? first->model->info.source
                    : many ? request->language

@@ -1,6 +1,6 @@
-/* Plans: the strings or the document of a request in another service's dialect, in pairs of languages. A plan knows which model, or
- * which two, translate each string into each target, which texts of the request this makes, and how these become the answers
- * again. */
+/* This file plans the translation of strings or a document, mostly for the dialects of other services. A plan chooses one or two
+ * models for each string and target, makes the request's texts from the strings, and makes the answers from the translated
+ * texts. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/markup/markup.h"
@@ -10,7 +10,7 @@
 
 /* ---- lists of languages ---- */
 
-/* Adds a code that the list does not have yet. arena: receives a copy of it; NULL: the code itself is kept. */
+/* Adds a code unless the list has it. Copies the code to the arena, or keeps the pointer if arena is NULL. */
 static void add_code(const char *code, struct arena *arena, struct plan_codes *codes) {
     for (size_t i = 0; i < codes->count; i++)
         if (language_same(codes->all[i], code))
@@ -25,7 +25,7 @@ void plan_add_sources(const struct translator_info *info, struct plan_codes *cod
         add_code(info->languages ? info->variants[i] : info->source, NULL, codes);
 }
 
-/* source NULL: the targets of all sources. pairs: only of models of one pair, or one source. */
+/* Adds the targets of a source, or of all sources if source is NULL. If pairs is set, skips models that read many languages. */
 static void add_targets(const struct model_set *models, const char *source, bool pairs, struct arena *arena,
                         struct plan_codes *codes) {
     char code[VARIANT_CODE_BYTES];
@@ -74,7 +74,7 @@ int plan_targets(const struct model_set *models, const char *source, const char 
         return -1;
     add_targets(models, source, false, arena, codes);
 
-    /* languages that two models reach, except the source itself */
+    /* add the languages that two models reach, except the source itself */
     size_t direct = codes->count;
     for (size_t i = 0; i < direct; i++)
         if (!pivot || language_distance(codes->all[i], pivot) < LANGUAGE_FAR)
@@ -85,7 +85,7 @@ int plan_targets(const struct model_set *models, const char *source, const char 
     return arena_failed(arena) ? -1 : 0;
 }
 
-/* The models' code that is nearest to the requested one. NULL: no model knows the language. */
+/* Returns the models' code that is nearest to the requested one, or NULL if no model knows the language. */
 static const char *find_language(const struct model_set *models, const char *asked) {
     const char *nearest = NULL;
     int least = LANGUAGE_FAR;
@@ -98,7 +98,7 @@ static const char *find_language(const struct model_set *models, const char *ask
             nearest = code;
         }
     }
-    const char *variant = NULL; /* the variant of a model that writes several languages, this one among them */
+    const char *variant = NULL; /* the matching variant of a model that writes several languages */
     for (size_t i = 0; least > 0 && !variant && i < models->count; i++)
         if (api_translates(&models->all[i]->info))
             variant = variant_for(&models->all[i]->info, asked);
@@ -106,14 +106,14 @@ static const char *find_language(const struct model_set *models, const char *ask
 }
 
 struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
-    /* the models' source languages without duplicates */
+    /* collect the models' source languages without duplicates */
     struct plan_codes codes = {.all = calloc(plan_most_codes(models) + 1, sizeof *codes.all)};
     size_t length = 0;
     for (size_t i = 0; codes.all && i < models->count; i++)
         if (api_translates(&models->all[i]->info))
             plan_add_sources(&models->all[i]->info, &codes);
 
-    /* all items, each with a line feed after it */
+    /* join all items, each with a line feed after it */
     for (size_t i = 0; i < item_count; i++)
         length += items[i].length + 1;
     char *text = codes.all ? malloc(length) : NULL, *end = text;
@@ -134,8 +134,8 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
 /* ---- the models of a pair of languages ---- */
 
-/* The model that is nearest to the pair of languages (of several, the first, and a model of one pair before one of many languages)
- * or, if no model fits, two models. */
+/* Chooses the model that is nearest to the pair of languages or, if no model fits, two models. At equal distance, prefers a model
+ * of one pair to one of many languages, and then the first model. */
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
                                      const char *pivot, struct plan_reason *reason) {
     int least = 4 * LANGUAGE_FAR;
@@ -224,8 +224,8 @@ static enum plan_refusal refusal_of(const struct error *err) {
     return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
 }
 
-/* Guesses one language for all strings, or one for each. The language of an archive is guessed from the beginning of its text, for
- * which it is unpacked. */
+/* Guesses one language for all strings, or one for each if order->apart is set. Unpacks an archive and guesses its language from
+ * the beginning of its text. */
 static enum plan_refusal guess_sources(struct plan *plan, struct request *request, struct plan_reason *reason) {
     enum { MOST_BYTES = 64 * 1024 };
     size_t together = plan->order->apart ? 1 : plan->strings;
@@ -265,7 +265,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
     if (refusal != PLAN_OK)
         return refusal;
 
-    /* one item for each string and target */
+    /* make one item for each string and target */
     struct plan_item *items = arena_alloc(&request->arena, order->target_count, plan->strings * sizeof *items);
     if (!items)
         return PLAN_MEMORY;
@@ -279,7 +279,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         item->source_language = plan_source(plan, i);
         item->target_language = order->targets[i / plan->strings];
 
-        /* an earlier item with the same target and source; as languages are few, it is near the front */
+        /* find an earlier item with the same target and source, which is near the front, since languages are few */
         size_t before = i - i % plan->strings;
         while (before < i && items[before].source_language != item->source_language)
             before++;
@@ -306,7 +306,7 @@ size_t plan_characters(const struct plan *plan, size_t index) {
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
         struct plan_item *item = &plan->items[i];
-        const struct plan_item *same = &plan->items[i % plan->strings]; /* a string is read once for all its targets */
+        const struct plan_item *same = &plan->items[i % plan->strings]; /* each string is parsed once for all its targets */
         if (i >= plan->strings) {
             item->html = same->html;
             item->marked = same->marked;
@@ -333,7 +333,7 @@ int plan_cut(struct plan *plan, struct request *request) {
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
         const struct text *chosen = &item->chosen;
-        /* the item of the same string for an earlier target whose first model of two is the same */
+        /* find the string's item for an earlier target that has the same first model of two */
         const struct plan_item *twin = NULL;
         for (size_t j = i % plan->strings; chosen->second && !twin && j < i; j += plan->strings) {
             const struct text *before = &plan->items[j].chosen;
@@ -382,7 +382,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
 
 /* ---- answers ---- */
 
-/* The translation of a text, or the text itself if the translation is blank, since some clients take an empty answer for a
+/* Renders the translation of a text, or the text itself if the translation is blank, since some clients treat an empty answer as a
  * failure. */
 static int render_item(const struct text *text, struct arena *arena, struct rendered *out, struct plan_answer *answer) {
     if (render_text(text, arena, out, NULL) != 0)
@@ -414,7 +414,7 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     }
     if (!written)
         return -1;
-    if (length > 0) /* markup without text ("</b>") is its own translation, as blank texts are */
+    if (length > 0) /* markup without text ("</b>") is its own translation, like a blank text */
         *answer = (struct plan_answer){written, length};
     return 0;
 }
@@ -443,11 +443,11 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
             return NULL;
         answers_add(&all[i], &answer);
         for (size_t rank = 1; rank <= others; rank++) {
-            /* the text that the hypotheses of this rank make; a sentence that has fewer contributes its last */
+            /* make a text from the hypotheses of this rank; a sentence with fewer hypotheses contributes its last */
             struct text ranked = item->texts[0];
             struct sentence *sentences = ranked.sentences = arena_alloc(arena, ranked.count, sizeof *ranked.sentences);
             for (size_t s = 0; sentences && s < ranked.count; s++) {
-                sentences[s] = item->texts[0].sentences[s]; /* only read */
+                sentences[s] = item->texts[0].sentences[s]; /* the shared members are only read */
                 sentences[s].hypotheses += rank < sentences[s].count ? rank : sentences[s].count - 1;
             }
             if (!sentences || render_item(&ranked, arena, &rendered, &answer) != 0)
@@ -464,7 +464,7 @@ static struct span shifted(struct span span, size_t by) {
     return (struct span){by + span.begin, by + span.end};
 }
 
-/* Each sentence extends to the beginning of the next. */
+/* Extends each sentence to the beginning of the next. */
 static int cut_sentences(const struct text *text, const struct rendered *rendered, struct arena *arena,
                          struct plan_alignment *out) {
     size_t count = text->count > 0 ? text->count : 1;
@@ -483,7 +483,7 @@ static int cut_sentences(const struct text *text, const struct rendered *rendere
 
 int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out) {
     const struct text itself = {.source = item->source, .source_length = item->length};
-    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* the item is not translated */
+    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* itself stands for an untranslated item */
     struct rendered rendered = {.length = item->length};
     struct plan_answer answer = {.length = item->length};
     size_t room = 0;

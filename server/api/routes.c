@@ -1,5 +1,5 @@
-/* This file hides what a caller may reach. One table has a row for each path and method, and a call passes if its key may call that
- * endpoint with these models and has not used up its rate and quota. openapi.json says what a path takes and gives. */
+/* This file decides which endpoints a caller may reach. One table has a row for each path and method, and a call passes if its key
+ * may use that endpoint and these models, and has not used up its rate and quota. openapi.json describes the fields and replies. */
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
 #include "server/get/get.h"
@@ -66,7 +66,7 @@ static const struct route routes[] = {
     {"/spec", "GET", ACCESS_OPEN, api_spec, NULL, NULL},
     {"/openapi.json", "GET", ACCESS_OPEN, api_openapi, NULL, NULL},
     {"/docs", "GET", ACCESS_OPEN, api_docs, NULL, NULL},
-    {"/", "GET", ACCESS_OPEN, api_page, NULL, NULL}, /* this is the last; the other files of the page share it */
+    {"/", "GET", ACCESS_OPEN, api_page, NULL, NULL}, /* this row must be the last; the other files of the page share it */
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
@@ -83,7 +83,7 @@ const struct route *api_route(size_t i) {
     return i < ROUTE_COUNT ? &routes[i] : NULL;
 }
 
-/* Rows of one path are neighbours. All paths without a route share the last label, since clients may send any. */
+/* The rows of a path are adjacent. All paths without a route share the last label, since clients may send any path. */
 size_t api_labels(const char *labels[API_MOST_LABELS]) {
     _Static_assert(sizeof routes / sizeof *routes < API_MOST_LABELS, "all labels fit");
     size_t count = 0;
@@ -94,7 +94,7 @@ size_t api_labels(const char *labels[API_MOST_LABELS]) {
     return count;
 }
 
-/* The place of the route's label; route NULL: that of all other paths. */
+/* Returns the index of the route's label, or of the label for all other paths if route is NULL. */
 static size_t label_of(const struct route *route) {
     const struct route *last = route ? route : &routes[ROUTE_COUNT - 1];
     size_t label = !route;
@@ -103,7 +103,7 @@ static size_t label_of(const struct route *route) {
     return label;
 }
 
-/* Compares segment by segment. part: NULL, or receives the segment that matches the braces. */
+/* Compares segment by segment. Unless part is NULL, sets it to the segment that matches the braces. */
 static bool path_fits(const char *pattern, const char *path, const char **part, size_t *length) {
     while (*pattern && *path) {
         if (*pattern == '{') {
@@ -203,13 +203,13 @@ static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
 
 static const char *const key_fields[] = {"api_key", "auth_key", "key", "token", "Subscription-Key"};
 
-/* A key as sent: [length] bytes of any value. Length 0 means that no key was sent. */
+/* Holds a key as sent: [length] bytes of any value. Length 0 means that no key was sent. */
 struct secret {
     const char *bytes;
     size_t length;
 };
 
-/* The value of a header without the blanks around it. */
+/* Returns the value of a header without surrounding blanks. */
 static struct secret trimmed(const char *value) {
     struct secret secret = {value ? value + strspn(value, " \t") : "", 0};
     secret.length = strlen(secret.bytes);
@@ -225,7 +225,7 @@ bool api_is_key(const char *name) {
     return false;
 }
 
-/* Returns 1 if the key belongs to somebody, 0 if it is missing or unknown, and -1 if memory is out. sent: whether the request has a
+/* Returns 1 if the key has a holder, 0 if it is missing or unknown, and -1 if memory runs out. *sent is true if the call has a
  * key. */
 static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
     struct secret secret = {0};
@@ -240,7 +240,7 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent, s
         if (api_is_key(call->fields[i].name))
             secret = (struct secret){call->fields[i].value, call->fields[i].length};
 
-    /* A body that contains the key is parsed twice: here only for the key, since the sender is not known yet. */
+    /* A body that may contain the key is parsed twice: here only for the key, since the sender is not known yet. */
     if (secret.length == 0 && api_begins_json(call)) {
         root = api_load_json(call->body, call->length, 0, NULL);
         const json_t *value = json_object_get(root, "api_key");
@@ -309,7 +309,7 @@ int api_take_models(const struct service *service, struct request *request, stru
     return allowed->count > 0 ? 0 : api_fail(reply, STATUS_FORBIDDEN, NULL, "this API key has access to no loaded model");
 }
 
-/* ---- what a request uses of its key's and its client's allowance ---- */
+/* ---- charging a request to its key and its client ---- */
 
 static struct charge charge_of(const struct request *request, size_t sentences) {
     return (struct charge){.client = request->client,
@@ -336,7 +336,7 @@ bool api_charge(const struct service *service, const struct request *request, st
         api_fail_busy(service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
                       "this API key may translate %llu characters a day, and has no room for this text today",
                       (unsigned long long)limit.daily);
-        reply->retry_after_s = (unsigned)wait_s; /* more than api_fail_busy allows */
+        reply->retry_after_s = (unsigned)wait_s; /* the wait may be longer than api_fail_busy allows */
     } else if (verdict == LIMITER_MEMORY) {
         api_fail_memory(reply);
     }

@@ -1,17 +1,17 @@
-/* The endpoints about the service itself. GET /models, /health, /ready and /metrics report its state; POST and DELETE change the
- * set of loaded models. The page and the description of the API are part of the program. */
+/* This file has the endpoints about the service itself. GET /models, /health, /ready and /metrics report its state; POST and DELETE
+ * change the set of loaded models. The page and the description of the API are part of the program. */
 #include "server/api/endpoint.h"
 #include "server/get/get.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The reason of a failure names files, and only administrators may see it. */
+/* Omits the reason of a failure, which names files, unless an administrator asks. */
 static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = catalog_view(service->catalog, model);
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
-    if (model->card) { /* the model as its folder describes it; a folder that cannot be read has no description */
+    if (model->card) { /* a folder that cannot be read does not describe its model */
         const struct translator_info *info = &model->info;
         const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
         writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
@@ -41,7 +41,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
         writer_end_object(w);
     }
 
-    /* a model that was downloaded has an origin, and one that was imported may have a licence */
+    /* a downloaded model has an origin, and an imported model may have a licence */
     const char *const origin[][2] = {{"from", model->origin.from},
                                      {"version", model->origin.version},
                                      {"licence", model->origin.licence},
@@ -100,7 +100,7 @@ void api_models(const struct service *service, const struct call *call, struct r
 
 /* ---- adding and removing a model ---- */
 
-/* name NULL, generation 0: the reply has none. */
+/* Replies with a status. Omits the name if it is NULL, and the generation if it is 0. */
 static void reply_status(struct reply *reply, const char *status, const char *name, size_t generation) {
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
@@ -111,7 +111,7 @@ static void reply_status(struct reply *reply, const char *status, const char *na
     api_reply_json(reply, &w);
 }
 
-/* The reason names folders and files: only administrators may see it. */
+/* The reason names folders and files, so only administrators may see it. */
 static void fail_change(enum catalog_verdict verdict, const struct error *error, struct reply *reply) {
     if (verdict == CATALOG_BUSY)
         api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL, "the models are being reloaded; try again later");
@@ -123,7 +123,7 @@ static void fail_change(enum catalog_verdict verdict, const struct error *error,
         api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
 }
 
-/* {"get": "en-fr", "from": "mozilla"}: a source's name goes before what it is asked for. */
+/* Orders the model "mozilla:en-fr", for example, if the body is {"get": "en-fr", "from": "mozilla"}. */
 static void get_model_asked(const struct service *service, const json_t *root, struct reply *reply) {
     static const char *const sources[] = {"mozilla", "opus", "argos", "hf"};
     const json_t *get = json_object_get(root, "get"), *from = json_object_get(root, "from");
@@ -214,7 +214,7 @@ void api_reload_start(const struct service *service, const struct call *call, st
         api_fail_memory(reply);
 }
 
-/* The reason names folders and files: only administrators may see it. */
+/* The reason names folders and files, so only administrators may see it. */
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply) {
     (void)service;
     const struct reload *reload = request->reload;
@@ -296,7 +296,7 @@ const struct page_file *page_find(const char *path) {
 }
 
 void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    /* nothing inline or from other hosts; an export draws a picture from data: */
+    /* the policy allows nothing inline or from other hosts, but data: images, since an export draws one */
     static const char policy[] =
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
     (void)service;
@@ -307,7 +307,7 @@ void api_page(const struct service *service, const struct call *call, struct req
         return;
     }
 
-    /* If-None-Match is "*" or a list of tags, some of them weak; our tags are not substrings of each other */
+    /* If-None-Match is "*" or a list of tags, which may be weak; strstr suffices, since no tag of a file contains another */
     const char *tags = call->if_none_match;
     bool known = tags && (strcmp(tags, "*") == 0 || strstr(tags, file->etag));
     struct reply made = {.status = STATUS_NOT_MODIFIED, .content_type = file->type, .etag = file->etag, .policy = policy};
@@ -326,14 +326,14 @@ void api_page(const struct service *service, const struct call *call, struct req
 
 /* ---- the description of the API ----
  *
- * openapi.json is for programs and docs.html, which docs.py writes from it, for people. Both are part of the program; tests compare
- * the first with the tables of routes and fields. The version, and whether there are API keys, are set when they are sent. */
+ * Programs read openapi.json, and people read docs.html, which docs.py makes from it. Both are part of the program; tests compare
+ * openapi.json with the tables of routes and fields. The endpoints insert the version and, in openapi.json, the use of API keys. */
 
-/* The page has one stylesheet, and one script, which sends requests to this server only. */
+/* The page has one stylesheet and one script, which sends requests only to this server. */
 static const char docs_policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
                                   "form-action 'none'; frame-ancestors 'self'";
 
-/* Writes text, replacing every occurrence of one string by another. */
+/* Writes text, replacing every occurrence of one string with another. */
 static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {
     for (const char *end = text + length, *found; text < end; text = found + strlen(what)) {
         found = memmem(text, (size_t)(end - text), what, strlen(what));
@@ -350,9 +350,9 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     const struct page_file *file = page_find("/openapi.json");
     struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
 
-    /* the white space between its parts is left out */
+    /* copy the file without the white space between its parts */
     const char *begin = (const char *)file->bytes, *end = begin + file->length;
-    bool inside = false; /* a whole string */
+    bool inside = false; /* inside a string */
     for (const char *c = begin; c < end; c++) {
         if (inside && *c == '\\')
             c++;
@@ -366,7 +366,7 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     writer_put(&compact, begin, (size_t)(end - begin));
 
     put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"", "\"version\":\"" ALIGND_VERSION "\"");
-    /* without API keys, users need none */
+    /* remove the option to send no key if the server has API keys */
     put_replaced(&w, versioned.bytes, versioned.length, ",{}]", service->keys ? "]" : ",{}]");
     if (writer_ended(&compact) || writer_ended(&versioned))
         writer_fail(&w);
