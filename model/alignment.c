@@ -168,14 +168,14 @@ bool looks_there(const struct translator *translator) {
     return translator->encoder.self.layers > 0 || translator->decoder.cross.layers > 0;
 }
 
-/* The place of the weights of all layers and heads of one step, which lie together. */
+/* Returns the weights of all layers and heads of one step, which are adjacent, or NULL if the part has no layers. */
 static float *weights_at(const struct looks *looks, enum looks_part part, size_t step) {
     size_t count;
     const struct look_set *set = &looks->parts[part];
     return set->layers > 0 ? set->weights + (looks_row(looks, part, 0, 0, step, &count) - set->weights) : NULL;
 }
 
-/* Repeats the steps of the best hypothesis, as rows that continue one another. */
+/* Computes the steps of the best hypothesis again, as rows that continue one another. */
 static int look_at_target(const struct sentence *sentence, const struct looks *looks, struct arena *scratch, struct error *err) {
     enum { ROWS = 32 }; /* steps computed at once, if the decoder has no state */
     const struct decoder *decoder = &sentence->translator->decoder;

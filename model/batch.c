@@ -15,8 +15,8 @@
 enum { GROUP_ROWS = 64 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 
-/* Multiplications of one part of an encoding, which runs between two steps of the live rows: about 10 ms. The last part may do as
- * many again for the decoder. */
+/* One part of an encoding, which runs between two steps of the live rows, has PART_WORK multiplications, about 10 ms. The last part
+ * may do as many again for the decoder. */
 enum { PART_WORK = 1 << 29 };
 
 /* Encoding sentences together is cheaper, because each encoding reads the encoder's weights once per token of its longest sentence.
@@ -27,8 +27,8 @@ enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
  * rows. */
 enum { ENCODE_TOKENS = 512 };
 
-/* Large enough for a group of a small model, so that groups of different sizes reuse the same block. The kernel provides only pages
- * that are touched. */
+/* ENCODING_BYTES is large enough for a group of a small model, so that groups of different sizes reuse the same block. The kernel
+ * provides only pages that are touched. */
 enum { ENCODING_BYTES = 16 << 20 };
 
 /* The block for a sentence's answer has at most this many bytes, unless one array is larger, because hypotheses may share rows. */
@@ -43,8 +43,8 @@ struct encoding {
     size_t *lengths;          /* [n] */
     struct encoded encoded;
     float *keys, *values, *copy_keys, *copy_gates, *states;
-    float *opening; /* [opening_count, n, G] what the steps of the opening have added */
-    void *parts;    /* the encoder's progress, NULL: it has not begun */
+    float *opening; /* [opening_count, n, G] the data that the steps of the opening have added */
+    void *parts;    /* the encoder's progress; NULL: it has not begun */
 };
 
 struct batch {
@@ -61,7 +61,7 @@ struct batch {
     size_t failed_count;
     size_t steps_since_admission;
     float *states, *next;   /* [max_rows, S] */
-    struct row *group;      /* [GROUP_ROWS] those of one group in one step */
+    struct row *group;      /* [GROUP_ROWS] the rows of one group in one step */
     float *tops;            /* [GROUP_ROWS, H] for rows that show the top layer's output; NULL: the model never needs it */
     struct arena arena;     /* holds all arrays above */
     struct arena encodings; /* holds the group that is being encoded */
@@ -260,7 +260,7 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
 static int find_targets(const struct shortlist *shortlist, struct sentence *sentence, struct error *err) {
     struct target_ids found;
-    if (!shortlist || sentence->targets.ids) /* those of its language */
+    if (!shortlist || sentence->targets.ids) /* the ids of its language are already set */
         return 0;
     int *source = arena_alloc(&sentence->decoding, sentence->length, sizeof *source);
     if (!source)
@@ -308,7 +308,7 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
 
     bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
     size_t pointer =
-        sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* to the memory for what the step adds */
+        sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* to the memory for the data that the step adds */
     sentence->options.keep = sentence_readout(sentence) + pointer + sentence_top_inline(sentence);
     sentence->options.keep_state = resumes ? size : 0;
     if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, size)))
@@ -399,8 +399,8 @@ struct group {
     size_t first, end, first_row, rows;
 };
 
-/* Lays out the memory for what the step adds to the row's past, followed by that for what the alignment head will read, and, in the
- * scratch arena, the past itself. A search that returns to a step finds what that step has added. -1: memory is out. */
+/* Allocates the memory that the step adds to the row's past, followed by the memory that the alignment head will read, and lists
+ * the past in the scratch arena. A search that returns to a step reuses the memory of that step. Returns -1 if memory is out. */
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = sentence_readout(sentence);
@@ -454,7 +454,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
 
-    /* The search reads readouts, tops and states after the attention of its rows, in addition to what the step has written there.
+    /* The search reads readouts, tops and states after the attention of its rows, besides the data that the step has written.
      */
     row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {

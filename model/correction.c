@@ -1,5 +1,5 @@
 /* This file corrects a translation after its search. It finds the amounts that differ and prepares a second attempt that holds
- * them, and it replaces the marks at the end of a hypothesis by tokens of the target language, which take over the rows of the
+ * them, and it replaces the marks at the end of a hypothesis with tokens of the target language, which take over the rows of the
  * replaced tokens. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
@@ -120,8 +120,8 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
     }
 }
 
-/* Lists the runs that are held already and the amounts beside them, in order. False if there are no such amounts or memory is out.
- */
+/* Lists the runs that are held already and the amounts beside them, in order. Returns false if there are no such amounts or memory
+ * is out. */
 static bool hold_amounts(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
     const struct opaque_runs *held = &sentence->held;
     const struct sentence_amounts *missing = sentence->amounts;
@@ -254,7 +254,7 @@ static unsigned says(int32_t c) {
                                                           : 0;
 }
 
-/* Other marks at the end of a sentence. */
+/* Returns whether the character is another mark at the end of a sentence. */
 static bool ends(int32_t c) {
     return character_is_among(c, L".,;:\u2026\u3002\uff0e\uff0c\u3001\u061b\u060c\u06d4\u0964\u1362");
 }
@@ -325,7 +325,7 @@ bool ending_may_replace(const struct sentence *sentence, int token) {
     return true;
 }
 
-/* How languages write marks. The first row of a language counts; the last row is for all other languages. */
+/* Lists how languages write marks. The first row of a language counts; the last row is for all other languages. */
 static const struct habit {
     const char *language, *before, *asks, *exclaims;
 } habits[] = {
@@ -377,7 +377,7 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     for (size_t i = first; i < end; i++)
         sum += h->log_probs[i];
     for (size_t to = 0; to < room; to++) {
-        /* a new token takes over the row of the step in its place, and the first one the log-probability and the entropy, too */
+        /* a new token takes over the row of the step in its place; the first one also takes over log-probability and entropy */
         bool spliced = to >= first && to < first + splice->count;
         size_t from = to < first ? to : !spliced ? to + (end - first) - splice->count : to < last ? to : last;
         if (to < length)
@@ -398,7 +398,7 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     return 0;
 }
 
-/* Chooses the tokens to replace and their replacements. False if nothing needs to be corrected or it is impossible. */
+/* Chooses the tokens to replace and their replacements. Returns false if nothing needs to be corrected or it is impossible. */
 static bool plan(const struct sentence *sentence, const struct hypothesis *h, const struct tail *source, struct arena *scratch,
                  struct splice *out) {
     struct rendering rendering;
@@ -409,7 +409,7 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
     struct tail target = read_tail(rendering.text, length);
     if ((source->says & ~target.says) == 0 || target.begin == 0)
         return false;
-    bool keeps = target.first == target.end || (source->trails && !target.says); /* after what is there */
+    bool keeps = target.first == target.end || (source->trails && !target.says); /* adds the marks after the existing ones */
     size_t begin = keeps ? target.end : target.first, end = target.end;
     if (keeps && target.closed && !source->closed)
         begin = end = length;

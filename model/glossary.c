@@ -44,7 +44,7 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
     return 0;
 }
 
-/* True if text[at] is not inside a word. */
+/* Returns whether text[at] is not inside a word. */
 static bool is_edge(const char *text, size_t length, size_t at) {
     size_t before = at, after = at;
     if (at == 0 || at == length)
@@ -52,18 +52,18 @@ static bool is_edge(const char *text, size_t length, size_t at) {
     return !character_is_spaced(character_previous(text, &before)) || !character_is_spaced(character_next(text, length, &after));
 }
 
-/* Entries of the order, all of which begin as the text does, as far as it has been read. */
+/* A range of sorted entries that all begin with the text read so far. */
 struct range {
     const struct glossary_entry *const *begin, *const *end;
 };
 
-/* The letter of an entry at the place that is compared: its first letter, or byte `at` of the rest, 0 at its end. */
+/* Returns the letter of an entry to compare: its first letter, or byte `at` of the rest (0 at its end). */
 static int32_t letter_of(const struct glossary_entry *entry, size_t at, bool first) {
     struct key key = key_of(entry);
     return first ? key.first : (unsigned char)key.rest[at];
 }
 
-/* The first entry of the range with a letter of at least this value there. */
+/* Returns the first entry of the range whose letter is at least this value. */
 static const struct glossary_entry *const *lower_bound(struct range range, size_t at, bool first, int32_t least) {
     while (range.begin < range.end) {
         const struct glossary_entry *const *middle = range.begin + (range.end - range.begin) / 2;
@@ -92,7 +92,7 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
         for (size_t end = next; range.begin < range.end; end++) {
             size_t offset = end - next, bytes = end - begin;
             if (letter_of(*range.begin, offset, false) == 0 && is_edge(text, length, end)) {
-                /* of the entries that end here, the one whose first letter is the text's, or else the first */
+                /* takes the entry that ends here and has the text's own first letter, or else the first that ends here */
                 const struct glossary_entry *const *i = range.begin;
                 while (i < range.end && letter_of(*i, offset, false) == 0 &&
                        (strlen((*i)->source) != bytes || memcmp((*i)->source, text + begin, bytes) != 0))
@@ -115,7 +115,7 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
 
 /* ---- held parts ---- */
 
-/* The processor time that patterns may take in all texts of a request. Searching a few megabytes takes a hundredth of it. */
+/* This limits the processor time of patterns in all texts of a request. Searching a few megabytes takes a hundredth of that. */
 enum { MAX_PATTERN_NS = 250000000 };
 
 int guard_open(struct guard *guard, const struct protection *protection, struct error *err) {
@@ -153,14 +153,14 @@ int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, s
     int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0, until_ns = began_ns + guard->left_ns;
     struct opaque_runs found = {0};
     size_t kinds = PATTERNS + guard->pattern_count, room = 0;
-    struct opaque_run *finds = arena_zalloc(arena, kinds, sizeof *finds); /* the next of each kind; begin SIZE_MAX: there is none */
+    struct opaque_run *finds = arena_zalloc(arena, kinds, sizeof *finds); /* the next of each kind; begin SIZE_MAX: no more */
     if (!finds)
         return error_memory(err);
     for (size_t end = 0;;) {
         const struct opaque_run *first = NULL;
         for (size_t i = 0; i < kinds; i++) {
             struct opaque_run *next = &finds[i];
-            if (next->end == 0 || next->begin < end) { /* the first, or one that overlaps and does not count */
+            if (next->end == 0 || next->begin < end) { /* no find yet, or the find overlaps the last run */
                 const struct glossary_entry *entry;
                 struct span span;
                 size_t at = end;
@@ -243,7 +243,7 @@ struct found {
     struct sentence *sentence;
     struct phrase *phrases;   /* [count] */
     const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
-    int *inputs;              /* [own_count] the decoder reads these for them */
+    int *inputs;              /* [own_count] the ids that the decoder reads for them */
     size_t count, room, own_count, first_own, token_count;
     char *given; /* the prefix without the pieces that were found in it, or NULL */
 };
@@ -285,7 +285,7 @@ static int add_own(struct found *found, const struct token *token, const struct 
     const char *mark = tokenizer_mark(target),
                *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
     char *there = found->given ? strstr(found->given, text) : NULL;
-    if (there) { /* the prefix has it */
+    if (there) { /* blanks the prefix there, so that each occurrence counts once */
         memset(there, ' ', strlen(text));
         return 0;
     }
@@ -401,13 +401,13 @@ static int by_begin(const void *key, const void *run) {
     return (begin > other) - (begin < other);
 }
 
-/* The run of the sentence that begins here, or NULL. */
+/* Returns the run of the sentence that begins here, or NULL. */
 static const struct opaque_run *run_at(const struct sentence *sentence, size_t begin) {
     const struct opaque_runs *held = &sentence->held;
     return held->count > 0 ? bsearch(&begin, held->all, held->count, sizeof *held->all, by_begin) : NULL;
 }
 
-/* The token of the run that begins here; NULL if the model reads the run unchanged. */
+/* Returns the token of the run that begins here, or NULL if the model reads the run unchanged. */
 static const struct token *token_at(const struct sentence *sentence, size_t begin) {
     for (size_t j = 0; j < sentence->length; j++)
         if (sentence->tokens[j].begin == begin && sentence->tokens[j].end > begin)
@@ -415,7 +415,7 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
     return NULL;
 }
 
-/* The stand-in of the i-th run; NULL if the model reads the run as an unknown word. */
+/* Returns the stand-in of the i-th run, or NULL if the model reads the run as an unknown word. */
 static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
     const struct readable *readable = &sentence->translator->readable;
     return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind) : NULL;
@@ -463,7 +463,7 @@ static size_t count_written(const char *text, size_t begin, size_t end) {
 /* A model invents a translation if it can read fewer than one letter in this many. */
 enum { FEW = 4 };
 
-/* True if there is nothing to translate besides the runs, or so little that the model would have to guess. */
+/* Returns whether there is nothing to translate besides the runs, or so little that the model would guess. Sets untranslated. */
 static bool is_bare(struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, after = 0, read = 0, unread = 0;
@@ -565,7 +565,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     }
     if (add_entries(&found, glossary, after, sentence->source.end - sentence->source.begin, err) != 0)
         return -1;
-    if (found.count == 0) { /* as most sentences, of which many may wait */
+    if (found.count == 0) { /* true of most sentences, of which many may wait */
         sentence->copies = copies;
         arena_release(&sentence->arena, mark);
         arena_trim(&sentence->arena);
@@ -578,7 +578,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     search_constrain(&sentence->options, phrases);
     if (!copies)
         return 0;
-    /* a model that copies must not copy a held run by itself: it would come twice */
+    /* a model that copies must not copy a held run by itself, which would appear twice */
     int *words = arena_alloc(&sentence->arena, sentence->length, sizeof *words);
     if (!words)
         return error_memory(err);
@@ -596,7 +596,7 @@ bool glossary_holds(const struct sentence *sentence, size_t j) {
     return false;
 }
 
-/* The run that a source token is; NULL if it is not one, or the token is a glossary's. */
+/* Returns the run that a source token stands for, or NULL if it is not a run or the token is a glossary's. */
 static const struct opaque_run *run_of(const struct sentence *sentence, const struct token *token) {
     uintptr_t place = (uintptr_t)token, first = (uintptr_t)sentence->tokens;
     bool own = place >= first && place < (uintptr_t)(sentence->tokens + sentence->length);
@@ -641,7 +641,7 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     if (run && run->written)
         text = run->written;
 
-    /* a space comes before it as in the source, and if another character precedes it in the translation */
+    /* a space precedes the piece as in the source, or if another character precedes it in the translation */
     bool apart = before == 0;
     if (!apart && strcmp(previous, mark) != 0)
         apart = begin == 0 || marked || character_previous(previous, &before) != character_previous(source, &begin);

@@ -9,7 +9,7 @@
 
 /* ---- text ---- */
 
-/* Sets token i, with a piece if it is not printed as its id's piece. The token before it stands at token - 1. */
+/* Sets token i, with a piece if it is not printed as its id's piece. The token before it is at token - 1. */
 static int show_token(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
                       struct token *token, struct error *err) {
     const struct translator *t = sentence->translator;
@@ -207,7 +207,7 @@ static void add_row(const struct estimation *estimation, size_t i, struct eviden
     evidence->features[QUALITY_SHARPNESS] += row[best];
 }
 
-/* Makes means of the sums whose features are means. */
+/* Divides the sums of those features that are means. */
 static void settle_means(struct evidence *evidence) {
     evidence->features[QUALITY_ENTROPY] /= evidence->steps > 0 ? (float)evidence->steps : 1;
     evidence->features[QUALITY_COVERAGE] /= evidence->tokens > 0 ? (float)evidence->tokens : 1;

@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Blocks of a sentence's arena, beside those for its tokens and its answer, which are as large as these: a document has thousands
- * of sentences in memory. */
+/* The blocks of a sentence's arena are small, and those for its tokens and its answer are only as large as needed, because a
+ * document has thousands of sentences in memory. */
 enum { BLOCK_BYTES = 2 * 1024, LEAST_BYTES = 64 };
 /* The unreadable runs of a span of at most this many bytes are found before it is split. In a longer one such a run may be split,
  * so that reading can stop at the first sentence over the limit. */
 enum { MOST_HELD_BYTES = 64 * 1024 };
-/* Sentences of a text for which there is room from the start. */
+/* MOST_EXPECTED limits the sentences of a text for which room is allocated at the start. */
 enum { MOST_EXPECTED = 16 };
 
 /* ---- long texts ---- */
@@ -31,9 +31,9 @@ enum {
     HELD_BYTES = 8
 };
 
-/* The end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space, otherwise any
- * place between two characters. A character weighs as many bytes as the tokenizer makes of it: one of those that NFKC makes longer
- * grows far more than the others. A held run counts as one character and is not cut. */
+/* Returns the end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space,
+ * otherwise any place between two characters. A character weighs as many bytes as the tokenizer makes of it: one of the characters
+ * that NFKC lengthens grows far more than the others. A held run counts as one character and is not cut. */
 static size_t window_end(const char *text, size_t length, const struct opaque_runs *held, size_t begin) {
     size_t weight = 0, at = begin, space = begin, next_held = 0;
     while (next_held < held->count && held->all[next_held].end <= begin)
@@ -109,7 +109,7 @@ struct wrap {
     struct arena *scratch;
 };
 
-/* How good it is to end a piece after a token, rising. */
+/* Rates a cut after a token, from worst to best. */
 enum cut { CUT_NEVER, CUT_TOKENS, CUT_SPACE, CUT_CLAUSE };
 
 static enum cut rate_cut(const struct wrap *wrap, size_t token) {
@@ -129,8 +129,8 @@ static enum cut rate_cut(const struct wrap *wrap, size_t token) {
     return space ? CUT_SPACE : CUT_TOKENS;
 }
 
-/* The last token of the best piece of at most width tokens that begins with token first: the last of the best cuts, or the end of
- * the sentence if that is within reach. If there is nowhere to cut, the first place beyond. */
+/* Returns the last token of the best piece of at most width tokens that begins with token first: the last of the best cuts, or the
+ * end of the sentence if that is within reach. If there is nowhere to cut, returns the first place beyond. */
 static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
     if (wrap->count - first <= width)
         return wrap->count - 1;
@@ -150,8 +150,8 @@ static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
     return best;
 }
 
-/* Cuts a window into pieces, in the scratch arena. The window is tokenized once, for the places to cut; each piece again, to see
- * that it fits alone. */
+/* Cuts a window into pieces, in the scratch arena. The window is tokenized once to find the places to cut, and each piece again to
+ * check that it fits alone. */
 static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
     struct token *tokens;
     bool lowered;
@@ -174,7 +174,7 @@ static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, s
             last = best_cut(wrap, first, width);
             end = last + 1 == wrap->count ? wrap->length : wrap->tokens[last].end;
 
-            /* when it stands alone, it often has one token more than within the sentence, for the word that it cuts into */
+            /* alone, a piece often has one token more than within the sentence, because the cut may split a word */
             struct arena_mark mark = arena_mark(wrap->scratch);
             struct tokenizer_reading how = wrap->how;
             if (opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err) != 0 ||
@@ -254,7 +254,7 @@ bool translator_holds(const struct translator *translator) {
     return translator->holds;
 }
 
-/* The sentences that are made of a text. */
+/* The sentences that are made from a text. */
 struct prepared {
     const struct translator *translator;
     const struct translator_text *text;
@@ -267,7 +267,7 @@ struct prepared {
     struct arena scratch; /* for the tokens of one sentence */
 };
 
-/* How the source is read: around the runs that the search can bring through. */
+/* Returns how the source is read: around the runs that the search can copy into the translation. */
 static struct tokenizer_reading reading_of(const struct prepared *list, const struct opaque_runs *held) {
     const struct translator *t = list->translator;
     bool holds = t->holds && search_constrains(list->options), knows = t->readable.unreadable;
@@ -277,7 +277,7 @@ static struct tokenizer_reading reading_of(const struct prepared *list, const st
 }
 
 /* Copies the tokens, with room for one more, and the runs that are held into the sentence's arena. Pieces of the vocabulary are not
- * copied. NULL: out of memory. */
+ * copied. Returns NULL if memory is out. */
 static struct token *keep(struct sentence *sentence, const struct token *tokens, size_t count) {
     const struct tokenizer *source = sentence->translator->source;
     struct opaque_runs *held = &sentence->held;
@@ -310,7 +310,7 @@ static struct token *keep(struct sentence *sentence, const struct token *tokens,
     return kept;
 }
 
-/* Tokenizes the sentence's own text and adds </s> if the encoder reads one; without a character that the tokenizer sees there are
+/* Tokenizes the sentence's own text and adds </s> if the encoder reads one; a text without characters that the tokenizer sees has
  * no tokens. The runs that the model cannot read are found in the tokens and held, and then the text is tokenized again. */
 static int tokenize(struct sentence *sentence, struct prepared *list, struct error *err) {
     const struct translator *t = sentence->translator;
@@ -369,7 +369,7 @@ static bool sentence_fits(const struct sentence *sentence) {
     return sentence->length <= config->limits.max_source_tokens + config->encoder.eos;
 }
 
-/* Sets the default of max_length for the sentence's present length. */
+/* Sets the default of max_length for the sentence's current length. */
 static void limit_target(struct sentence *sentence) {
     if (!sentence->usual_length)
         return;
@@ -379,7 +379,7 @@ static void limit_target(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
-/* Sets what depends on the tokens. */
+/* Sets the members that depend on the tokens. */
 static int settle(const struct prepared *list, struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
@@ -410,14 +410,14 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     return 0;
 }
 
-/* Takes over the sentence. A sentence without tokens is dropped; it has only characters such as zero-width ones. */
+/* Takes ownership of the sentence. A sentence without tokens, which has only characters such as zero-width ones, is dropped. */
 static int append(struct prepared *list, struct sentence *sentence, struct error *err) {
     int result = -1;
     if (sentence->length == 0) {
         sentence_done(sentence);
         return 0;
     }
-    if (!list->taker && list->count == list->room) { /* not arena_grow: sentences are large, and often alone */
+    if (!list->taker && list->count == list->room) { /* not arena_grow, because sentences are large and often alone */
         size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED;
         size_t room = list->room > 0 ? 2 * list->room : least;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
@@ -464,8 +464,8 @@ static int add_wrapped(struct prepared *list, struct span span, struct error *er
     return 0;
 }
 
-/* Adds a span as one sentence if it is short enough to be tokenized as a whole and fits; otherwise in pieces. *whole: whether it is
- * short enough. wraps: a span that is not short enough is added in pieces; otherwise nothing happens with it. */
+/* Adds a span as one sentence if it is short enough to be tokenized as a whole and fits; otherwise in pieces. *whole is set to
+ * whether it is short enough. wraps: a longer span is added in pieces; otherwise it is not added. */
 static int add_sentence(struct prepared *list, struct span span, bool wraps, bool *whole, struct error *err) {
     struct opaque_runs held = reading_of(list, &list->text->held).held, within;
     struct arena_mark mark = arena_mark(list->arena);
@@ -496,7 +496,7 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
     if (whole || !finds)
         return 0;
 
-    /* the span is too long to leave the runs that the model cannot read to its sentences: they are found first */
+    /* the span is too long to be tokenized as a whole, so the runs that the model cannot read are found before it is split */
     struct tokenizer_reading how = reading_of(list, &text->held);
     if (opaque_within(&how.held, begin, begin + length, list->arena, &how.held, err) != 0 ||
         text_hold(&t->readable, t->source, text->text + begin, length, &how, list->arena, err) != 0 ||
@@ -632,7 +632,7 @@ int translator_choose_languages(struct sentence *sentence, const char *source, c
 static int give(struct sentence *sentence, const char *what, const char *text, size_t length, struct error *err) {
     struct token *tokens;
     size_t count;
-    bool lowered; /* matters only where the translation will be in capitals again */
+    bool lowered; /* needed only if the translation will be in capitals again */
     if (tokenizer_encode(sentence->translator->target, text, length, sentence->lowered ? &lowered : NULL, &sentence->arena, &tokens,
                          &count, err) != 0)
         return -1;
@@ -680,7 +680,7 @@ int translator_attend(struct sentence *sentence, size_t step, const double *weig
                          sentence->length);
     float *own = arena_alloc(&sentence->arena, count, sizeof *own);
     double sum = 0;
-    if (!sentence->forced_attention) /* once, for all steps that there may be */
+    if (!sentence->forced_attention) /* allocated once, for all possible steps */
         sentence->forced_attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1, sizeof *sentence->forced_attention);
     if (!own || !sentence->forced_attention)
         return error_memory(err);
@@ -776,7 +776,7 @@ size_t sentence_looks(const struct sentence *sentence, size_t steps) {
            weights_of(&t->decoder.self, steps * (steps + 1) / 2);
 }
 
-/* Blocks that are not full, small pieces, and the gaps between them. */
+/* LOOSE_BYTES covers blocks that are not full, small pieces, and the gaps between them. */
 enum { LOOSE_BYTES = 4 * SENTENCE_BLOCK_BYTES };
 
 size_t sentence_max_bytes(const struct sentence *sentence) {

@@ -20,7 +20,7 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
     return 0;
 }
 
-/* True if both sides have the same vocabulary, in one file or two, and read it in the same way. */
+/* Returns whether both sides have the same vocabulary, in one file or two, and read it in the same way. */
 static bool same_sides(const struct model_config *c, const char *folder) {
     const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
     enum { MAX_BYTES = 1 << 26 };
@@ -37,7 +37,7 @@ static size_t file_bytes(const char *folder, const char *file) {
     return there ? (size_t)status.st_size : 0;
 }
 
-/* An estimate for a SentencePiece model in memory: its pieces, a map of them and a trie take 5 to 9 times the file, as measured. */
+/* Estimates the memory of a SentencePiece model: its pieces, a map of them and a trie take 5 to 9 times the file. */
 static size_t tokenizer_bytes(const struct model_config *c, const char *folder, bool shared) {
     enum { FACTOR = 8 };
     size_t target = shared ? 0 : file_bytes(folder, c->tokenizer.target.file);
@@ -123,7 +123,7 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     return 0;
 }
 
-/* A piece whose id is to be found; it may be one that no text becomes. */
+/* A piece to look up by find_pieces; tokenizing a text need not produce it. */
 struct wanted {
     const char *piece;
     int *id; /* -1: the vocabulary lacks it */
@@ -133,7 +133,7 @@ static int by_wanted(const void *a, const void *b) {
     return strcmp(((const struct wanted *)a)->piece, ((const struct wanted *)b)->piece);
 }
 
-/* Finds all of them in one pass, because the vocabulary may have 256,000 pieces. Sorts the list. */
+/* Finds the ids of all wanted pieces in one pass, because the vocabulary may have 256,000 pieces. Sorts the list. */
 static void find_pieces(const struct tokenizer *tokenizer, struct wanted *wanted, size_t count) {
     for (size_t i = 0; i < count; i++)
         *wanted[i].id = -1;
@@ -148,8 +148,8 @@ static void find_pieces(const struct tokenizer *tokenizer, struct wanted *wanted
     }
 }
 
-/* Finds the tokens that translations begin with: the pieces of decoder.prefix, or the model's languages, of which a translation
- * begins with that of its target. */
+/* Finds the tokens that translations begin with: the pieces of decoder.prefix, or those of the model's languages, since a
+ * translation begins with its target language. */
 static int open_opening(struct translator *t, struct error *err) {
     char pieces[CONFIG_NAME_BYTES], *rest = pieces, *piece;
     size_t count = t->languages.count;
@@ -194,7 +194,7 @@ static int open_opening(struct translator *t, struct error *err) {
             return error_set(err, ERROR_FORMAT, "languages.%s: the vocabulary has no piece \"%s\"", language->code,
                              ids->source < 0 ? language->source : language->target);
     }
-    t->opening = &t->language_ids[0].target; /* until a sentence's is chosen */
+    t->opening = &t->language_ids[0].target; /* until a sentence chooses another language */
     t->opening_count = 1;
     return 0;
 }
@@ -241,7 +241,7 @@ static void describe(struct translator *t) {
              d->input_feeding ? " input feeding" : "", output);
 }
 
-/* In place of "model" (or NULL) the type that the configuration names; other names stay as they are. */
+/* Replaces "model" (or NULL) with the type that the configuration names, and returns other names unchanged. */
 static const char *settle_compute(const struct model_config *config, enum stored stored, const char *name) {
     const char *own = config->defaults.compute;
     if (name && strcmp(name, "model") != 0)
@@ -394,7 +394,7 @@ void translator_free(struct translator *translator) {
     free(translator);
 }
 
-/* The facts that the configuration states. */
+/* Returns the facts that the configuration states. */
 static struct translator_info info_of(const struct model_config *c, const struct labels *variants,
                                       const struct model_languages *languages) {
     bool many = languages->count > 0;
@@ -474,7 +474,7 @@ struct translator_card *translator_card_read(const char *folder, struct error *e
     card->stored = weights_stored(weights);
     weights_free(weights);
 
-    /* the labels of variants stand in the vocabulary */
+    /* the vocabulary has the labels of variants */
     if (strcmp(c->tokenizer.type, "sentencepiece") == 0 && !config_has_file(c->tokenizer.source.pieces)) {
         if (path_in(folder, c->tokenizer.source.file, path, sizeof path, err) != 0 || labels_read(path, &card->variants, err) != 0)
             goto failed;
@@ -529,9 +529,9 @@ size_t translator_card_bytes(const struct translator_card *card, const char *ask
     return card->parameters * each + card->tokenizer_bytes;
 }
 
-/* ---- the list of a language: by counts of pieces, and with those that any word can be spelled with ---- */
+/* ---- the list of a language: its most frequent pieces, and those that can spell any word ---- */
 
-/* A script is the text's if this share of its characters have it. */
+/* A script counts as used if at least one character in SCRIPT_SHARE has it. */
 enum { SCRIPT_SHARE = 100 };
 
 struct pieces {
@@ -539,7 +539,7 @@ struct pieces {
     struct model_languages languages;
     const struct model_language *language;
     struct tokenizer *target;
-    struct arena arena; /* of one text */
+    struct arena arena; /* for one text */
     size_t size;
     uint64_t *counts; /* [size] */
 };
@@ -612,7 +612,7 @@ int pieces_count(struct pieces *pieces, const char *text, size_t length, struct 
     return result;
 }
 
-/* A piece without its mark of white space. */
+/* Returns the piece without its mark of white space. */
 static const char *text_of(const struct pieces *pieces, size_t id) {
     const char *piece = tokenizer_piece(pieces->target, (int)id), *mark = tokenizer_mark(pieces->target);
     return strncmp(piece, mark, strlen(mark)) == 0 ? piece + strlen(mark) : piece;
@@ -623,7 +623,7 @@ struct counted {
     uint64_t count;
 };
 
-/* The most frequent first; of equals the lower id. */
+/* Puts frequent pieces first and, among equals, the lower id. */
 static int by_count(const void *a, const void *b) {
     const struct counted *one = a, *other = b;
     if (one->count != other->count)
@@ -668,7 +668,7 @@ int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wante
         return error_memory(err);
     }
 
-    /* the scripts that the text is written in */
+    /* finds the scripts that the text is written in */
     for (size_t id = 0; id < pieces->size; id++) {
         const char *text = text_of(pieces, id);
         size_t length = pieces->counts[id] > 0 && (int)id != unknown ? strlen(text) : 0;

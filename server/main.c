@@ -26,16 +26,16 @@ enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FI
 
 /* ---- signals ---- */
 
-/* Every thread but one blocks them. That one waits for them, so no handler interrupts code or system calls. */
+/* All threads block these signals, and one thread waits for them, so no handler interrupts code or system calls. */
 static struct {
     pthread_t thread;
     sigset_t awaited;
-    sem_t arrived;              /* signals that there is something to do */
+    sem_t arrived;              /* posted when there is something to do */
     atomic_int stop;            /* the first SIGTERM or SIGINT */
     atomic_bool reload, ending; /* SIGHUP has arrived; the daemon has stopped */
 } signals;
 
-/* Waits until something arrives, for at most a second, and frees expired files. */
+/* Waits at most a second for a signal, and frees expired files. */
 static void await_signal(struct kept_files *files) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -66,12 +66,12 @@ static void *signals_run(void *unused) {
 /* A running daemon. */
 struct daemon {
     const struct options *options;
-    const char *directory; /* folder of the models; NULL: each was named */
+    const char *directory; /* folder of the models; NULL: each model was named */
     bool gets;             /* downloaded models are served */
     struct service *service;
 };
 
-/* On failure the old content stays in use. */
+/* Logs the result of a reload. After a failure the old content stays in use. */
 static void report_reload(const char *what, int result, const struct error *error) {
     if (result == 0)
         log_event(LOG_INFO, "reloaded", log_text("what", what));
@@ -79,7 +79,7 @@ static void report_reload(const char *what, int result, const struct error *erro
         log_event(LOG_ERROR, "reload_failed", log_text("what", what), log_text("reason", error->message));
 }
 
-/* After the catalog is closed, the daemon is stopping and not ready. */
+/* Reports readiness to systemd, unless the catalog was closed because the daemon is stopping. */
 static void note_reloaded(struct reload *reload) {
     bool loaded = reload->generation > 0, failed = reload->error.code != ERROR_NONE;
     free(reload);
@@ -98,7 +98,7 @@ static void reload_all(const struct daemon *daemon, struct http *http) {
     if (daemon->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
 
-    /* Loading models takes a while; the reload reports its end. If memory is out, systemd need not wait. */
+    /* Loading models takes a while; the reload reports its end. If memory is out, the daemon reports readiness at once. */
     struct reload *reload = calloc(1, sizeof *reload);
     if (reload) {
         reload->finish = note_reloaded;
@@ -140,7 +140,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
 
 /* ---- starting ---- */
 
-/* Logs the addresses, and warns of those on which anyone may translate. Returns the first one for users; NULL: there are none. */
+/* Logs the addresses, and warns of those on which anyone may translate. Returns the first one for users, or NULL. */
 static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
     static const char *const of_this_machine[] = {"127.", "[::1]", "localhost:", "unix:"};
     const char *address, *first = NULL;
@@ -223,10 +223,10 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         sd_notify(0, "READY=1");
         int number;
         while ((number = atomic_load(&signals.stop)) == 0) {
-            if (atomic_exchange(&signals.reload, false)) /* several of them count as one */
+            if (atomic_exchange(&signals.reload, false)) /* several reloads count as one */
                 reload_all(daemon, http);
             else
-                await_signal(service->files); /* afterwards both are checked again */
+                await_signal(service->files); /* the loop then checks both flags again */
         }
         log_event(LOG_INFO, "draining", log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
         *clean = drain(daemon, http, workers);
@@ -339,7 +339,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
 
 /* ---- commands ---- */
 
-/* Prints the line to stdout, for appending it to the file, and the key to stderr, the only time it is shown. */
+/* Prints the line for the file of keys to stdout, and the key to stderr, where it is shown only once. */
 static int key_command(struct options *options, int *status, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
     (void)status;
@@ -368,7 +368,7 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
         log_event(LOG_INFO, "downloaded_models_found", log_text("directory", shipped->downloaded),
                   log_count("models", found.count));
     usual = shipped->usual;
-    for (size_t i = 0; usual && i < found.count; i++) { /* it replaces the shipped model for its languages */
+    for (size_t i = 0; usual && i < found.count; i++) { /* a downloaded model replaces the shipped one for its languages */
         char pair[sizeof found.models->source + sizeof found.models->target];
         snprintf(pair, sizeof pair, "%s-%s", found.models[i].source, found.models[i].target);
         if (strcmp(pair, shipped->usual) == 0)
@@ -384,8 +384,8 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
     return 0;
 }
 
-/* Signals are blocked before any thread starts, because threads inherit this. Until the daemon has stopped, the second SIGTERM or
- * SIGINT ends the process at once, with EXIT_FAILURE; SIGUSR1 and SIGUSR2 do nothing. */
+/* Signals are blocked before any thread starts, because threads inherit the mask. Until the daemon has stopped, the second SIGTERM
+ * or SIGINT ends the process at once, with EXIT_FAILURE; SIGUSR1 and SIGUSR2 do nothing. */
 static int serve_command(struct options *options, int *status, struct error *err) {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     bool clean = true, named = options->models.count > 0 || options->directory;

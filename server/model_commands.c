@@ -46,11 +46,11 @@ static int check_written(struct error *err) {
 
 /* ---- progress ---- */
 
-/* Progress on stderr: a bar on a terminal, otherwise a line now and then. */
+/* The state of the progress on stderr: a bar on a terminal, otherwise a line every few seconds. */
 struct view {
     bool terminal, drawn;
     int64_t began_us, shown_us, rated_us;
-    uint64_t first, rated; /* bytes that were there when it began; when the rate was last taken */
+    uint64_t first, rated; /* bytes present at the beginning, and when the rate was last measured */
     double rate;           /* bytes a second */
 };
 
@@ -154,7 +154,7 @@ static int list(const struct options *options, const char *into, int *status, st
     return got == GET_DONE ? check_written(err) : -1;
 }
 
-/* Prints a summary on stdout. old: the model that it may replace, whose name it gets; NULL: none. */
+/* Prints a summary on stdout. old: the model that the new one may replace, and whose name it gets; NULL: none. */
 static enum get_status get_one(const struct options *options, const char *into, const char *asked, const struct installed *old,
                                struct error *err) {
     struct view view = {.terminal = isatty(STDERR_FILENO)};
@@ -179,7 +179,7 @@ static enum get_status get_one(const struct options *options, const char *into, 
     return status;
 }
 
-/* Models are downloaded one after the other. A failure does not stop the others, and the first failure is the result. */
+/* Keeps the first failure as the result. Models are downloaded one after the other, and a failure does not stop the others. */
 static void keep_first(enum get_status *first, enum get_status status, struct error *err, const struct error *inner, bool last) {
     if (status == GET_DONE || status == GET_PRESENT)
         return;
@@ -402,13 +402,13 @@ int import_command(struct options *options, int *status, struct error *err) {
 
 /* ---- alignd shortlist: a text of any size is read in a bounded amount of memory ---- */
 
-/* A longer line is counted in several parts. */
+/* A line longer than PART_BYTES is counted in several parts. */
 enum { PART_BYTES = 64 * 1024 };
 
 struct text {
     const char *name;
     int file;
-    size_t filled, line; /* line: the number of the one that is being read */
+    size_t filled, line; /* line: the number of the line that is being read */
     char bytes[PART_BYTES];
 };
 
@@ -466,7 +466,7 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
     return 0;
 }
 
-/* path NULL: stdin. */
+/* Counts the text of a file. path NULL: stdin. */
 static int count_file(struct pieces *pieces, const char *path, struct error *err) {
     struct text *text = calloc(1, sizeof *text);
     if (!text)
@@ -482,8 +482,8 @@ static int count_file(struct pieces *pieces, const char *path, struct error *err
     return result;
 }
 
-/* Locks a folder whose files match its manifest. Other processes that give it a list wait until the descriptor is closed; the files
- * are checked under the lock, because others may have written a file and not yet its entry. -1: an error. */
+/* Locks a folder whose files match its manifest. Other processes that add a list wait until the descriptor is closed; the files are
+ * checked under the lock, because another process may have written a file but not yet its entry. Returns -1 on error. */
 static int lock_folder(const char *folder, struct error *err) {
     int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = lock;
     while (lock >= 0 && (result = flock(lock, LOCK_EX)) != 0 && errno == EINTR)

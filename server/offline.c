@@ -44,7 +44,7 @@ struct offline {
     size_t skipped;                      /* lines that are longer than the model accepts */
 };
 
-/* The variant that --variant selects in this model; NULL: none. */
+/* Returns the variant that --variant selects in this model, or NULL. */
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
     const char *asked = options->variant ? options->variant : info->languages ? options->to : NULL;
     const char *variant = asked ? variant_for(info, asked) : NULL;
@@ -81,7 +81,7 @@ struct batch_line {
     struct direction directions[DIRECTIONS];
     char *source, *target;
     size_t source_length, target_length;
-    size_t source_bytes; /* with the line feed, which a NUL replaces */
+    size_t source_bytes; /* including the line feed, which a NUL replaces */
     struct stream *stream;
     bool skipped;   /* longer than the model accepts: the output has an empty line */
     size_t pending; /* directions that have not ended; guarded by the stream's lock */
@@ -89,7 +89,7 @@ struct batch_line {
 
 struct stream {
     struct offline *run;
-    const struct links_kind *links; /* aligning */
+    const struct links_kind *links; /* for aligning */
     FILE *in, *out;
     struct batch_line *lines; /* [window], the ring */
     size_t window;
@@ -101,7 +101,7 @@ struct stream {
     bool input_ended;
     struct error error; /* the first error, which ends the run */
 
-    /* only for the writer until it has ended */
+    /* only the writer uses these until it has ended */
     size_t sentences, target_tokens;
     bool shown; /* progress is shown on a terminal that does not show the output */
     struct headway headway;
@@ -115,7 +115,7 @@ static void stream_fail(struct stream *stream, const struct error *error) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Called by the worker that decoded the last sentence, or if there is nothing to decode. */
+/* Called by the worker that decoded the last sentence, or by the main thread if there is nothing to decode. */
 static void end_direction(struct request *request) {
     const struct direction *direction = request->owner;
     struct batch_line *line = direction->line;
@@ -268,7 +268,7 @@ static void read_all(struct stream *stream) {
 
 /* ---- writing lines ---- */
 
-/* True if nothing can be printed yet: the next line is being decoded, or has not arrived. Requires the lock. */
+/* Returns whether nothing can be printed yet: the next line is being decoded, or has not arrived. Requires the lock. */
 static bool must_wait(const struct stream *stream) {
     if (stream->written == stream->read)
         return !stream->input_ended;
@@ -310,7 +310,7 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
     return 0;
 }
 
-static const double least_seconds = 1; /* earlier an estimate would be a guess */
+static const double least_seconds = 1; /* an earlier estimate would be a guess */
 
 void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
     memset(line, 0, HEADWAY_BYTES);
@@ -326,7 +326,7 @@ void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
         fprintf(out, ", %.0f per second", (double)headway->lines / headway->seconds);
     if (headway->of_bytes > 0) {
         double share = (double)headway->done / (double)headway->of_bytes;
-        share = share > 1 ? 1 : share; /* the input has grown meanwhile */
+        share = share > 1 ? 1 : share; /* the input may have grown meanwhile */
         fprintf(out, ", %.0f%%", 100 * share);
         if (headway->done > 0 && headway->seconds >= least_seconds) { /* 2:05, 2:02:05 */
             unsigned long long left = (unsigned long long)(headway->seconds / share * (1 - share) + 0.5);
@@ -651,7 +651,7 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
         result = check_models(run, err);
     if (result == 0) {
         const struct worker_options options = {
-            /* step_us is not set: nobody waits for a single token, so no step is too long */
+            /* step_us is not set: no client waits for a single token, so no step is too long */
             .workers = run->options->workers, .rows = run->options->rows, .bytes = run->options->decode_memory,
             .scheduler = run->scheduler,      .metrics = metrics,
         };
@@ -699,7 +699,7 @@ int offline_command(struct options *options, int *status, struct error *err) {
     if (named_models_find(options, err) != 0)
         return -1;
     struct offline run = {.options = options, .directions = options->models.count};
-    struct metrics *metrics = metrics_create(labels, 1, err); /* nothing reads them */
+    struct metrics *metrics = metrics_create(labels, 1, err); /* required by the workers, but never read */
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
     int result = metrics ? make_protection(&run, &arena, err) : -1;
@@ -773,8 +773,8 @@ static int take_name(const char *path, int descriptor, char **name) {
     return -1;
 }
 
-/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file exists. Then, if no other file
- * can be created beside it, a temporary file elsewhere holds the new content until it is copied. */
+/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file exists; if no other file can be
+ * created beside it, a temporary file elsewhere holds the new content until it is copied. */
 static int open_new(struct outfile *output, bool there) {
     char folder[PATH_MAX], link[LINK_BYTES];
     snprintf(folder, sizeof folder, "%s", output->path);

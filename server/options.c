@@ -19,7 +19,7 @@ enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
 #define PLAIN(kind, name)                    OPTION_##kind, FIELD(name), 0, 0, NULL
 #define NUMBER(kind, name, minimum, maximum) OPTION_##kind, FIELD(name), minimum, maximum, NULL
 
-/* The place of the searches' parameters in the table. */
+/* Marks the place of the searches' parameters in the table. */
 static const char PARAMETERS_HERE[] = "";
 
 static const struct option rows[] = {
@@ -457,7 +457,7 @@ static int set_string(const char *value, char **field, struct error *err) {
     return 0;
 }
 
-/* choices: "a, b or c" */
+/* Returns whether the value is one of the choices, "a, b or c". */
 static bool is_choice(const char *choices, const char *value) {
     size_t length = strlen(value);
     for (const char *at = choices; *at;) {
@@ -470,7 +470,7 @@ static bool is_choice(const char *choices, const char *value) {
     return false;
 }
 
-/* 1024 for K, Ki and KiB, 1000 for kB; and so on. 0: the unit is unknown. */
+/* Returns 1024 for K, Ki and KiB, 1000 for kB, and so on, or 0 if the unit is unknown. */
 static double bytes_of_unit(const char *unit) {
     static const char letters[] = "KMGT";
     const char *letter = *unit ? strchr(letters, toupper((unsigned char)*unit)) : NULL;

@@ -13,8 +13,8 @@
 
 enum { MOST_FILE_BYTES = 1 << 20 };
 
-/* Sets an option of one source. seen: the options that this source has set; the first value replaces what an earlier source said,
- * and further values of a list are appended. */
+/* Sets an option of one source. seen: the options that this source has set; the first value replaces the value of an earlier
+ * source, and further values of a list are appended. */
 static int set_once(struct options *options, const struct option *option, const char *name, const char *value, bool *seen,
                     struct error *err) {
     if (!*seen)
@@ -33,7 +33,7 @@ static char *trim(char *text) {
     return text;
 }
 
-/* seen [OPTIONS_MOST]: by index in the table */
+/* Reads a line of the file. seen [OPTIONS_MOST]: by index in the table. */
 static int read_line(struct options *options, const struct option_table *table, char *line, bool *seen, struct error *err) {
     char *comment = line;
     while (*comment && (*comment != '#' || (comment > line && !isspace((unsigned char)comment[-1]))))
@@ -148,7 +148,7 @@ static int read_word(struct options *options, struct arguments *arguments, struc
 
 /* ---- options that depend on each other ---- */
 
-/* Fields of other commands are zero and therefore valid. */
+/* Checks options that depend on each other. Fields of other commands are zero and therefore valid. */
 static int check(const struct options *options, struct error *err) {
     enum command command = options->command;
     const struct search_options *search = &options->search;
@@ -235,7 +235,7 @@ static int set_options(struct options *options, struct arguments *arguments, str
     bool seen[OPTIONS_MOST] = {false};
     while (arguments->next < arguments->count) {
         const char *word = arguments->values[arguments->next];
-        bool ending = options->command == COMMAND_GET && word[0] == '-' && word[1] != '-'; /* of pairs: -en */
+        bool ending = options->command == COMMAND_GET && word[0] == '-' && word[1] != '-'; /* the end of a pair, such as -en */
         bool flag = word[0] == '-' && !ending;
         if ((flag ? read_flag : read_word)(options, arguments, err) != 0)
             return -1;

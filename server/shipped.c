@@ -52,7 +52,7 @@ static int add_folders(const char *directory, struct name_list *folders, struct 
     return failed ? error_memory(err) : 0;
 }
 
-/* program: a path without links and "..". */
+/* Finds the models beside the program. program: a path without links and "..". */
 static int look_beside(const char *program, struct shipped *shipped, struct error *err) {
     char looked[PLACES][PATH_MAX];
     for (size_t i = 0; i < PLACES; i++) {
@@ -91,7 +91,7 @@ int shipped_find(struct shipped *shipped, struct error *err) {
     return shipped_find_beside((const char *)getauxval(AT_EXECFN), shipped, err);
 }
 
-/* Downloaded models can be used without the shipped ones. */
+/* Finds the shipped and the downloaded models. Downloaded models can be used without the shipped ones. */
 int models_find(struct shipped *shipped, struct error *err) {
     char place[MODEL_PATH_BYTES];
     struct error inner = {0};
@@ -118,7 +118,7 @@ void shipped_done(struct shipped *shipped) {
 
 /* ---- models by name ---- */
 
-/* Finds the folders in which names are looked up: of the downloaded models, then of those that came with alignd. */
+/* Finds the folders in which names are looked up: those of the downloaded models, then those of the shipped models. */
 static int find_place(const struct options *options, struct shipped *place, struct error *err) {
     struct name_list all = {0};
     if (!options->directory) {
@@ -157,7 +157,7 @@ static int refuse(const struct shipped *place, const char *what, struct error *e
                      place->downloaded ? "; `alignd get PAIR` downloads others" : "");
 }
 
-/* The distance of a model from the requested languages, by which the daemon chooses, too. */
+/* Returns the distance of a model from the requested languages, by which the daemon chooses, too. */
 static int distance_of(const struct translator_info *info, const char *from, const char *to) {
     if (strcmp(info->task, "translation") != 0)
         return PAIR_FAR;
@@ -167,7 +167,7 @@ static int distance_of(const struct translator_info *info, const char *from, con
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
 }
 
-/* *folder: the nearest model that translates; unchanged if there is none. Folders that cannot be read are skipped. */
+/* Sets *folder to the nearest model that translates, or leaves it unchanged. Folders that cannot be read are skipped. */
 static int find_pair(const struct shipped *place, const char *from, const char *to, const char **folder, struct error *err) {
     int least = PAIR_FAR;
     for (size_t i = 0; i < place->folders.count; i++) {
@@ -188,8 +188,8 @@ static int find_pair(const struct shipped *place, const char *from, const char *
     return 0;
 }
 
-/* Replaces a model's name by its folder. A folder with the same name is tried first, because it usually has that model. "en-fr" may
- * also be a pair of languages, separated at any of the dashes. */
+/* Replaces a model's name with its folder. A folder with the same name is tried first, because it usually has that model. "en-fr"
+ * may also be a pair of languages, separated at any of the dashes. */
 static int find_named(const struct shipped *place, char **name, struct error *err) {
     const char *folder = NULL;
     for (int pass = 0; pass < 2; pass++)
@@ -270,7 +270,7 @@ int named_models_find(struct options *options, struct error *err) {
 
 /* ---- the greeting ---- */
 
-/* The URL without its path. An address that stands for the whole machine becomes the loopback address. */
+/* Writes the URL without its path. An address that stands for the whole machine becomes the loopback address. */
 static void put_url(FILE *out, const struct greeting *greeting) {
     static const char *const all[][2] = {{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}};
     const char *host = "", *rest = greeting->address;
@@ -313,7 +313,7 @@ char *greeting_text(const struct greeting *greeting) {
     if (path)
         fprintf(out, " --unix-socket '%s'", path);
     else if (greeting->tls)
-        fputs(" -k", out); /* the certificate names a host, but this is an address */
+        fputs(" -k", out); /* the certificate names a host, but the URL has an address */
     fprintf(out, "%s '%s", greeting->keys ? " -H 'Authorization: Bearer KEY'" : "", path ? "http://localhost" : "");
     if (!path)
         put_url(out, greeting);

@@ -31,7 +31,7 @@ size_t search_max_rows(const struct search_options *options) {
     return options->strategy->max_rows ? options->strategy->max_rows(options) : 1;
 }
 
-/* A search that comes back to earlier steps has, besides those of its beam, one for each length of a path. */
+/* Besides the rows of its beam, a search that returns to earlier steps has one row for each length of a path. */
 size_t search_max_shown(const struct search_options *options) {
     size_t own = options->strategy->given ? options->prefix_length + 1 : options->max_length;
     return (search_max_rows(options) + options->strategy->resumes) * (own > 0 ? own : 1) + 1;
@@ -81,7 +81,7 @@ int search_init(struct search *search, const struct search_options *options, str
                 struct arena *arena, struct error *err) {
     const struct search_kind *kind = options->strategy;
     size_t rows = search_max_rows(options),
-           most = options->replaces ? 2 * rows : rows; /* before the last step nearly all have ended */
+           most = options->replaces ? 2 * rows : rows; /* up to rows - 1 may have ended before the last step */
     size_t ended = most > options->n_best ? most : options->n_best;
     size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
     bool minds_repetition = options->no_repeat_ngram > 0 || options->repetition_penalty > 1;
@@ -116,13 +116,13 @@ bool search_is_over(const struct search *search, const struct search_node *node)
 
 /* ---- characters of several bytes ---- */
 
-/* The token as a byte; -1: it is not one. */
+/* Returns the byte of a token, or -1 if it is not a byte. */
 static int byte_of(const struct search *search, int token) {
     return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
 }
 
-/* The bytes that must follow this one, or -1 for a token that is not a byte, where `due` were due before it. count 0: it completes
- * a character or cannot begin one. */
+/* Returns the bytes that must follow this one (-1: the token is not a byte) if `due` were due before it. count is 0 if the byte
+ * completes a character or cannot begin one. */
 static struct utf8_due due_after(struct utf8_due due, int byte) {
     if (due.count > 0)
         return (struct utf8_due){.count = (unsigned char)(due.count - 1), .least = 0x80, .most = 0xbf};
@@ -139,7 +139,7 @@ static struct utf8_due due_after(struct utf8_due due, int byte) {
                                                     : 0xbf};
 }
 
-/* A shortlist may lack the bytes that would have to follow, so no character of several bytes begins there. */
+/* No character of several bytes may begin with a shortlist, which may lack the bytes that must follow. */
 bool search_breaks_character(const struct search *search, const int *ids, int token) {
     int byte = byte_of(search, token);
     if (!search->ids.bytes)
@@ -154,7 +154,7 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
 
 /* ---- the merit of a token ---- */
 
-/* False: the token is banned, or it is </s> before min_length. */
+/* Returns false if the token is banned, or is </s> before min_length. */
 static bool allows(const struct search *search, int token) {
     return token != search->ids.banned && (token != search->ids.end || search->step >= search->options.min_length);
 }
@@ -227,7 +227,7 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
     if (broken == 0 || count == k)
         return count;
 
-    /* Too many of the best were bytes that may not come: choose from all tokens. */
+    /* Too many of the best tokens were bytes that are not allowed here, so all tokens are considered. */
     count = 0;
     for (size_t i = 0; i < d->size; i++) {
         int token = d->ids ? d->ids[i] : (int)i;
@@ -241,7 +241,7 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
 
 /* ---- one step ---- */
 
-/* True if the next token is given. */
+/* Returns whether the next token is given. */
 static bool is_given(const struct search *search) {
     return search->step < search->options.prefix_length || search->kind->given;
 }
@@ -277,7 +277,7 @@ int search_extend(struct search *search, const struct distribution *rows, const 
                   struct error *err) {
     struct search_node *live[SEARCH_MAX_ROWS];
     size_t live_count = 0;
-    /* Where no token may come, because bans took all of them, the paths end as they stand. */
+    /* If bans leave no token, the paths end as they are. */
     bool stuck = count == 0 && search->ended_count == 0;
     for (size_t r = 0; stuck && r < search->rows; r++)
         if (search->leaves[r] && rows[r].top_count > 0)
@@ -344,7 +344,7 @@ static double normalised(const struct search *search, const struct search_node *
     return last->merit / search_divisor(search, last->depth);
 }
 
-/* Wu et al. 2016 add beta * the sum over j of log(min(1, sum over i of a_ij)). A token outside the window for good counts as
+/* Wu et al. 2016 add beta * the sum over j of log(min(1, sum over i of a_ij)). A source token that never gets attention counts as
  * log(FLT_MIN). */
 double search_score(const struct search *search, const struct search_node *last) {
     double score = normalised(search, last), beta = search->options.coverage_penalty, sum = 0;
@@ -384,7 +384,7 @@ int search_results(const struct search *search, struct hypothesis **hypotheses, 
         }
 
         double score = search_score(search, last);
-        size_t place = i; /* insertion: of equal scores the one that ended first stays ahead */
+        size_t place = i; /* insertion: among equal scores the one that ended first stays ahead */
         for (; place > 0 && list[place - 1].score < score; place--)
             list[place] = list[place - 1];
         list[place] = (struct hypothesis){.tokens = tokens,
@@ -408,7 +408,7 @@ int search_results(const struct search *search, struct hypothesis **hypotheses, 
 
 /* ---- the tree ---- */
 
-/* Pruned branches are recorded while there are few; the others up to a limit that no beam reaches. */
+/* Pruned branches are recorded while the tree is small, other branches up to a limit that no beam reaches. */
 enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100 };
 /* Branches lie together in blocks that never move. */
 enum { BRANCHES_TOGETHER = 256, MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER };
@@ -449,7 +449,7 @@ static int add_branch(struct search *search, const struct search_node *node, enu
     return 0;
 }
 
-/* The id of the node's branch among the first `recorded`; recorded: it is not there. A parent's branch precedes its children's. */
+/* Returns the id of the node's branch, or `recorded` if the first `recorded` branches lack it. Parents precede their children. */
 static size_t find_branch(const struct search *search, const struct search_node *node, size_t recorded) {
     uint32_t parent = parent_of(node);
     size_t i = parent == BRANCH_START ? 0 : parent + 1;
@@ -501,7 +501,7 @@ static int greedy_advance(struct search *search, const struct distribution *rows
 
 const struct search_kind search_greedy = {.name = "greedy", .advance = greedy_advance};
 
-/* ---- forced: a given target, which is all prefix; then comes </s> ---- */
+/* ---- forced: the whole target is given as the prefix, followed by </s> ---- */
 
 static int forced_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate end = search_given(search, rows, 0, search->ids.end);
@@ -527,8 +527,8 @@ static size_t beam_wanted(const struct search *search) {
     return search->options.tree ? search->options.beam_size : search->options.beam_size - search->ended_count;
 }
 
-/* Where ended hypotheses leave their places, each of the best k continuations that ends leaves it to one of the next k that does
- * not. */
+/* If ended hypotheses give up their places, each of the best k continuations that ends passes its place to one of the next k that
+ * does not end. */
 static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate all[2 * SEARCH_MAX_ROWS], best[2 * SEARCH_MAX_ROWS], chosen[2 * SEARCH_MAX_ROWS];
     bool replaces = beam_replaces(search), last = search->step + 1 == search->options.max_length;

@@ -1,13 +1,13 @@
 /* This search finds the best of all hypotheses by depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, with
- * any budget: its result is returned unless there is a better one, and it bounds the search. Then children come in the order of
- * their log-probability, and a path is given up when no continuation of it can score more than the n-th best complete path.
+ * any budget: its result is returned unless there is a better one, and it bounds the search. Then children are tried in the order
+ * of their log-probability, and a path is abandoned when no continuation of it can score more than the n-th best complete path.
  * Log-probabilities only fall: no completion of a path of merit m scores more than m / longest^penalty, and coverage_penalty only
  * lowers scores.
  *
- * After the beam there is one row: the current node. A node's children go on from the decoder state that its batch stored after its
- * attention row. A node gets its FAN best children; when these are used up and there may be more, it is computed again and gets the
- * next ones. So the memory needed is a beam's, a frame for each token of the current path, and a copy of each of the n best paths.
- */
+ * After the beam there is one row: the current node. A node's children continue from the decoder state that its batch stored after
+ * its attention row. A node gets its FAN best children; when these are used up and there may be more, the node is computed again
+ * and gets the next ones. So the memory needed is a beam's, a frame for each token of the current path, and a copy of each of the n
+ * best paths. */
 #include "model/search/search_kind.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ struct frame {
     struct alternatives *alternatives;
     float entropy;
     struct candidate children[FAN]; /* [count], best first */
-    size_t count, next;             /* next: the first that was not tried */
+    size_t count, next;             /* next: the first child not tried yet */
     size_t tried;                   /* including those of earlier lists */
     bool more;                      /* there may be children after these */
 };
@@ -79,13 +79,13 @@ static bool is_full(const struct search *search) {
     return search->ended_count == search->options.n_best;
 }
 
-/* True if a path with this score has a place among the n best. */
+/* Returns whether a path with this score has a place among the n best. */
 static bool has_place(const struct search *search, double score) {
     const struct exact *exact = search->state;
     return !is_full(search) || score > exact->best[search->ended_count - 1].score;
 }
 
-/* Puts a path among the n best, in place of the last if there are n; earlier ones of equal score stay ahead. */
+/* Inserts a path into the n best, replacing the last one if there are n; earlier paths of equal score stay ahead. */
 static void insert(struct search *search, struct search_node *last, struct copy copy) {
     struct exact *exact = search->state;
     size_t place = is_full(search) ? search->ended_count - 1 : search->ended_count++;
@@ -97,8 +97,8 @@ static void insert(struct search *search, struct search_node *last, struct copy 
     search->ended[place] = last;
 }
 
-/* The complete path to `last`, whose parent is the current node, takes its place. 1: it has one, 0: it is not better than the last,
- * -1: out of memory. */
+/* Inserts the complete path to `last`, a child of the current node, into the n best. Returns 1 if the path is among them, 0 if it
+ * is not good enough, or -1 if memory is out. */
 static int complete(struct search *search, struct search_node *last) {
     struct exact *exact = search->state;
     double score = search_score(search, last);
@@ -108,7 +108,7 @@ static int complete(struct search *search, struct search_node *last) {
         const struct search_node *a = search->ended[i], *b = last;
         for (; a && b && a->depth == b->depth && a->token == b->token; b = b->parent)
             a = a->parent;
-        if (!a && !b) /* the beam found it */
+        if (!a && !b) /* the beam has found the same path */
             return 1;
     }
     if (!has_place(search, score))
@@ -146,7 +146,7 @@ static int complete(struct search *search, struct search_node *last) {
 
 /* ---- the current path ---- */
 
-/* The current node was computed: takes its next children. */
+/* Takes the next children of the current node, which was just computed. */
 static int expand(struct search *search, const struct distribution *rows) {
     struct exact *exact = search->state;
     struct frame *frame = exact->frames[exact->depth];
@@ -190,7 +190,7 @@ static int give_up(struct search *search, struct frame *frame) {
     return 0;
 }
 
-/* Without a complete path, the result is that of the beam. */
+/* Ends the search. Without a complete path, the result is that of the beam. */
 static void stop(struct search *search) {
     const struct exact *exact = search->state;
     search->rows = 0;
@@ -198,12 +198,12 @@ static void stop(struct search *search) {
         search->ended_count = exact->open;
 }
 
-/* Goes on to the next node that must be computed, or to the end. */
+/* Moves to the next node that must be computed, or ends the search. */
 static int walk(struct search *search) {
     struct exact *exact = search->state;
     for (;;) {
         struct frame *frame = exact->frames[exact->depth];
-        if (frame->next == frame->count && frame->more) { /* its node is computed again, for the children after its last list */
+        if (frame->next == frame->count && frame->more) { /* computes the node again, for the children after its last list */
             show(search, exact->depth);
             break;
         }
@@ -217,7 +217,7 @@ static int walk(struct search *search) {
         }
 
         const struct candidate *child = &frame->children[frame->next];
-        if (!has_place(search, child->merit * exact->scale)) { /* nor has any continuation */
+        if (!has_place(search, child->merit * exact->scale)) { /* no continuation has a place either */
             if (give_up(search, frame) != 0)
                 return -1;
             continue;
@@ -268,7 +268,7 @@ static int walk(struct search *search) {
 static int exact_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct exact *exact = search->state;
     if (exact->steps++ == 0) {
-        /* Both begin with the first frame: the row that the search began with, or that came after the prefix. */
+        /* The beam and the exact search both begin with the first frame, which is the initial row or the row after the prefix. */
         struct frame *first = exact->frames[0];
         first->leaf = search->leaves[0];
         first->attention = search->attention[0];
@@ -284,7 +284,7 @@ static int exact_advance(struct search *search, const struct distribution *rows,
     if (search->rows > 0)
         return 0;
 
-    /* After the beam's last step its results become the n best, and the search goes on from the first frame. Either all of its
+    /* After the beam's last step its results become the n best, and the search continues from the first frame. Either all of its
      * paths are complete, or none is. */
     size_t found = search->ended_count;
     bool over = found > 0 && search_is_over(search, search->ended[0]);

@@ -12,12 +12,12 @@
 
 /* ---- the progress of a path ---- */
 
-/* True if a phrase must not end before this token. */
+/* Returns whether the token continues a word, so that no phrase may end before it. */
 static bool continues_word(const struct phrases *phrases, int token) {
     return phrases->continues && (size_t)token < phrases->size && phrases->continues[token];
 }
 
-/* Tokens of the longest way to say what phrase q says. */
+/* Returns the number of tokens of the longest way to say phrase q. */
 static size_t longest_way(const struct phrases *phrases, size_t q) {
     const struct phrase *phrase = &phrases->list[q];
     size_t most = 0;
@@ -33,24 +33,24 @@ size_t phrases_tokens(const struct phrases *phrases) {
     return tokens;
 }
 
-/* True if phrase q has not come yet, and its first `length` tokens are the open ones. */
+/* Returns whether phrase q is still missing and begins with the first `length` open tokens. */
 static bool shares(const struct phrases *phrases, const struct progress *progress, size_t q, size_t length) {
     const struct phrase *phrase = &phrases->list[q], *open = &phrases->list[progress->open];
     return !progress->met[q] && phrase->length >= length &&
            (length == 0 || memcmp(phrase->tokens, open->tokens, length * sizeof *phrase->tokens) == 0);
 }
 
-/* True if the open tokens are the beginning of phrase q, or all of it. */
+/* Returns whether phrase q is still missing and begins with the open tokens. */
 static bool begins(const struct phrases *phrases, const struct progress *progress, size_t q) {
     return shares(phrases, progress, q, progress->at);
 }
 
-/* True if phrase q may go on, or begin where at is 0, with its token at progress->at. */
+/* Returns whether phrase q may continue, or begin if at is 0, with its token at progress->at. */
 static bool may_advance(const struct phrases *phrases, const struct progress *progress, size_t q) {
     return phrases->list[q].length > progress->at && begins(phrases, progress, q);
 }
 
-/* The longest phrase with which the open tokens begin, as whole words; phrases->count: there is none. */
+/* Returns the longest phrase that the open tokens begin with, as whole words, or phrases->count. */
 static size_t held_phrase(const struct phrases *phrases, const struct progress *progress) {
     const struct phrase *list = phrases->list;
     size_t held = phrases->count;
@@ -65,7 +65,7 @@ static size_t held_phrase(const struct phrases *phrases, const struct progress *
     return held;
 }
 
-/* True if the last token ends a phrase. */
+/* Returns whether the last token ends a phrase. */
 static bool progress_at_end(const struct phrases *phrases, const struct progress *progress) {
     size_t held = held_phrase(phrases, progress);
     return held < phrases->count && phrases->list[held].length == progress->at;
@@ -76,7 +76,7 @@ size_t progress_tokens(const struct phrases *phrases, const struct progress *pro
     size_t tokens = progress->met_tokens + progress->at, open = progress->open;
     if (progress->at == 0 || list[open].before + list[open].after == 0)
         return tokens;
-    /* The shortest way that the open tokens begin saves tokens of the longest. */
+    /* The shortest way that begins with the open tokens saves tokens of the longest way. */
     size_t least = list[open].length;
     for (size_t way = open - list[open].before; way <= open + list[open].after; way++)
         if (list[way].length < least && begins(phrases, progress, way))
@@ -89,7 +89,7 @@ bool progress_complete(const struct phrases *phrases, const struct progress *pro
     return progress->met_tokens + tokens == phrases_tokens(phrases);
 }
 
-/* The first phrase that goes on with this token; count: there is none. */
+/* Returns the first phrase that may continue or begin with this token, or phrases->count. */
 static size_t find_advanced(const struct phrases *phrases, const struct progress *progress, int token) {
     size_t q = 0;
     while (q < phrases->count && !(may_advance(phrases, progress, q) && phrases->list[q].tokens[progress->at] == token))
@@ -101,7 +101,7 @@ void progress_take(const struct phrases *phrases, const struct progress *from, i
     memcpy(to->met, from->met, phrases->count * sizeof *to->met);
     *to = (struct progress){.met = to->met, .met_tokens = from->met_tokens, .open = from->open, .at = from->at};
     size_t q = find_advanced(phrases, to, token);
-    if (q == phrases->count) { /* the open phrase ends: the part of it that is a phrase counts, the rest was broken off */
+    if (q == phrases->count) { /* the open phrase ends; the part of it that is a complete phrase counts, and the rest is dropped */
         size_t held = held_phrase(phrases, to);
         if (held < phrases->count) {
             const struct phrase *phrase = &phrases->list[held];
@@ -125,7 +125,7 @@ struct phrase_paths {
     size_t total;                /* tokens of all phrases */
 };
 
-/* -1: out of memory. */
+/* Returns -1 if memory is out. */
 static int phrase_paths_init(const struct search *search, struct phrase_paths *paths) {
     enum { PROGRESSES = 2 * SEARCH_MAX_ROWS };
     size_t count = search->options.phrases.count;
@@ -139,7 +139,7 @@ static int phrase_paths_init(const struct search *search, struct phrase_paths *p
     return 0;
 }
 
-/* Row r goes on from the path of row parents[r], with tokens[r]. */
+/* Extends the path of row parents[r] by tokens[r], as row r. */
 static void phrase_paths_move(const struct search *search, struct phrase_paths *paths, size_t rows, const size_t *parents,
                               const int *tokens) {
     struct progress *next = paths->next;
@@ -149,27 +149,27 @@ static void phrase_paths_move(const struct search *search, struct phrase_paths *
     paths->now = next;
 }
 
-/* Reads the prefix, which may hold phrases. */
+/* Reads the prefix, which may contain phrases. */
 static void phrase_paths_take_prefix(const struct search *search, struct phrase_paths *paths) {
     const size_t first = 0;
     for (size_t i = 0; i < search->options.prefix_length; i++)
         phrase_paths_move(search, paths, 1, &first, &search->options.prefix[i]);
 }
 
-/* True if a path with this progress and this many tokens has room for all phrases. */
+/* Returns whether a path with this progress and this many tokens has room for all phrases. */
 static bool phrase_paths_fit(const struct search *search, const struct phrase_paths *paths, const struct progress *progress,
                              size_t depth) {
     return depth + paths->total - progress_tokens(&search->options.phrases, progress) <= search->options.max_length;
 }
 
 /* ---- the merit of a phrase's next token ----
- * A phrase whose source tokens are known counts as much as the attention to them when it begins, and nothing for its other tokens:
- * it comes where they are translated, and a beam in the middle of a phrase is not at a disadvantage. Several ways to say it also
- * count by how much less likely each is than the likeliest: the model chooses among them. */
+ * If the source tokens of a phrase are known, its first token counts as much as the attention to them, and its other tokens count
+ * nothing: the phrase appears where they are translated, and a beam in the middle of a phrase has no disadvantage. Among several
+ * ways to say it, each also counts by how much less likely it is than the likeliest, so the model chooses. */
 
 #define LEAST logf(FLT_MIN)
 
-/* The attention to a phrase's source tokens in this step, as a log-probability; fallback: they are not known. */
+/* Returns the attention to a phrase's source tokens in this step, as a log-probability, or fallback if they are not known. */
 static float attended(const struct search *search, size_t row, const struct phrase *phrase, float fallback) {
     float sum = 0;
     if (search->source_length == 0 || phrase->count == 0)
@@ -180,8 +180,8 @@ static float attended(const struct search *search, size_t row, const struct phra
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* NaN stays NaN */
 }
 
-/* The log-probability of the next token of a phrase. A token that is in no vocabulary is as probable as its stand-in, which belongs
- * to the phrase with the most attention; without a stand-in, it is as probable as its source is attended to. */
+/* Returns the log-probability of the next token of a phrase. A token outside the vocabulary is as probable as its stand-in, which
+ * belongs to the phrase with the most attention; without a stand-in, it is as probable as its source is attended to. */
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
                            const struct phrase *phrase) {
     const struct phrases *phrases = &search->options.phrases;
@@ -192,7 +192,7 @@ static float next_log_prob(const struct search *search, const struct distributio
         known = stand_ins[1];
     float log_prob = known >= 0 ? rows[r].logits[known] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
     if (known != token && known >= 0) {
-        float most = LEAST; /* among the phrases with this stand-in that have not come yet */
+        float most = LEAST; /* among the missing phrases with this stand-in */
         for (size_t q = 0; q < phrases->count; q++) {
             if (progress->met[q] || phrases->list[q].stand_ins[0] != stand_ins[0])
                 continue;
@@ -201,10 +201,10 @@ static float next_log_prob(const struct search *search, const struct distributio
         }
         log_prob += attended(search, r, phrase, 0) - most;
     }
-    return log_prob < LEAST ? LEAST : log_prob; /* it must come, even if it is impossible */
+    return log_prob < LEAST ? LEAST : log_prob; /* the token is required, even if the model excludes it */
 }
 
-/* The next token of phrase q. */
+/* Returns the candidate for the next token of phrase q. */
 static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
                                   const struct progress *progress, size_t q) {
     const struct phrases *phrases = &search->options.phrases;
@@ -212,7 +212,7 @@ static struct candidate advancing(const struct search *search, const struct dist
     float log_prob = next_log_prob(search, rows, r, progress, phrase);
     float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
     if (phrase->before + phrase->after > 0) {
-        float most = LEAST; /* of the likeliest way to go on, phrase q among them; 0 if one may be at its end */
+        float most = LEAST; /* of the likeliest way to continue, including phrase q; 0 if a way is complete */
         for (size_t way = q - phrase->before; way <= q + phrase->after; way++) {
             if (!begins(phrases, progress, way))
                 continue;
@@ -228,12 +228,12 @@ static struct candidate advancing(const struct search *search, const struct dist
     return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)(merit > log_prob ? merit : log_prob));
 }
 
-/* Each phrase may go on, or begin. */
+/* Returns the most candidates that a row can have: each phrase may continue, and may begin. */
 static size_t phrases_most(const struct search *search) {
     return 2 * search->options.phrases.count;
 }
 
-/* The tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */
+/* Finds the tokens that continue or begin phrases in a row, at most phrases_most of them. No phrase begins within a character. */
 static size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row,
                            const struct progress *progress, struct candidate *out) {
     const struct phrases *phrases = &search->options.phrases;
@@ -253,8 +253,8 @@ static size_t phrases_next(const struct search *search, const struct distributio
     return count;
 }
 
-/* True if the phrases forbid this token: one is still missing, or the last one would not be a whole word. at_end: progress_at_end,
- * which the caller computes once for all tokens of a row. */
+/* Returns whether the phrases forbid this token: it is </s> while one is missing, it is banned, or it would continue the last word
+ * of a phrase. at_end: progress_at_end, which the caller computes once for all tokens of a row. */
 static bool phrases_refuse(const struct search *search, const struct progress *progress, bool at_end, int token) {
     const struct phrases *phrases = &search->options.phrases;
     if (token == search->ids.end)
@@ -266,10 +266,10 @@ static bool phrases_refuse(const struct search *search, const struct progress *p
 }
 
 /* ---- a beam: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019) ----
- * Besides a row's best tokens, the tokens that continue or begin a phrase are considered. The places are shared among banks, each
- * of the continuations with equally many tokens of phrases: first the best of each bank gets a place, then the second of each; if
- * there are more banks than places, those with the better merit. Once a hypothesis has ended, and so holds all phrases, the best
- * are chosen as in a beam. */
+ * Besides a row's best tokens, the tokens that continue or begin a phrase are considered. The places are shared among banks; a bank
+ * has the continuations with equally many tokens of phrases. First the best of each bank gets a place, then the second of each; if
+ * there are more banks than places, those with the better merit get one. Once a hypothesis has ended, and so contains all phrases,
+ * the best are chosen as in a beam. */
 
 /* A continuation that may be chosen. */
 struct option {
@@ -293,7 +293,7 @@ static size_t constrained_max_rows(const struct search_options *options) {
     return rows < SEARCH_MAX_ROWS ? rows : SEARCH_MAX_ROWS;
 }
 
-/* Places for continuations: once some have ended, those of the beam that they leave. */
+/* Returns the places for continuations: once some have ended, the places of the beam that are left. */
 static size_t places(const struct search *search) {
     size_t beam = search->options.beam_size;
     if (search->ended_count == 0)
@@ -301,7 +301,7 @@ static size_t places(const struct search *search) {
     return search->ended_count < beam ? beam - search->ended_count : 0;
 }
 
-/* They may include a </s> that comes too early, and tokens that continue phrases. The tree also shows what has no place. */
+/* Asks for more tokens than places, since some may be refused or continue phrases. The tree also shows tokens without a place. */
 static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
     return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 +
@@ -320,7 +320,7 @@ static int constrained_start(struct search *search) {
     return arena_failed(search->arena) ? -1 : 0;
 }
 
-/* Adds a continuation of the current row; of two with the same token the better stays. */
+/* Adds a continuation of the current row if it may be chosen. Of two with the same token, the better one stays. */
 static void add(struct search *search, struct constrained *own, const struct candidate *c) {
     const struct phrases *phrases = &search->options.phrases;
     struct progress *trial = own->paths.next;
@@ -351,7 +351,7 @@ static void add_row(struct search *search, struct constrained *own, const struct
 
     bool at_end = progress_at_end(&search->options.phrases, progress);
     size_t k = places(search);
-    if (at_end) { /* any number of the better tokens may continue a word, so they are chosen from all */
+    if (at_end) { /* any number of the better tokens may continue a word, so all tokens are considered */
         count = 0;
         search_take_path(search, r);
         for (size_t i = 0; i < rows[r].size; i++) {
@@ -390,8 +390,8 @@ static int constrained_advance(struct search *search, const struct distribution 
     if (search->step == search->options.prefix_length)
         phrase_paths_take_prefix(search, &own->paths);
     own->count = 0;
-    /* Once n_best have ended, a continuation that scores less than the best of them is given up: if it lacks phrases it could not
-     * end, and would stay for long. */
+    /* Once n_best have ended, a continuation that scores less than the best of them is dropped: if it lacks phrases, it could not
+     * end and would stay for long. */
     own->floor = -INFINITY;
     for (size_t i = 0; search->ended_count >= search->options.n_best && i < search->ended_count; i++)
         own->floor = fmax(own->floor, search_score(search, search->ended[i]));
@@ -410,7 +410,7 @@ static int constrained_advance(struct search *search, const struct distribution 
             if (own->options[i].rank == rank)
                 chosen[count++] = own->options[i].candidate;
 
-    /* Where some end, only as many others stay as the beam has places left, the best ones. */
+    /* If some continuations end, only the best of the others stay, as many as the beam has places left. */
     size_t ends = 0, other_count = 0, taken = search->ended_count;
     for (size_t i = 0; i < count; i++)
         taken += chosen[i].token == search->ids.end;
@@ -438,13 +438,13 @@ const struct search_kind search_constrained = {.name = "constrained",
                                                .advance = constrained_advance};
 
 /* ---- samples: n_best of them, each with its own row after the prefix ----
- * p(token) ~ exp(merit / temperature), for the top_k best alone (Fan et al. 2018), and of those only the fewest best that have
- * top_p of what is left (Holtzman et al. 2020). With phrases, the tokens that continue or begin them are in the pool, too, and
+ * p(token) ~ exp(merit / temperature), limited to the top_k best (Fan et al. 2018), and of those to the fewest best that have top_p
+ * of the remaining weight (Holtzman et al. 2020). With phrases, the tokens that continue or begin them are in the pool, too, and
  * count as much as in the beam. A phrase that has begun is completed, and if </s> is drawn before all phrases have come, a phrase
  * replaces it. */
 
-/* Every token of the current row: its index, and its weight in place of a logit. After the tokens of the distribution come those of
- * phrases. */
+/* Every token of the current row: its index, and its weight in place of a logit. The tokens of phrases follow those of the
+ * distribution. */
 struct pool {
     struct ranked *tokens; /* [size], room for more */
     size_t size, room;
@@ -472,7 +472,7 @@ static int by_id(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Replaces a token's log-probability by its merit, if the row has the token. */
+/* Replaces a token's log-probability with its merit, if the row has the token. */
 static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
     size_t place = (size_t)token;
     if (row->ids) {
@@ -484,7 +484,7 @@ static void reconsider(const struct search *search, const struct distribution *r
 }
 
 /* Fills the pool with merits, which differ from log-probabilities only for tokens on the path, </s> and banned tokens, and with the
- * tokens of phrases. -1: out of memory. */
+ * tokens of phrases. Returns -1 if memory is out. */
 static int fill(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
     const struct distribution *row = &rows[r];
     size_t words = row->size, needed = words + phrases_most(search);
@@ -508,7 +508,7 @@ static int fill(struct search *search, const struct distribution *rows, size_t r
     if (!pool->paths)
         return 0;
 
-    /* Tokens that the phrases forbid may not come. </s> keeps its weight: if it is drawn, a phrase takes its place. */
+    /* Tokens that the phrases forbid are excluded. </s> keeps its weight: if it is drawn, a phrase takes its place. */
     const struct progress *progress = &pool->paths->now[r];
     const struct search_node *leaf = search->leaves[r];
     bool at_end = progress_at_end(&search->options.phrases, progress);
@@ -520,7 +520,7 @@ static int fill(struct search *search, const struct distribution *rows, size_t r
         pool->tokens[pool->size++] =
             (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};
 
-    /* Only phrases may come while one has begun, or if only they still fit. */
+    /* Only phrases are allowed while one has begun, or if only they still fit. */
     bool begun = progress->at > 0 && !at_end;
     bool only = pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1));
     for (size_t i = 0; only && i < words; i++)
@@ -528,7 +528,7 @@ static int fill(struct search *search, const struct distribution *rows, size_t r
     return 0;
 }
 
-/* The best of the pool are found by a heap. */
+/* Orders the tokens of the heap that finds the best of the pool. */
 static bool ahead(const struct ranked *a, const struct ranked *b) {
     return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
 }
@@ -562,7 +562,7 @@ static size_t take_best(struct pool *pool, size_t most, double weight, double *s
     return pool->size - left;
 }
 
-/* Draws a token for a sample. 1: it has one, 0: none may come, -1: out of memory. */
+/* Draws a token for a sample. Returns 1, 0 if no token is possible, or -1 if memory is out. */
 static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
     const struct sampling *sampling = &search->options.sampling;
     struct pool *pool = search->state;
@@ -595,7 +595,7 @@ static int draw(struct search *search, const struct distribution *rows, size_t r
         count = kept;
     }
 
-    /* The token is drawn where the sum of weights from the end of the pool exceeds a random one; never one of weight 0. */
+    /* Draws the token at which the sum of weights from the end of the pool exceeds a random number, but never one of weight 0. */
     size_t place = 0;
     struct random_counter counter = {
         {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
@@ -607,7 +607,7 @@ static int draw(struct search *search, const struct distribution *rows, size_t r
         left -= (double)token->logit;
     }
 
-    /* In place of </s>, if phrases have to come first, comes the one of them with the best merit. */
+    /* If phrases must come before </s>, the one with the best merit replaces it. */
     size_t words = pool->size - pool->phrase_count;
     int token = place >= words ? -1 : rows[r].ids ? rows[r].ids[place] : (int)place;
     if (token == search->ids.end && pool->phrase_count > 0 && phrases_refuse(search, &pool->paths->now[r], false, token)) {
@@ -647,7 +647,7 @@ static int sample_advance(struct search *search, const struct distribution *rows
     return 0;
 }
 
-/* One best token is enough to know whether there are numbers at all. */
+/* Samples ask for one best token, which shows whether the scores are numbers at all. */
 const struct search_kind search_sample = {
     .name = "sample", .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
 const struct search_kind search_sample_phrases = {

@@ -9,7 +9,7 @@
 
 enum {
     SLICE_US = 16000, /* 20 ms minus the time between two checks of the clock */
-    /* Bounds on the chores in progress, since each holds memory and a thread: for each working thread, and for each client. */
+    /* Chores in progress are bounded for each working thread and for each client, since each holds memory and a thread. */
     MOST_LARGE = 3,
     MOST_SMALL = 8,
     MOST_LARGE_OF_CLIENT = 1, /* leaves room for others */
@@ -35,19 +35,19 @@ struct chores {
     size_t most_threads;           /* constant */
 
     pthread_mutex_t lock;                  /* protects everything below */
-    pthread_cond_t ready;                  /* a chore was handed over, or there will be no more */
+    pthread_cond_t ready;                  /* a chore was handed over, or tidy or closed was set */
     pthread_cond_t ended;                  /* a count in pending became 0 */
     pthread_t *threads;                    /* [started], room for most_threads */
     size_t started, idle;                  /* idle: threads that do no chore */
-    struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: those that will wait for a disk */
+    struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: chores that will wait for a disk */
     struct chore *paused;                  /* chores that have begun and wait for their next slice, by turns */
     struct chore *handed;                  /* [handed_count] chores for threads that are still idle */
     size_t handed_count;
     struct chore_place *places;  /* [most_threads] the chores that are handed over, running or paused */
-    size_t running;              /* handed over or running: at most options.threads */
+    size_t running;              /* handed over or running, except chores that wait for a disk */
     size_t small_run;            /* slices of small chores since the last of a large one */
-    size_t count, bytes;         /* bytes of the chores that have not begun */
-    size_t pending[CHORE_KINDS]; /* waiting or running */
+    size_t count, bytes;         /* number and bytes of the chores that have not begun */
+    size_t pending[CHORE_KINDS]; /* chores that have not ended */
     uint64_t turn;               /* the turn of the chore taken last */
     struct meter meter;          /* the bytes taken */
     bool closed, abandoned, tidy;
@@ -55,7 +55,7 @@ struct chores {
 
 /* ---- turns ---- */
 
-/* Inserts the chore after all others of its turn, which is the one after the client's last: a client has one chore in each. */
+/* Gives the chore the turn after its client's last, since a client has one chore per turn, and inserts it last in that turn. */
 static void list_insert(const struct chores *chores, struct chore **list, struct chore *chore) {
     struct chore **link = list;
     chore->turn = chores->turn + 1;
@@ -97,14 +97,14 @@ static struct chore **first_to_begin(const struct chores *chores, struct chore *
     return *list ? list : NULL;
 }
 
-/* Returns the first chore whose request is over. */
+/* Returns the link to the first chore whose request is over, or NULL. */
 static struct chore **first_over(struct chore **list, int64_t now_us) {
     while (*list && now_us < (*list)->request->deadline_us && request_reason((*list)->request) == CANCEL_NONE)
         list = &(*list)->next;
     return *list ? list : NULL;
 }
 
-/* Returns the link to the next chore, or NULL if no chore may run now. begin: also chores that have not begun. A chore whose
+/* Returns the link to the next chore, or NULL if no chore may run now. begin: includes chores that have not begun. A chore whose
  * request is over comes first, whatever its turn, and is answered at once. Otherwise small chores come before large ones and before
  * those that have used up a slice, but each of these still has its turn now and then. */
 static struct chore **next_chore(struct chores *chores, bool begin) {
@@ -155,7 +155,7 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     pthread_cond_signal(&chores->ready);
 }
 
-/* Lets chores begin and go on as far as they can. Called with the lock whenever a chore came, paused or ended. */
+/* Lets chores begin and continue as far as they can. Called with the lock held whenever a chore has arrived, paused or ended. */
 static void dispatch(struct chores *chores) {
     while (chores->waiting && may_begin(chores, chores->waiting) && has_thread(chores))
         hand_over(chores, list_take(&chores->waiting));
@@ -180,7 +180,7 @@ static void dispatch(struct chores *chores) {
 
 /* ---- called by chores ---- */
 
-/* Waits for the chore's next slice. Called with the lock, while the chore is not counted as running. */
+/* Waits for the chore's next slice. Called with the lock held, while the chore is not counted as running. */
 static void await_slice(struct chores *chores, struct chore *chore) {
     struct chore_resumed resumed = {.now = false};
     pthread_cond_init(&resumed.condition, NULL);
@@ -222,7 +222,7 @@ void chores_away(struct chores *chores, struct chore *chore, bool away) {
 
 /* ---- called by others ---- */
 
-/* Returns the bytes over the limit of waiting bytes; if too many chores would wait, the bytes of one. */
+/* Returns by how many bytes the chore would exceed the limit, or its own bytes plus 1 if only the number of chores is too large. */
 static size_t find_excess(const struct chores *chores, const struct chore *chore) {
     const struct chore *const lists[] = {chores->small, chores->large};
     bool has_some = false;

@@ -4,31 +4,31 @@
 #include <pthread.h>
 #include <string.h>
 
-/* WINDOW: rendering all tokens again for each new one would take time that grows with the square of their number. */
+/* WINDOW limits how many tokens are rendered again for each new one; rendering all of them would take quadratic time. */
 enum { SCRATCH_BYTES = 16 * 1024, WINDOW = 16 };
 
-/* One sentence. */
+/* The state of one sentence. */
 struct feed {
     const struct job *job;
     size_t text; /* index of its text */
 
     /* protected by the lock */
-    struct feed *next; /* in the list of those with news */
+    struct feed *next; /* in the list of feeds with news */
     bool listed;
     size_t noted; /* tokens */
     bool ended;
 
-    size_t decided; /* tokens below; only the worker uses it; the last ones may still be replaced */
-    /* [decided] the worker's until the lock has published them; constant then */
+    size_t decided; /* number of tokens below, used only by the worker; the last ones may still be replaced */
+    /* [decided] owned by the worker until published under the lock, then constant */
     int *tokens;
     float *log_probs;
     const float **attention, **alignment;
 
     /* only the reader uses these */
-    size_t known, sent; /* tokens: noted at the last look, and sent */
+    size_t known, sent; /* numbers of tokens: noted at the last look, and sent */
     size_t first;       /* the first token that is still rendered with each new one */
-    size_t printed;     /* bytes of the text from there that were sent */
-    bool over, done;    /* ended at the last look; and all of its tokens are sent */
+    size_t printed;     /* bytes that were sent of the text from first on */
+    bool over, done;    /* over: had ended at the last look; done: and all of its tokens are sent */
 };
 
 struct events {
@@ -38,9 +38,9 @@ struct events {
 
     /* only the reader uses these */
     struct feed *current; /* being sent */
-    size_t *next;         /* [request->text_count] the sentence of each text to be sent next, */
-    size_t *first;        /* and the feed of its first */
-    struct arena scratch; /* of one event */
+    size_t *next;         /* [request->text_count] the next sentence to send of each text */
+    size_t *first;        /* [request->text_count] the feed of each text's first sentence */
+    struct arena scratch; /* for one event */
 
     pthread_mutex_t lock;      /* protects everything below, and part of each feed */
     struct feed *head, **tail; /* feeds with news, oldest first */
@@ -49,21 +49,21 @@ struct events {
 
 /* ---- the workers' side ---- */
 
-/* The token of a single row is final, since no other path takes its place. */
+/* Returns whether each step decides a token for good: no other path can replace the token of a single row. */
 static bool sends_tokens(const struct sentence *sentence) {
     const struct search_options *options = &sentence->options;
     return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
 }
 
 /* Notes the token that the last step decided. Returns the number of tokens that are final. While the amounts of a sentence are
- * compared with those of its translation, no token is final, since the worker may replace the sentence by a second attempt. If
- * memory is out, the sentence's tokens are sent when it is done. */
+ * compared with those of its translation, no token is final, since the worker may replace the sentence with a second attempt. If
+ * memory runs out, the sentence's tokens are sent when the sentence is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->decided, most = sentence->options.max_length;
     struct arena *arena = &sentence->arena;
     if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1)
         return feed->noted;
-    if (!feed->alignment) { /* makes room for all tokens there can be, when the first comes */
+    if (!feed->alignment) { /* the first token: allocates room for as many as there can be */
         feed->tokens = arena_alloc(arena, most, sizeof *feed->tokens);
         feed->log_probs = arena_alloc(arena, most, sizeof *feed->log_probs);
         const float **attention = arena_alloc(arena, most, sizeof *attention);
@@ -97,7 +97,7 @@ static void wake(struct events *events) {
     events->reader.wake(events->reader.owner);
 }
 
-/* Only the worker of the job changes noted and ended, so it may look at them without the lock. */
+/* Only the worker of the job changes noted and ended, so it may read them without the lock. */
 static void events_note(struct job *job) {
     struct events *events = job->request->events;
     struct feed *feed = &events->feeds[job - job->request->jobs];
@@ -167,8 +167,8 @@ void events_pulse(struct events *events) {
 
 /* ---- the reader's side ---- */
 
-/* Sets the text of the token after those sent. Returns false if the last token known must wait for the next, because its text is
- * not settled. */
+/* Sets the event's piece and text from the next token to send. Returns false if the token must wait for the one after it, because
+ * its text may still change. */
 static bool send_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
     const struct sentence *sentence = feed->job->sentence;
     struct rendering rendering;
@@ -216,7 +216,7 @@ static bool send_token(struct events *events, struct event *event) {
     event->added = "";
     if (feed->sent == all.length)
         event->piece = "</s>";
-    else if (feed->sent + 1 < sentence->options.prefix_length) /* a given prefix is sent as it was given, with its last token */
+    else if (feed->sent + 1 < sentence->options.prefix_length) /* the text of a given prefix is sent with its last token */
         event->piece = sentence->given_tokens[feed->sent].piece;
     else if (!send_text(events, feed, &all, event))
         return false;
@@ -226,8 +226,8 @@ static bool send_token(struct events *events, struct event *event) {
     return true;
 }
 
-/* Sends the next sentence of the current one's text, if it is done. A sentence that failed is not sent, nor are those after it:
- * their places in the text are unknown. */
+/* Sends the next sentence of the current text if it is done. A failed sentence and those after it are not sent, because their
+ * places in the text are unknown. */
 static bool send_sentence(struct events *events, struct event *event) {
     events->current->done = events->current->over;
     const struct text *text = &events->request->texts[event->text];

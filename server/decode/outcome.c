@@ -1,5 +1,5 @@
-/* This module hides what becomes of a decoded sentence: how tokens and their weights become text, words and links, whether a second
- * model goes on with it and how two translations are composed as if one model had made both, and what of them is kept. */
+/* This module hides how decoded sentences become parts of an answer: how tokens and weights become text, words and links, whether a
+ * second model continues, how two translations are composed as if one model had made both, and which results are kept. */
 #include "server/decode/outcome.h"
 #include "server/models/catalog.h"
 #include <assert.h>
@@ -54,8 +54,8 @@ int render_text(const struct text *text, struct arena *arena, struct rendered *o
 /* ---- words ---- */
 
 /* A run of more words than RUN_WORDS within one token, with no white space between them, is one word: an address of thousands of
- * slashes is kept as it is and aligns with itself. If a side still has more than MOST_WORDS, all words of a token are one: the
- * weights between words take memory for their product, and the number of tokens is bounded. */
+ * slashes is kept as it is and aligns with itself. If a side still has more than MOST_WORDS, all words of a token are joined: the
+ * memory for weights grows with the product of both sides' words, and only the number of tokens is bounded. */
 enum { RUN_WORDS = 8, MOST_WORDS = 512 };
 
 /* A text with its tokens. runs [run_count]: opaque runs, each of which is one word. */
@@ -96,7 +96,7 @@ static int keep_runs(const struct tokenized *from, struct arena *arena, struct w
     return 0;
 }
 
-/* Joins the words of each token that has many. runs: only those with no white space between them. */
+/* Joins the words of each token that has several. runs: only adjoining words, in tokens of more than RUN_WORDS words. */
 static void join_words(const struct tokenized *from, bool runs, struct word_side *side) {
     size_t kept = 0, word = 0;
     for (size_t i = 0; i < side->token_count; i++) {
@@ -156,12 +156,12 @@ int render_words(const struct sentence *sentence, enum word_kind kind, const str
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;
     if (sentence->labelled)
-        out->source.tokens[0] = (struct word_range){0, 0}; /* the label is part of no word */
+        out->source.tokens[0] = (struct word_range){0, 0}; /* the label does not belong to any word */
     return find_side(sentence->translator, kind, &target, arena, &out->target, err);
 }
 
-/* Adds the row of a piece to that of one of its words, target. Of a source piece with several words each gets its share; if the
- * target piece has as many words, each gets its own: the words of a placeholder stay what they are. */
+/* Adds the row of a target piece to that of one of its words, target. The words of a source piece share its weight equally; if the
+ * target piece has as many words, the corresponding word gets all of it, as a placeholder's words need. */
 static void add_row(const struct word_sides *sides, const float *from, struct word_range piece, size_t target, float *row,
                     float *end) {
     const struct word_side *source = &sides->source;
@@ -218,10 +218,10 @@ bool render_aligned(const float *row, size_t n, float end, size_t *j) {
 /* ---- links ---- */
 
 enum { BALANCING_ROUNDS = 5 };
-static const double TENSION = 4; /* of the pull to the diagonal, as in fast_align (Dyer et al. 2013) */
+static const double TENSION = 4; /* strength of the pull to the diagonal, as in fast_align (Dyer et al. 2013) */
 static const float LEAST_WEIGHT = 1e-6f;
 
-/* The least weights of links of "several". They were chosen on half of the pairs of four gold alignments and measured on the others
+/* The least weights of "several" links were chosen on half of the pairs of four gold alignments and measured on the other half
  * (weights/EXPERIMENTS.md). */
 static const float LEAST_OF_TARGET = 0.5f, LEAST_OF_SOURCE = 0.2f, LEAST_OF_MERGED = 0.3f;
 
@@ -242,7 +242,7 @@ const struct links_kind *links_kind_find(const char *name) {
     return NULL;
 }
 
-/* Adds n values, `stride` apart. */
+/* Returns the sum of n values, `stride` apart. */
 static float sum_of(const float *weights, size_t n, size_t stride) {
     float sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -286,7 +286,7 @@ void links_prepare(const struct links_kind *kind, struct word_matrix *words, boo
         return;
     scale_rows(words);
     for (size_t i = 0; diagonal && i < words->target_count; i++) {
-        /* Factors exp(-TENSION d), where d is the distance between the words' middles and each text is 1 long; they sum to 1. */
+        /* The factors exp(-TENSION d) are scaled to sum 1; d is the distance between the words' middles in texts of length 1. */
         float *row = words->weights + i * words->source_count;
         double middle = ((double)i + 0.5) / (double)words->target_count, sum = 0;
         for (size_t j = 0; j < words->source_count; j++)
@@ -374,8 +374,7 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 
 /* ---- omissions ---- */
 
-/* With a third instead of three eighths, one in twenty whole translations would be suspected, of models whose attention was not
- * guided. */
+/* A limit of a third instead of three eighths would suspect one in twenty whole translations by models without guided attention. */
 enum { LEAST_TOKENS = 8, LEAST_EIGHTHS = 3 };
 static const float LEAST_COVERAGE = 0.2f;
 
@@ -418,7 +417,7 @@ bool pivot_goes_on(const struct request *request) {
     return more;
 }
 
-/* Makes a separate sentence of the first model's translation, in the arena, or of the source sentence if that is blank. */
+/* Makes the second model's sentence in the arena, from the first model's translation or, if that is blank, from the source. */
 static int prepare_second(struct request *request, const struct text *text, const struct sentence *first, const char *written,
                           struct guard *guard, struct glossary *glossary, struct arena *arena, struct sentence **second,
                           struct error *err) {
@@ -479,11 +478,11 @@ int pivot_go_on(struct request *request, struct error *err) {
 /* One sentence and its translations by both models. */
 struct middle {
     const struct sentence *first, *second;
-    const struct hypothesis *written;  /* by the first, */
-    const struct rendering *rendering; /* as text */
-    struct span read, own;             /* the text's own tokens: the source's, and the second's */
+    const struct hypothesis *written;  /* the first model's hypothesis */
+    const struct rendering *rendering; /* its text */
+    struct span read, own;             /* own tokens of the first and of the second sentence */
     bool first_end, second_end;        /* they are followed by </s> */
-    size_t columns;                    /* of the composed rows: the source's tokens, and </s> if the second reads one */
+    size_t columns;                    /* length of the composed rows: the source's tokens, and </s> if the second reads one */
 };
 
 static size_t shared_bytes(struct span place, const struct token *token) {
@@ -491,7 +490,7 @@ static size_t shared_bytes(struct span place, const struct token *token) {
     return end > begin ? end - begin : 0;
 }
 
-/* Adds weight times the row of the first's token i. Its weight of </s> becomes that of </s>, too. */
+/* Adds weight times the row of the first translation's token i, including the weight of </s> if both models read one. */
 static void add_written(const struct middle *middle, const float *const *rows, size_t i, float weight, float *out) {
     for (size_t j = 0; j < middle->columns && j < middle->read.end; j++)
         out[j] += weight * rows[i][j];
@@ -499,8 +498,8 @@ static void add_written(const struct middle *middle, const float *const *rows, s
         out[middle->columns - 1] += weight * rows[i][middle->read.end];
 }
 
-/* Adds weight times the rows of the tokens that share bytes with the second's token k. If there are none, as for a blank, the token
- * after it stands for it. */
+/* Adds weight times the rows of the tokens that share bytes with token k of the second sentence. If no token does, as for a blank,
+ * the token after it is used. */
 static void add_read(const struct middle *middle, const float *const *rows, size_t k, float weight, float *out) {
     const struct token *token = &middle->second->tokens[k], *tokens = middle->rendering->tokens;
     size_t begin = middle->second->source.begin, all = 0, before = 0, length = middle->written->length;
@@ -518,8 +517,8 @@ static void add_read(const struct middle *middle, const float *const *rows, size
         add_written(middle, rows, before < length ? before : length - 1, weight, out);
 }
 
-/* Composes rows [count] of [columns], each followed by `extra` floats copied from the second's row. The columns share the weight of
- * labels, or of </s> if it has no column. Returns NULL if memory is out. */
+/* Composes rows [count] of [columns], each followed by `extra` floats copied from the second row. The columns share the weight of
+ * labels, and of </s> if it has no column. Returns NULL if memory is out. */
 static const float *const *compose_rows(const struct middle *middle, const float *const *first, const float *const *second,
                                         size_t count, size_t extra, struct arena *arena) {
     size_t columns = middle->columns, wide = columns + extra;
@@ -618,9 +617,9 @@ int judgement_make(const struct request *request, const struct text *text, const
     struct span own = sentence_own(sentence);
     *out = (struct judgement){.untranslated = sentence->untranslated, .unknown = sentence->unknown, .tokens = own.end - own.begin};
 
-    /* A logical form says less than its question, so only translations can leave something out. The best hypothesis of a sentence
-     * counts, by its attention, even if the model has an alignment head: a warning must not depend on other fields of the request.
-     * Tokens that are parts of opaque runs are held. */
+    /* A logical form says less than its question, so only translations can leave something out. Only the attention of the best
+     * hypothesis counts, even if the model has an alignment head: a warning must not depend on other fields of the request. Tokens
+     * that are parts of opaque runs are held. */
     const struct translator_info *reader = text->model ? &text->model->info : &request->model->info;
     const struct translator_info *writer = text->second ? &text->second->info : reader;
     if (reader->attention && reader->attention_trained && writer->attention && writer->attention_trained &&
@@ -661,8 +660,8 @@ int judgement_make(const struct request *request, const struct text *text, const
 
 /* ---- outcomes ---- */
 
-/* The words of a sentence's translation. Each is linked with the word that the alignment head gives it; models without one link it
- * with its best source word, after each source word got its share of the attention. */
+/* Finds the words of a sentence and its translation, and links each translated word with the source word that the alignment head
+ * gives it. Without a head, the link is to the best source word after the attention is balanced between source words. */
 static int find_words(const struct sentence *sentence, const struct rendering *rendering, struct arena *scratch,
                       struct word_sides *sides, struct links *links) {
     struct translator_info info = translator_info(sentence->translator);
@@ -691,7 +690,7 @@ static char *put_strings(char *to, const char *const *strings, size_t count) {
     return to;
 }
 
-/* Lists strings that follow each other. */
+/* Lists count strings that follow each other, and moves *at past them. */
 static const char **list_strings(const char **at, size_t count, struct arena *arena) {
     const char **list = arena_alloc(arena, count, sizeof *list);
     for (size_t i = 0; list && i < count; i++) {
@@ -775,12 +774,12 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
 
 /* ---- the sentences of lean requests ---- */
 
-/* Makes a sentence of what the first model wrote, for the second; in the first one's arena, whose end it does not outlive. */
+/* Makes the second model's sentence from the first model's translation, in the arena of the first sentence, which outlives it. */
 bool outcome_goes_on(struct job *job) {
     struct request *request = job->request;
     struct sentence *first = job->sentence, *second = NULL;
     struct guard guard;
-    struct glossary glossary; /* the request's has the phrases of the first model, and is shared between workers */
+    struct glossary glossary; /* the request's glossary has the phrases of the first model and is shared between workers */
     struct rendering rendering;
     struct error error = {0};
     if (!request->lean || !job->text->second || job->first || !first->hypotheses || request_reason(request) != CANCEL_NONE)
@@ -841,7 +840,7 @@ void outcome_take(struct job *job) {
         free(sentence);
         return;
     }
-    sentence_done(job->first); /* which holds the second sentence */
+    sentence_done(job->first); /* its arena holds the second sentence */
     free(job->first);
     job->first = NULL;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OUTCOME_BLOCK_BYTES: so large that they lie apart from what sentences take and give back, which would be split up otherwise. */
+/* OUTCOME_BLOCK_BYTES is large, to keep outcomes apart from the memory of sentences, which would otherwise fragment. */
 enum { ARENA_BLOCK_BYTES = 16 * 1024, OUTCOME_BLOCK_BYTES = 256 * 1024 };
 
 void request_init(struct request *request) {
@@ -96,8 +96,8 @@ size_t request_decoding_bytes(const struct request *request) {
 }
 
 size_t request_answer_bytes(const struct request *request) {
-    /* of a sentence, of a token's text, and of its words and links where elements are placed; twice, since the document is written
-     * from them */
+    /* bytes of a sentence, of a token's text, and of its words and links if elements are placed; the last two count twice, since
+     * the document is written from them */
     enum { SENTENCE_BYTES = 200, TOKEN_BYTES = 2 * 5, PLACED_BYTES = 2 * 24 };
     size_t bytes = 0;
     for (size_t i = 0; i < request->job_count && request->lean; i++) {
@@ -116,12 +116,12 @@ size_t request_bytes(const struct request *request) {
 
 /* ---- from texts to sentences ---- */
 
-/* If the request is over, nobody waits for the answer, so the rest need not be prepared. */
+/* Fails if the request is over: no client waits for the answer, so the rest need not be prepared. */
 static int check_time(struct request *request, struct error *err) {
     return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
 }
 
-/* what: a field that applies to one sentence only. */
+/* Fails if the text has several sentences. what: the field that applies to one sentence only. */
 static int check_single(const struct text *text, const char *what, enum request_input *input, struct error *err) {
     if (text->count <= 1)
         return 0;
@@ -130,9 +130,9 @@ static int check_single(const struct text *text, const char *what, enum request_
                      text->count);
 }
 
-/* Sets the parts of the answer that the client gives. The text has a sentence and is not decoded twice. If its heads are shown, the
- * limit of the translation's length is lowered to theirs; a limit that the client asked for, and a given translation, must be
- * within it. */
+/* Sets the parts of the answer that the client gives. The text has a sentence and is not decoded twice. If heads are shown, the
+ * default limit of the translation's length is lowered to REQUEST_HEADS_TOKENS; a limit from the client and a given translation
+ * must not exceed it. */
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
     struct sentence *sentence = &text->sentences[0];
     if (text->target) {
@@ -174,8 +174,8 @@ static int prepare_given(const struct request *request, struct text *text, enum 
     return 0;
 }
 
-/* Returns the options of one text. The first of two models searches as its folder says, for one translation. If the target is given
- * it is known from the start, since the source is then read as it stands. */
+/* Returns the options of one text. The first of two models searches for one translation with its own defaults. A given target sets
+ * the strategy before the source is read, since the source is then read unchanged. */
 static struct search_options options_of(const struct request *request, const struct text *text) {
     struct search_options options = request->search;
     if (text->second) {
@@ -209,7 +209,7 @@ static int choose_languages(const struct request *request, const struct text *te
                     : translator_choose_variant(sentence, variant, err);
 }
 
-/* Finds what is held in a text, which is then ready to be read. */
+/* Finds the opaque runs of a text, which is then ready to be read. */
 static int hold_text(struct request *request, const struct text *text, const struct translator *reader, struct guard *guard,
                      struct arena *arena, struct translator_text *read, enum request_input *input, struct error *err) {
     *read = (struct translator_text){
@@ -260,7 +260,7 @@ static void job_measure(struct job *job) {
     job->bytes = sentence_max_bytes(sentence);
 }
 
-/* Each job of a request samples on its own, by its number. */
+/* Each job of a request samples independently, because its number selects the random stream. */
 void job_set(struct job *job, struct sentence *sentence) {
     struct request *request = job->request;
     sentence->cancelled = &request->cancelled;
@@ -272,8 +272,8 @@ void job_set(struct job *job, struct sentence *sentence) {
     job_measure(job);
 }
 
-/* True if the text has sentences for this decoding: a twin's are decoded by its model once, and the second decoding is only of
- * texts that have a second model. */
+/* Returns whether the text has sentences for this decoding. The first decoding skips twins, which share their sentences; the second
+ * has only texts with a second model. */
 static bool is_decoded(const struct text *text, bool second) {
     return second ? text->pivot != NULL : !text->twin;
 }
@@ -304,17 +304,17 @@ int request_make_jobs(struct request *request, bool second, struct error *err) {
 
 /* ---- lean requests: each sentence is made twice, to be measured and to be decoded ---- */
 
-/* The jobs while they are listed. */
+/* The list of jobs while it grows. */
 struct listing {
     struct request *request;
     struct text *text;
     enum request_input *input;
     struct job *jobs; /* [count] */
     size_t count, room;
-    struct arena arena; /* of the list, which moves as it grows */
+    struct arena arena; /* holds the list, which moves as it grows */
 };
 
-/* Lists the job of a sentence and ends the sentence. */
+/* Appends the job of a sentence to the list and frees the sentence. */
 static int list_sentence(void *owner, struct sentence *sentence, struct error *err) {
     struct listing *listing = owner;
     struct request *request = listing->request;
@@ -331,7 +331,7 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
                       .text = listing->text,
                       .source = sentence->source};
 
-    /* The sentence's runs, which lie within it, are kept as runs of its text. */
+    /* The runs have offsets within the sentence and are copied with offsets within its text. */
     struct arena *arena = &request->arena;
     size_t count = sentence->held.count, begin = sentence->source.begin;
     struct opaque_run *all = count > 0 ? arena_alloc(arena, count, sizeof *all) : NULL;
@@ -404,7 +404,7 @@ int job_open(struct job *job) {
     if (!sentence) {
         error_memory(&error);
     } else if (translator_prepare_again(job->model->translator, &read, job->source, &options, sentence, &error) == 0) {
-        /* workers may share the glossary: its phrases were all found when the sentences were measured */
+        /* workers may share the glossary, since all of its phrases were found when the sentences were measured */
         if (choose_languages(request, text, sentence, &error) == 0 &&
             translator_constrain(sentence, &request->glossary, &error) == 0) {
             job_set(job, sentence);

@@ -19,7 +19,7 @@ struct queue {
     uint64_t client;
     enum priority priority;
     struct job *head, **tail; /* tail: where the next job is linked in */
-    size_t overtaken;         /* jobs of others that were taken while this queue's first had its turn */
+    size_t overtaken;         /* jobs of others that were taken while this queue's first job had its turn */
     struct queue *next, *previous;
     struct queue *chain; /* in its bucket, or in the list of free queues */
 };
@@ -41,7 +41,7 @@ struct scheduler {
     size_t used, most;
     size_t jobs, work;  /* waiting jobs */
     struct meter meter; /* the work taken so far */
-    size_t owed;        /* interactive work taken while batch jobs waited, for which they are still owed a share */
+    size_t owed;        /* interactive work taken while batch jobs waited, of which batch jobs are still owed a share */
     size_t waiting;     /* workers blocked in scheduler_take */
     int64_t swept_us;   /* the time of the last check for expired jobs */
     bool closed;
@@ -103,7 +103,7 @@ static void ring_remove(struct ring *ring, struct queue *queue) {
     *(queue->next ? &queue->next->previous : &ring->last) = queue->previous;
 }
 
-/* Links a job in as the last of the queue, which may be empty for now. */
+/* Appends a job to the queue, which may be empty for now. */
 static void append_job(struct scheduler *scheduler, struct queue *queue, struct job *job, int64_t now_us) {
     job->queued_us = now_us;
     job->next = NULL;
@@ -138,8 +138,8 @@ struct taken {
     double work; /* for the jobs that were claimed */
 };
 
-/* Takes the job at *link from the queue, in which the next job of its request takes its place. Returns true if it was the last, so
- * that the queue is gone. */
+/* Takes the job at *link from the queue and appends the next job of its request, if any. Returns true if the queue is then empty
+ * and was removed. */
 static bool take_job(struct scheduler *scheduler, struct queue *queue, struct job **link, struct taken *taken) {
     struct ring *ring = &scheduler->rings[queue->priority];
     struct job *job = *link;
@@ -262,12 +262,12 @@ static void take_expired(struct scheduler *scheduler, struct taken *taken) {
     }
 }
 
-/* batch: NULL if no batch job waits. */
+/* Returns whether the owed work covers the queue's first job. batch: NULL if no batch job waits. */
 static bool is_due(const struct scheduler *scheduler, const struct queue *batch) {
     return batch && scheduler->owed / (BATCH_SHARE - 1) >= job_work(batch->head);
 }
 
-/* One round through both rings, in which at most `most` jobs are taken. */
+/* Makes one round through both rings and takes at most `most` jobs. */
 static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
     struct queue *next[PRIORITIES] = {scheduler->rings[PRIORITY_INTERACTIVE].first, scheduler->rings[PRIORITY_BATCH].first};
     struct queue *stuck = NULL; /* the first queue whose job did not fit: its turn is not over */
@@ -289,8 +289,7 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
             continue;
         }
 
-        /* The turn of a client ends when its first job is taken. The same queue is next while it is the only one that can be
-         * served. */
+        /* The turn of a client ends when its first job is taken. The queue is next again if no other queue follows it. */
         const struct queue *waiting = scheduler->rings[PRIORITY_BATCH].first;
         struct queue *following = queue->next;
         size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
@@ -321,7 +320,7 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
         scheduler->waiting--;
     }
     take_expired(scheduler, &taken);
-    /* The share of a worker that was idle is rounded up, that of a busy one down: a single job is left to an idle worker. */
+    /* An idle worker's share is rounded up and a busy worker's share down, so that a single job is left to an idle worker. */
     size_t workers = scheduler->waiting + 1, share = (scheduler->jobs + (wait ? workers - 1 : 0)) / workers;
     take_turns(scheduler, room, share, &taken);
     meter_observe(&scheduler->meter, taken.work, scheduler->jobs, clock_us());

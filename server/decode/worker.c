@@ -1,5 +1,5 @@
-/* This module hides the round of a decoding thread: how much a worker takes on, by the time that a round is predicted to take (a
- * fit by least squares), which jobs are live, and when they enter and leave its batches. */
+/* This module hides the round of a decoding thread: how many jobs a worker takes by the predicted time of a round (fitted by least
+ * squares), which jobs are live, and when they enter and leave its batches. */
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
 #include "server/decode/outcome.h"
@@ -17,12 +17,12 @@ static const double SPARE = 0.125; /* the part that is reserved for newcomers */
 static const double APART = 0.02;  /* rows and past must each have this part of their variance independently */
 static const double EXPRESS = 0.5; /* the part of the target that the lane adds, unless it has only EXPRESS_LEAST rows */
 enum { EXPRESS_LEAST = 4, EXPRESS_TOKENS = 24 }; /* the lane's work per row, in tokens: short sentences */
-enum { SPARE_OF_ROWS = 128 };                    /* no rows are reserved of fewer: an eighth would often be less than a beam */
+enum { SPARE_OF_ROWS = 128 };                    /* with fewer rows, none are reserved: an eighth would often be less than a beam */
 
 struct admission {
     size_t max_rows;
-    double target_us, over_us;     /* over: what newcomers have added to this round beyond the target */
-    double encoded_us;             /* the time that encoding has taken of this round */
+    double target_us, over_us;     /* over: the time that newcomers have added to this round beyond the target */
+    double encoded_us;             /* the time that encoding has taken in this round */
     struct admission_load **loads; /* [count]; each has at least one row, so rows bound their number */
     size_t count;
 };
@@ -64,7 +64,7 @@ void admission_observe_step(struct admission_step *step, size_t rows, size_t pas
     step->past_us = KEEP * step->past_us + p * (double)duration_us;
 }
 
-/* us = fixed + row rows + back past. If the observations cannot separate the two costs, rows alone predict. */
+/* us = fixed + row rows + back past. If the observations cannot separate the two costs, the prediction uses rows alone. */
 double admission_predict_step(const struct admission_step *step, size_t rows, size_t past) {
     const struct admission_cost *c = &step->by_rows;
     if (rows == 0 || c->weight <= 0)
@@ -176,7 +176,7 @@ struct work {
     size_t rows, tokens;
     double step_us, encode_us, least_us; /* least: a step with one row */
     size_t express_rows, express_work;
-    double express_us; /* the time that these add to the step */
+    double express_us; /* the time that the express rows add to the step */
 };
 
 static void add_work(struct work *work, const struct admission_load *load) {
@@ -193,7 +193,7 @@ static void add_work(struct work *work, const struct admission_load *load) {
     work->encode_us += admission_predict(&load->encode, load->new_tokens);
 }
 
-/* load: counted even if it is not in use. */
+/* Sums the work of all loads. load: included even if it is not in use. */
 static struct work sum_work(const struct admission *admission, const struct admission_load *load) {
     struct work work = {0};
     for (size_t i = 0; i < admission->count; i++)
@@ -222,7 +222,7 @@ bool admission_encoded(struct admission *admission, int64_t part_us) {
     return admission->target_us <= 0 || us <= limit_us(admission, &work);
 }
 
-/* Adds the time that a newcomer takes of a round beyond the target. Returns false if others took too much before it. */
+/* Adds the time by which a newcomer extends a round beyond the target, or returns false if the sum would exceed most_us. */
 static bool add_over(struct admission *admission, double added_us, double most_us) {
     if (admission->over_us + added_us > most_us)
         return false;
@@ -230,7 +230,7 @@ static bool add_over(struct admission *admission, double added_us, double most_u
     return true;
 }
 
-/* True if one sentence has been admitted whose duration is not known yet. */
+/* Returns whether a sentence has been admitted before any step of the model was measured. */
 static bool is_unknown(const struct admission_load *load) {
     const struct admission_rows *main = &load->main, *express = &load->express;
     return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;
@@ -247,7 +247,7 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
                      enum admission_share share) {
     const struct admission_load former = *load;
     struct work before = sum_work(admission, load);
-    /* An idle worker offers all its rows to anybody. */
+    /* An idle worker offers all its rows to any client. */
     bool spare = share == ADMISSION_MOST && before.rows > 0 && admission->max_rows >= SPARE_OF_ROWS;
     size_t most = admission->max_rows - (spare ? (size_t)(SPARE * (double)admission->max_rows) : 0);
     if (before.rows > most || rows > most - before.rows)
@@ -276,12 +276,12 @@ bool admission_claim_express(struct admission *admission, struct admission_load 
     add_claim(load, &load->express, rows, tokens);
     struct work after = sum_work(admission, load);
 
-    /* The lane has as many rows as take its time, as far as that is known. */
+    /* The lane has as many rows as are predicted to fill its time, but at least `least`. */
     size_t lane = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = lane < EXPRESS_LEAST ? lane : EXPRESS_LEAST;
     double each_us = after.express_us / (double)after.express_rows, most_us = EXPRESS * limit_us(admission, &after);
     if (admission->target_us > 0 && each_us * (double)lane > most_us)
         lane = each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
-    size_t most = lane * EXPRESS_TOKENS, all = own + rows * tokens; /* all: the work of its client, including the sentence's */
+    size_t most = lane * EXPRESS_TOKENS, all = own + rows * tokens; /* all: the client's work, including this sentence */
     bool fits =
         !is_unknown(&former) && after.express_rows <= lane && after.express_work <= most && all <= most - after.express_work;
     if (fits && admission->target_us > 0 && before.tokens > 0)
@@ -300,7 +300,7 @@ struct held {
     size_t count, bytes, document_rows; /* bytes: the sum over the jobs; document_rows: of those of lean requests */
 };
 
-/* The share of one job in its client's work. */
+/* The work of one job, which counts for its client. */
 struct holder {
     uint64_t client;
     enum priority priority;
@@ -312,17 +312,17 @@ struct slot {
     const struct loaded_model *model; /* NULL: not used yet */
     struct batch *batch;
     struct admission_load load; /* owner: this slot */
-    size_t encoding_tokens;     /* admitted but not completely encoded, */
-    int64_t encoding_us;        /* and the time that this has taken so far */
+    size_t encoding_tokens;     /* tokens admitted but not completely encoded */
+    int64_t encoding_us;        /* the time that encoding them has taken so far */
 };
 
 struct worker {
     struct workers *pool;
-    size_t index; /* of its batch of every model */
+    size_t index; /* place of its batch in every model */
     struct admission *admission;
     struct job **live;                  /* [live_count] */
     size_t live_count, claimed;         /* claimed: jobs being taken, which will be live soon */
-    struct held held[2], taking[2];     /* by job.express: of the live, and of the claimed jobs */
+    struct held held[2], taking[2];     /* by job.express: the live, and the claimed jobs */
     bool refused;                       /* a job waits for a later round */
     struct holder *holders;             /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;                    /* live jobs whose requests follow each step */
@@ -346,7 +346,7 @@ size_t worker_state_bytes(void) {
     return sizeof(struct slot);
 }
 
-/* The slot stays until all jobs of the model have ended. */
+/* Returns the worker's slot for the job's model, which stays until all jobs of the model have ended. */
 static struct slot *slot_of(const struct worker *worker, const struct job *job) {
     const struct worker_batch *own = &job->model->batches[worker->index];
     struct slot *slot = own->state;
@@ -359,7 +359,7 @@ static struct holder holder_of(const struct job *job) {
     return (struct holder){job->request->client, job->request->priority, (size_t)job->rows * job->steps};
 }
 
-/* The length that the admission counts: in the lane, the translation must be short, too. */
+/* Returns the length that admission counts. The lane counts the translation, which must be short, too. */
 static size_t length_of(const struct job *job) {
     return job->express ? job->steps : job->tokens;
 }
@@ -376,7 +376,7 @@ static void end_job(struct job *job) {
 
 /* ---- taking jobs from the scheduler ---- */
 
-/* An empty main room takes any job. */
+/* Returns whether the job's memory fits. An empty main room takes any job. */
 static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
     const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
     size_t most = worker->pool->options.bytes, taken = live->bytes + claimed->bytes;
@@ -400,15 +400,15 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     const struct request *request = job->request;
     bool shared = worker->pool->options.shared, interactive = request->priority == PRIORITY_INTERACTIVE;
 
-    /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with more they would take more memory
-     * and be no faster. */
+    /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with more rows they would take more
+     * memory without being faster. */
     size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
     if (request->lean && worker->held[false].document_rows + worker->taking[false].document_rows + job->rows > most) {
         worker->refused = true;
         return CLAIM_HELD_BACK;
     }
 
-    size_t own = 0; /* batch jobs of a client do not count against its interactive jobs, nor the other way round */
+    size_t own = 0; /* a client's batch jobs do not count against its interactive jobs, and vice versa */
     for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
         const struct holder *holder = &worker->holders[i];
         own += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
@@ -430,7 +430,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
 
 /* ---- entering and leaving ---- */
 
-/* The duration of an encoding is known when all of its parts are done. */
+/* Adds the time of a part. The duration of an encoding is known when all of its parts are done. */
 static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us += duration_us;
     if (batch_encodes(slot->batch))
@@ -440,9 +440,8 @@ static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us = 0;
 }
 
-/* Makes the sentences of the jobs of lean requests, and admits the jobs in their order. Jobs that have no sentence, since it cannot
- * be made or their request is cancelled, may have been claimed. When they end, their models must not be in use any more, since the
- * models may then be freed. */
+/* Makes the sentences of lean requests' jobs, and admits the jobs in order. A claimed job may have no sentence, because it cannot
+ * be made or the request is cancelled. When such a job ends, its model must not be in use any more, since it may then be freed. */
 static void admit(struct worker *worker, struct job *jobs) {
     struct metrics *metrics = worker->pool->options.metrics;
     struct job *ended = NULL, *fresh = NULL, **end = &fresh;
@@ -482,7 +481,7 @@ static void admit(struct worker *worker, struct job *jobs) {
         end_job(job);
     }
 
-    /* The sentences for one model enter its batch together. */
+    /* All new sentences of a model enter its batch together. */
     size_t load_count;
     struct admission_load *const *loads = admission_loads(worker->admission, &load_count);
     for (size_t i = 0; fresh && i < load_count; i++) {
@@ -503,7 +502,7 @@ static void admit(struct worker *worker, struct job *jobs) {
     }
 }
 
-/* The model may be freed with its last job. A job that continues with a second attempt waits for its turn like any other. */
+/* Ends a sentence. The model may be freed with its last job. A job with a second attempt waits for its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct metrics *metrics = worker->pool->options.metrics;
     struct job *job = sentence->owner, *last = worker->live[--worker->live_count];
@@ -570,7 +569,7 @@ static void *worker_run(void *argument) {
             request_cancel(job->request, CANCEL_SHUTDOWN);
         admit(worker, jobs);
 
-        /* The sentences of requests whose time is up leave at the next step. */
+        /* Sentences whose request is past its deadline leave at the next step. */
         bool abandoned = atomic_load(&pool->abandoned);
         int64_t now_us = clock_us();
         for (size_t i = 0; i < worker->live_count; i++) {

@@ -17,7 +17,7 @@ enum { ARENA_BLOCK_BYTES = 4096, LINE_BYTES = 512, MOST_FILE_BYTES = 1 << 26 };
 
 /* ---- text -> entries ---- */
 
-/* The text while it is parsed in place: strings are terminated where they stand. */
+/* The state of parsing a text in place, in which strings are terminated. */
 struct reading {
     char *at, *end; /* the remaining bytes */
     size_t line;    /* from 1 */
@@ -298,11 +298,11 @@ struct glossaries {
     pthread_mutex_t changing;  /* held during a change of the list, until its file is durable; taken before lock */
     pthread_mutex_t lock;      /* protects everything below */
     struct glossary_list list; /* the fixed ones first */
-    size_t number;             /* of the glossary that came into service last */
+    size_t number;             /* number of the glossary that came into service last */
 };
 
-/* Puts the glossaries of the list into service; the list receives those before. Requires changing, except before other threads know
- * the glossaries. */
+/* Puts the glossaries of the list into service and returns the former ones in it. Requires `changing`, except before other threads
+ * use the glossaries. */
 static void swap_list(struct glossaries *glossaries, struct glossary_list *list) {
     pthread_mutex_lock(&glossaries->lock);
     struct glossary_list old = glossaries->list;
@@ -339,7 +339,7 @@ static struct kept_glossary *read_option(const char *option, struct error *err) 
     return glossary;
 }
 
-/* Adds those of --glossary. */
+/* Adds the glossaries of --glossary. */
 static int read_options(const struct name_list *options, struct glossary_list *list, struct error *err) {
     int result = 0;
     for (size_t i = 0; result == 0 && i < options->count; i++)
@@ -347,7 +347,7 @@ static int read_options(const struct name_list *options, struct glossary_list *l
     return result;
 }
 
-/* Adds those of clients. */
+/* Adds the glossaries of clients from the file. */
 static int read_file(const char *path, struct glossary_list *list, struct error *err) {
     struct error why = {0};
     char *text;
@@ -423,9 +423,9 @@ int glossaries_all(struct glossaries *glossaries, struct glossary_list *list, st
 
 /* ---- changes ---- */
 
-/* The limits bind who adds a glossary, so that there may always be fewer. */
+/* Checks the limits, but only if a glossary is added, so that removing one always succeeds. */
 static int check_limits(const struct glossary_list *list, struct error *err) {
-    const char *owner = NULL; /* of what is added */
+    const char *owner = NULL; /* owner of the added glossary; NULL: none is added */
     for (size_t i = 0; i < list->count; i++) {
         if (list->all[i]->number == 0)
             owner = list->all[i]->about.owner;

@@ -23,8 +23,8 @@ enum {
     LOADER_NICE = 5,
     RETRY_US = 10 * 1000 * 1000, /* the time before a failed model is tried again */
     ROOM_US = 1000 * 1000,       /* the time that a load waits for models in use */
-    LOOK_US = 20 * 1000,         /* between two checks of conditions that are not signalled */
-    MOST_LOOK_US = 1000 * 1000,  /* between two checks for idle models */
+    LOOK_US = 20 * 1000,         /* the time between two checks of conditions that are not signalled */
+    MOST_LOOK_US = 1000 * 1000,  /* the time between two checks for idle models */
     THREADS = 3
 };
 
@@ -71,7 +71,7 @@ static struct loaded_model *load_model(const struct catalog *catalog, const stru
     return NULL;
 }
 
-/* Takes over the reference. Requires the lock, unless the model is not in service yet. */
+/* Takes ownership of the reference. Requires the lock, unless the model is not in service yet. */
 static void set_loaded(struct served_model *model, struct loaded_model *loaded) {
     model->loaded = loaded;
     model->state = MODEL_READY;
@@ -167,7 +167,7 @@ static bool is_over(const struct catalog *catalog) {
 
 /* ---- waits for a model ---- */
 
-/* Removes from the list the waits for this model or, if it is NULL, those that are over. Requires the lock. */
+/* Removes the waits for this model from the list or, if model is NULL, the waits that are over. Requires the lock. */
 static struct model_wait *take_waits(struct catalog *catalog, const struct served_model *model) {
     struct model_wait *taken = NULL;
     int64_t now_us = clock_us();
@@ -326,7 +326,7 @@ static void *loader_run(void *argument) {
         struct loaded_model *loaded = NULL, *gone = NULL;
         struct error error = {0};
         bool fits;
-        struct served_model *model = take_order(catalog, &fits, &gone, &error); /* with the order's reference */
+        struct served_model *model = take_order(catalog, &fits, &gone, &error); /* takes over the order's reference */
         if (!model) {
             clock_wait(&catalog->changed, &catalog->lock, catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
             continue;
@@ -377,8 +377,8 @@ static void *keeper_run(void *argument) {
             if (!loaded_model_used(model->loaded) && model->asked_us <= now_us - idle_us)
                 unload(catalog, model, "idle", &gone);
         }
-        /* Loads one model at a time and never beside other loads, since the bytes of unloaded models still count until they are
-         * freed. */
+        /* Unloads one excess model at a time, and not in the same pass as idle ones, since the bytes of unloaded models still count
+         * until they are freed. */
         struct served_model *excess = !gone && is_over(catalog) ? find_oldest(catalog) : NULL;
         if (excess)
             unload(catalog, excess, "room", &gone);
@@ -443,7 +443,7 @@ static int add_others(const struct catalog *catalog, struct model_set *models, c
     return result;
 }
 
-/* Returns the next set with a reference. former: NULL at the start. An error names the folder. */
+/* Returns the next set with a reference, or NULL with an error that names the folder. former: NULL at the start. */
 static struct model_set *make_set(struct catalog *catalog, const struct model_set *former, struct error *err) {
     const struct catalog_options *options = &catalog->options;
     struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
@@ -498,7 +498,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     return NULL;
 }
 
-/* Puts a set into service and takes over its reference. */
+/* Puts a set into service and takes ownership of its reference. */
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
     const char *usual = catalog->options.usual;
     if (usual && !model_set_find_name(models, usual))
@@ -538,8 +538,8 @@ static void end_change(struct catalog *catalog) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Replaces the set in service by the same set without one model and with another; either may be NULL. keeps: the other model
- * survives reloads. */
+/* Replaces the set in service with a copy without one model and with another; either may be NULL. keeps: the added model survives
+ * reloads. */
 static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, bool keeps,
                       struct error *err) {
     struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
@@ -622,7 +622,7 @@ int64_t catalog_used_us(struct catalog *catalog, const char *folder) {
     return used_us;
 }
 
-/* Gives the folder its hidden name when no load reads it. model: out of service; NULL: it was not in service. */
+/* Gives the folder its hidden name when no load reads it. model: already out of service; NULL: it was not in service. */
 static int move_away(struct catalog *catalog, struct served_model *model, const char *folder, const char *moved,
                      struct error *err) {
     struct loaded_model *gone = NULL;
@@ -789,7 +789,7 @@ bool catalog_reload(struct catalog *catalog, struct reload *reload) {
     }
     catalog->reload_ordered = open;
     if (open)
-        log_event(LOG_INFO, "reload_asked", log_text("what", "models")); /* counted before it can begin */
+        log_event(LOG_INFO, "reload_asked", log_text("what", "models")); /* logged before the reload can begin */
     pthread_cond_broadcast(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
     return open;

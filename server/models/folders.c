@@ -23,13 +23,13 @@ enum {
     MAX_MANIFEST_BYTES = 1 << 20,
     MAX_ORIGIN_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
-    SMALL_BYTES = 1 << 20, /* such a file is read in a few milliseconds */
+    SMALL_BYTES = 1 << 20, /* a file of this size is read in a few milliseconds */
     MOST_DEPTH = 16,
     IDENTITY_BYTES = 160, /* seven numbers of up to 20 digits */
     MOST_HOME = 4000
 };
 
-/* name: the file's name in messages. */
+/* Writes the path of a file in the folder. Messages contain only its name. */
 static int make_path(char path[MODEL_PATH_BYTES], const char *folder, const char *name, struct error *err) {
     int length = snprintf(path, MODEL_PATH_BYTES, "%s/%s", folder, name);
     return length >= 0 && length < MODEL_PATH_BYTES ? 0 : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
@@ -121,7 +121,7 @@ int installed_make(const char *folder, struct error *err) {
 
 /* ---- origin.json ---- */
 
-/* Copies whole characters. */
+/* Copies a value, cut between characters if it is too long. */
 static void keep(const json_t *root, const char *key, char *out, size_t room) {
     const char *text = json_string_value(json_object_get(root, key));
     size_t length = text ? strlen(text) : 0;
@@ -444,7 +444,7 @@ void installed_list_done(struct installed_list *list) {
     *list = (struct installed_list){NULL, 0};
 }
 
-/* The folder of this name, or the only one for the pair. */
+/* Returns the model of this name or, if there is only one, the model for the pair. Returns NULL otherwise. */
 static const struct installed *find_installed(const struct installed_list *list, const char *name, struct error *err) {
     const struct installed *found = NULL;
     size_t count = 0;

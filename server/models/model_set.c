@@ -73,7 +73,7 @@ static int model_load(struct loaded_model *model, const char *folder, const char
         slot->batch = batch_create(model->translator, loading->rows, err);
         if (!slot->batch)
             return -1;
-        slot->state = calloc(1, loading->state_bytes + 1); /* not NULL if that is 0 */
+        slot->state = calloc(1, loading->state_bytes + 1); /* + 1 makes the result not NULL if that is 0 */
         if (!slot->state)
             return error_memory(err);
         model->bytes += batch_bytes(slot->batch);
