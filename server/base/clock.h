@@ -1,4 +1,4 @@
-/* This header has monotonic time in microseconds, and conditions that wait until such a time. */
+/* This header provides monotonic time in microseconds, and conditions that wait until such a time. */
 #ifndef ALIGND_CLOCK_H
 #define ALIGND_CLOCK_H
 
@@ -23,7 +23,8 @@ static inline void clock_condition_init(pthread_cond_t *condition) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* pthread_cond_timedwait until a time of this clock; INT64_MAX: without a limit. The condition is one of clock_condition_init. */
+/* Waits as pthread_cond_timedwait does, until a time of clock_us; INT64_MAX: without a limit. clock_condition_init must have made
+ * the condition. */
 static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t until_us) {
     if (until_us == INT64_MAX)
         return pthread_cond_wait(condition, lock);

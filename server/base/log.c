@@ -19,7 +19,7 @@ static const char *const format_names[] = {"text", "json"};
 static enum log_level threshold = LOG_INFO;
 static enum log_format { LOG_TEXT, LOG_JSON } line_format = LOG_TEXT;
 
-/* The index of the name, or -1. */
+/* Returns the index of the name, or -1. */
 static int find_name(const char *const *names, int count, const char *name) {
     while (count > 0 && strcmp(names[count - 1], name) != 0)
         count--;
@@ -59,7 +59,7 @@ uint64_t log_lines_dropped(void) {
 }
 
 /* Writes a line in one call, unless stderr takes less, so that lines of different threads and programs do not mix. A line that
- * stderr refuses is lost, since it cannot be reported anywhere. */
+ * stderr refuses is lost and only counted, since it cannot be reported anywhere. */
 static void write_line(const char *line, size_t length) {
     while (length > 0) {
         ssize_t count = write(STDERR_FILENO, line, length);
@@ -75,7 +75,7 @@ static void write_line(const char *line, size_t length) {
     }
 }
 
-/* The thread: takes all waiting lines and writes them, until log_stop has been called and no line waits. */
+/* Runs as the thread: takes all waiting lines and writes them, until log_stop has been called and no line waits. */
 static void *write_all(void *none) {
     char lines[WAITING_BYTES];
     (void)none;
@@ -171,8 +171,8 @@ static void line_put_text(struct line *line, const char *text) {
     line_put(line, text, strlen(text));
 }
 
-/* Puts a field, or nothing if it does not fit. In a text line a value is quoted if its end would be ambiguous. It is escaped as in
- * JSON; bytes that are not UTF-8 become question marks. */
+/* Puts a field, or nothing if it does not fit. In a text line, a value is quoted unless its end is clear and all of it is visible
+ * ASCII. It is escaped as in JSON; bytes that are not UTF-8 become question marks. */
 static void put_field(struct line *line, const char *key, const char *value, bool number) {
     size_t before = line->length, length = strlen(value);
     bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';

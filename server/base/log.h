@@ -18,7 +18,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 int log_set_level(const char *name);
 int log_set_format(const char *name);
 
-/* A field of a line. A text is escaped where necessary and truncated to LOG_VALUE_BYTES; a finite number is a number in JSON. */
+/* A field of a line. A text is escaped where necessary and cut below LOG_VALUE_BYTES; a finite number is a number in JSON. */
 struct log_field {
     const char *key;
     enum { LOG_FIELD_TEXT, LOG_FIELD_COUNT, LOG_FIELD_REAL } kind;
@@ -50,9 +50,9 @@ void log_fields(enum log_level level, const char *event, const struct log_field 
 /* Writes a line unchanged; it must have less than 2 kB and no line feed. */
 void log_message(const char *text);
 
-/* From now on a thread writes the lines, so that no caller waits for the reader of stderr. At most 64 kB of lines wait; further
- * lines are dropped, and a line reports how many. Call before other threads start. Returns -1 with ERROR_MEMORY if the thread
- * cannot start. */
+/* Starts a thread that writes the lines from now on, so that no caller waits for the reader of stderr. At most 64 kB of lines wait;
+ * further lines are dropped, and a line reports how many. Call before other threads start. Returns -1 with ERROR_MEMORY if the
+ * thread cannot start. */
 int log_start(struct error *err);
 /* Waits until everything is written, at most one second. It must be the last call; without log_start it does nothing. */
 void log_stop(void);

@@ -33,7 +33,7 @@ typedef atomic_int_fast64_t gauge;
 
 struct histogram {
     const struct scale *scale;
-    counter buckets[MAX_BUCKETS + 1]; /* the last one counts values above all bounds */
+    counter buckets[MAX_BUCKETS + 1]; /* buckets[scale->count] counts values above all bounds */
     gauge sum;
 };
 
@@ -301,7 +301,7 @@ struct family {
     const char *const *values;
 };
 
-/* Writes the properties of a model in service, if it is in memory. */
+/* Writes a property of a model in service. All properties except LOADED require that the model is in memory. */
 static void write_served(FILE *out, const struct family *family, const struct metrics_served *model) {
     struct label name = {"model", model->name};
     if (!model->architecture && family->place != LOADED)
@@ -395,7 +395,7 @@ static const struct family families[] = {
     {"build_info", GAUGE, "The running version.", AS(BUILD)},
 };
 
-/* The i-th value at `values`, read according to the family's type and place. */
+/* Writes the i-th value at `values`, read according to the family's type and place. */
 static void put_value(FILE *out, const struct family *family, struct label label, const void *values, size_t i) {
     if (family->type == HISTOGRAM) {
         put_histogram(out, family->name, label, (const struct histogram *)values + i);
@@ -457,7 +457,7 @@ static double seconds(clockid_t clock) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Prometheus's standard process_* metrics, from /proc. Values that cannot be read are omitted. */
+/* Writes Prometheus's standard process_* metrics, most of them from /proc. Values that cannot be read are omitted. */
 static void write_process(FILE *out) {
     write_of_process(out, "cpu_seconds_total", "counter", "User and system CPU time.", seconds(CLOCK_PROCESS_CPUTIME_ID));
     FILE *file = fopen("/proc/self/statm", "re");
@@ -481,8 +481,8 @@ static void write_process(FILE *out) {
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         write_of_process(out, "max_fds", "gauge", "Maximum number of open file descriptors.", (double)limit.rlim_cur);
 
-    /* Field 22 of /proc/self/stat is the time from boot to the start of this process. The second field is in parentheses and may
-     * contain spaces. */
+    /* Field 22 of /proc/self/stat is the time from boot to the start of this process, in ticks. The second field is in parentheses
+     * and may contain spaces. */
     char line[1024];
     file = fopen("/proc/self/stat", "re");
     line[file ? fread(line, 1, sizeof line - 1, file) : 0] = '\0';

@@ -11,7 +11,7 @@
 struct metrics;
 struct model_metrics; /* for the models of one name; lives as long as the metrics */
 
-/* Sentences of the first priority are decoded first (server/decode/scheduler.h). */
+/* While interactive sentences wait, batch sentences get a tenth of the work (server/decode/scheduler.h). */
 enum priority { PRIORITY_INTERACTIVE, PRIORITY_BATCH, PRIORITIES };
 extern const char *const priority_names[PRIORITIES];
 /* Returns -1 if no priority has this name. */
@@ -53,7 +53,7 @@ enum metrics_counter {
 /* Labels of chore_duration_seconds (server/decode/chores.h). */
 enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
 
-/* endpoints [endpoint_count]: labels, which outlive the metrics. */
+/* endpoints [endpoint_count]: labels, which must outlive the metrics. Returns NULL with ERROR_MEMORY. */
 struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, struct error *err);
 void metrics_free(struct metrics *metrics);
 const char *metrics_endpoint(const struct metrics *metrics, size_t index); /* its label */
@@ -83,7 +83,8 @@ void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum p
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);
 
-/* The counters that all models of this name share over time. The first call makes them. NULL with ERROR_MEMORY. */
+/* Returns the counters that all models of this name share over time, and makes them in the first call. Returns NULL with
+ * ERROR_MEMORY. */
 struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);
 void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown);
 /* Counts a lookup in the answer cache. */
@@ -105,16 +106,16 @@ struct metrics_state {
 /* Writes everything. The caller frees text. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);
 
-/* The rate at which work is done while there is work, averaged over the last seconds. Zeroed at first. Not thread-safe. */
+/* The rate at which work is done while there is work, averaged over the last seconds. It starts zeroed and is not thread-safe. */
 struct meter {
     double amount, us;   /* work done, and the time it took; older work has a smaller weight */
     int64_t observed_us; /* 0: there has been no work since the last observation */
 };
 
-/* amount: work done since the last observation. more: whether work is left. The first amount after a pause is not counted, because
- * it may have gone to idle threads. */
+/* amount: work done since the last observation. more: nonzero if work is left. The first amount after a pause is not counted,
+ * because it may have gone to idle threads. */
 void meter_observe(struct meter *meter, double amount, size_t more, int64_t now_us);
-/* The seconds that this amount takes; 0: nothing has been measured. */
+/* Returns the seconds that this amount takes, or 0 if nothing has been measured. */
 double meter_seconds(const struct meter *meter, double amount);
 
 #endif

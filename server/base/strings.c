@@ -15,8 +15,8 @@ enum { FIRST_BYTES = 1024, INTEGER_BYTES = 20 /* -9223372036854775808 */ };
 
 /* ---- the buffer ---- */
 
-/* Makes room for this many more bytes and a NUL; NULL after a failure. The bytes to be written are already in memory elsewhere, so
- * the sums cannot overflow. */
+/* Makes room for this many more bytes and a NUL, and returns their place, or NULL after a failure. The bytes to be written are
+ * already in memory elsewhere, so the sums cannot overflow. */
 static char *reserve(struct writer *w, size_t bytes) {
     if (writer_ended(w))
         return NULL;
@@ -124,7 +124,7 @@ void writer_end_array(struct writer *w) {
 /* ---- strings ---- */
 
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length) {
-    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: a character, and what follows a backslash */
+    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: a character, and the letter that follows its backslash */
     unsigned char all = 0;                                   /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
     put_key(w, key);
     writer_append(w, "\"", 1);
@@ -235,7 +235,7 @@ static const double powers[] = {
     1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53,
 };
 
-/* number: has this many digits. */
+/* number must have this many digits. */
 static struct decimal decimal_of(unsigned number, int exponent, int digits) {
     struct decimal decimal = {.significant = digits, .exponent = exponent};
     for (int i = digits; i-- > 0; number /= 10)
@@ -253,7 +253,8 @@ static struct decimal round_exactly(double value, int digits) {
     return decimal_of((unsigned)strtoul(text + 1, NULL, 10), (int)strtol(text + digits + 2, NULL, 10), digits);
 }
 
-/* value / 10^exponent, with this many digits before the point. Powers up to 10^22 are exact, so the error is about 1e-7 at most. */
+/* Returns value / 10^exponent, with this many digits before the point. Powers above 10^22 are rounded, too; the error stays below
+ * 1e-6. */
 static double scaled(double value, int exponent, int digits) {
     int shift = digits - 1 - exponent;
     return shift >= 0 ? value * powers[shift] : value / powers[-shift];
@@ -263,8 +264,8 @@ static struct decimal round_value(double value, int digits) {
     if (value < least || value > greatest)
         return round_exactly(value, digits);
 
-    /* The decimal exponent of the power of two that the value begins with is the value's own, or one less. Floats that are
-     * subnormal are normal doubles. Adding 64 makes truncation round down. */
+    /* The decimal exponent of the largest power of two up to the value is the value's own, or one less. Floats that are subnormal
+     * are normal doubles. Adding 64 makes truncation round down. */
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     int binary = (int)(bits >> 52) - 1023, exponent = (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2) */
@@ -292,7 +293,7 @@ char *decimal_write(char *out, double value, int digits) {
         return put_digits(out, "0.0", 3);
     struct decimal decimal = round_value(fabs(value), digits);
     int whole = decimal.exponent + 1;
-    if (decimal.exponent < -4 || decimal.exponent >= digits) { /* as printf's %g: 1.23e-5, 1e6 */
+    if (decimal.exponent < -4 || decimal.exponent >= digits) { /* where printf's %g does the same: 1.23e-5, 1e6 */
         *out++ = decimal.digits[0];
         if (decimal.significant > 1) {
             *out++ = '.';

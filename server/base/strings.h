@@ -9,10 +9,10 @@
 
 /* ---- JSON ----
  *
- * The only writer of JSON: every reply goes into one growing buffer. The text is what jansson dumps with JSON_COMPACT and
+ * A writer puts the JSON of a reply into one growing buffer. The text is the same as jansson dumps with JSON_COMPACT and
  * JSON_REAL_PRECISION(DECIMAL_DIGITS), byte for byte, without the tree and in a fraction of the time.
  *
- * Failures stick: once memory is out, the limit is reached, or a value is not JSON (a string that is not UTF-8, a number that is
+ * Failures stick: once memory runs out, the limit is exceeded, or a value is not JSON (a string that is not UTF-8, a number that is
  * not finite), nothing more is written. A group of calls needs only one check at its end.
  *
  * Objects and arrays nest up to WRITER_DEPTH; the caller that begins one must end it, even after a failure. Every function that
@@ -32,7 +32,7 @@ struct writer {
     char *bytes; /* [length] and a NUL, malloc'ed; NULL: empty */
     size_t length, capacity;
     size_t most;           /* limit of length; SIZE_MAX: none */
-    bool too_long, failed; /* the limit was reached; any other failure */
+    bool too_long, failed; /* the limit was exceeded; any other failure */
     bool comma;            /* a comma must precede the next value */
     unsigned depth;        /* open objects and arrays */
     uint64_t objects;      /* bit i: at depth i there is an object */
@@ -46,24 +46,24 @@ void writer_end_array(struct writer *w);
 void writer_string(struct writer *w, const char *key, const char *string);
 /* bytes: [length], any characters including NUL. */
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length);
-/* Members of an object: a key, its string, another key, its string, ... and NULL. */
+/* Writes members of an object: a key, its string, another key, its string, ... and NULL. */
 __attribute__((sentinel)) void writer_strings(struct writer *w, ...);
 void writer_integer(struct writer *w, const char *key, int64_t number);
-/* The same notation as decimal_write, with DECIMAL_DIGITS. */
+/* Writes a finite number as decimal_write does, with DECIMAL_DIGITS. */
 void writer_number(struct writer *w, const char *key, double number);
 void writer_boolean(struct writer *w, const char *key, bool value);
 void writer_null(struct writer *w, const char *key);
-/* An array of numbers, each with this many digits. */
+/* Writes an array of finite numbers, each with this many digits. */
 void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits);
-/* A value that is already JSON. */
+/* Writes a value that is already JSON. */
 void writer_json(struct writer *w, const char *key, const char *json);
 
 /* Appends bytes unchanged, outside all values, for a reply that contains more than JSON. */
 void writer_put(struct writer *w, const char *bytes, size_t length);
-/* Marks a failure: the caller ran out of memory before it could write. */
+/* Marks a failure, for a caller that ran out of memory before it could write. */
 void writer_fail(struct writer *w);
 
-/* True after a failure: further writing is pointless. */
+/* Returns true after a failure: further writing is pointless. */
 static inline bool writer_ended(const struct writer *w) {
     return w->too_long || w->failed;
 }
@@ -73,8 +73,8 @@ static inline void writer_count(struct writer *w, const char *key, size_t count)
     writer_integer(w, key, (int64_t)count);
 }
 
-/* Returns the text, NUL-terminated, for the caller to free; NULL after a failure. The writer is empty then, but keeps its limit and
- * failure. */
+/* Returns the text, NUL-terminated, for the caller to free; NULL after a failure or if nothing was written. The writer is then
+ * empty, but keeps its limit and failure. */
 char *writer_take(struct writer *w);
 void writer_done(struct writer *w);
 
@@ -103,7 +103,7 @@ struct name_list {
     size_t count;
 };
 
-/* Appends a copy of length bytes. Returns -1 if memory is out. */
+/* Appends a copy of length bytes. Returns -1 if memory runs out. */
 int name_list_add(struct name_list *list, const char *name, size_t length);
 bool name_list_has(const struct name_list *list, const char *name);
 /* Removes the name if the list contains it. */

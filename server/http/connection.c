@@ -26,7 +26,7 @@ enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000, SCARCE_BODY_US = 5000000 };
 /* OTHER_FILES: models, logs and libraries; MORE_CONNECTIONS: in addition to those whose requests wait or are decoded. */
 enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16, ADMIN_CONNECTIONS = 16 };
 
-/* Versions that refuse malformed heads themselves. The library may be newer at run time than at compile time. */
+/* libmicrohttpd 1.0 and later refuse malformed heads themselves. The library may be newer at run time than at compile time. */
 enum { TRUSTS_LIBRARY = MHD_VERSION >= 0x01000000 };
 
 /* libmicrohttpd has 32 KiB for a connection: an argument takes 64 bytes, and the rest of the head needs at least 4096. */
@@ -40,8 +40,8 @@ struct cutoff {
     struct metrics *metrics;
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards everything below, and that a listed socket is open */
-    pthread_cond_t wake;  /* signals that a connection was added or that the cutoff stops */
+    pthread_mutex_t lock; /* guards everything below; while it is held, a listed socket stays open */
+    pthread_cond_t wake;  /* signals that the list is no longer empty or that the cutoff stops */
     struct timed *first;  /* the newest connection, then older ones */
     bool stopped;
 };
@@ -55,7 +55,8 @@ static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_
 }
 
 /* Cuts the connections that have taken too long, ten times a second. While places are scarce, idle connections have little time.
- * While every place is taken, so do heads and bodies that have not arrived, because they keep all other clients out. */
+ * While every place is taken, heads and bodies that have not arrived have little time, too, because they keep all other clients
+ * out. */
 static void *cutoff_run(void *argument) {
     struct cutoff *cutoff = argument;
     pthread_mutex_lock(&cutoff->lock);
@@ -286,8 +287,8 @@ void watch_remove(struct watch *watch, struct watched *watched) {
 /* ---- the first line of a request ----
  *
  * This section, the next one and the last are workarounds for libmicrohttpd 0.9.75 (Debian 12): it accepts heads that a proxy may
- * read differently, and answers invalid requests itself, in HTML. Each workaround states its reason and the version with which it
- * can be removed; those for old versions are constant conditions, which are false with libmicrohttpd 1.0 and later. */
+ * read differently, and answers invalid requests itself, in HTML. Each workaround states its reason. Those that only old versions
+ * need depend on constant conditions, which are false with libmicrohttpd 1.0 and later. */
 
 struct line {
     const char *version; /* where the version should begin; NULL: there was no URI */
@@ -296,8 +297,8 @@ struct line {
     size_t arguments;
 };
 
-/* uri is as it was sent; libmicrohttpd splits it next. Cuts off arguments that are too many, because libmicrohttpd would close the
- * connection without a reply. NULL: there is no request yet. */
+/* uri: as it was sent, before libmicrohttpd splits it; NULL: there is no request yet. Cuts off the whole query string if it has too
+ * many arguments or is too long, because libmicrohttpd would close the connection without a reply. */
 static void line_begin(struct line *line, const char *uri) {
     *line = (struct line){0};
     if (!uri)
@@ -336,9 +337,9 @@ struct walk {
     size_t hosts, encodings;
 };
 
-/* 0.9.75 ends fields at zero bytes and bare line feeds, joins folded lines to the name before them, and takes a blank before a
- * colon for a part of the name. It splits the head in place and replaces colons and both bytes of line ends by zero bytes, so the
- * fields can be compared with the bytes that were sent. From 0.9.76 on, in strict mode, it refuses all this. */
+/* 0.9.75 ends fields at zero bytes and bare line feeds, joins folded lines to the name before them, and counts a blank before a
+ * colon as a part of the name. It splits the head in place and replaces colons and both bytes of line ends by zero bytes, so the
+ * fields can be compared with the bytes that were sent. From 0.9.76 on, libmicrohttpd refuses all this in strict mode. */
 static bool splits_in_place(void) {
     return !TRUSTS_LIBRARY && strverscmp(MHD_get_version(), "0.9.76") < 0;
 }
@@ -374,7 +375,7 @@ struct peer {
     struct line line; /* of the current request */
 };
 
-/* NULL: memory was out when the connection was opened, so that it is not timed. */
+/* Returns NULL if memory ran out when the connection was opened; it then has no time limit. */
 static struct peer *peer_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
@@ -507,7 +508,7 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, gate},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
-        {MHD_OPTION_STRICT_FOR_CLIENT, splits_in_place() ? 0 : 1, NULL}, /* 0.9.75 ignores it */
+        {MHD_OPTION_STRICT_FOR_CLIENT, splits_in_place() ? 0 : 1, NULL}, /* 0: note_field checks the fields instead */
         {MHD_OPTION_END, 0, NULL},
     };
     memcpy(items, all, sizeof all);
@@ -517,7 +518,7 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
 
 enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* MAX_CHAIN: certificates in the file */
 
-/* Both as PEM: GnuTLS takes over the credentials of a handshake, so each handshake parses its own copy. */
+/* Both are PEM: GnuTLS takes over the credentials of a handshake, so each handshake parses its own copy. */
 struct identity {
     gnutls_datum_t certificate, key;
 };
@@ -557,7 +558,7 @@ int tls_reload(struct tls *tls, struct error *err) {
         result = load_file(tls->key, &loaded.key, err);
     if (result == 0 && gnutls_certificate_allocate_credentials(&credentials) != 0) {
         result = error_memory(err);
-    } else if (result == 0) { /* finds everything that would make a handshake fail */
+    } else if (result == 0) { /* fails if a handshake would */
         int code = gnutls_certificate_set_x509_key_mem(credentials, &loaded.certificate, &loaded.key, GNUTLS_X509_FMT_PEM);
         gnutls_certificate_free_credentials(credentials);
         if (code < 0)
@@ -644,12 +645,12 @@ bool connection_queue(struct MHD_Connection *connection, unsigned status, struct
     return function(connection, status, response) == MHD_YES;
 }
 
-/* Why libmicrohttpd refuses requests; other statuses mean that a request is not HTTP. */
+/* The reasons why libmicrohttpd refuses requests. Any other status means that a request is not HTTP. */
 static const struct {
     unsigned refused, status;
     const char *code, *message;
 } refusals[] = {
-    /* Our handler accepts everything: only a chunk extension longer than the buffer leads here. */
+    /* Our handler takes every byte of a body, so only a chunk extension longer than the buffer leads here. */
     {STATUS_INTERNAL, STATUS_INVALID, "invalid_request", "a chunk extension is too long"},
     {STATUS_URI_TOO_LONG, STATUS_URI_TOO_LONG, "too_large", "the request line is too long"},
     {STATUS_HEAD_TOO_LARGE, STATUS_HEAD_TOO_LARGE, "too_large", "the request headers are too long"},
@@ -658,8 +659,7 @@ static const struct {
 };
 
 /* 0.9.75 continues after it has refused a Content-Length and begins the same reply again. So the reply is written directly to the
- * socket, and the library then closes the connection. An HTTPS connection is closed without a reply. This can be removed with
- * 0.9.76. */
+ * socket, and the library then closes the connection. An HTTPS connection is closed without a reply. 0.9.76 does not need this. */
 static bool send_past(struct MHD_Connection *connection, const struct reply *reply) {
     char text[REPLY_BYTES];
     if (!MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length") ||
@@ -678,7 +678,7 @@ static bool send_past(struct MHD_Connection *connection, const struct reply *rep
 
 /* Replaces libmicrohttpd's function of this name, which the library itself calls through the linker: its own replies are HTML, with
  * status 500 if a chunk extension is too long, and clients expect JSON. No version of the library has an interface for this. If
- * memory is out, the library's reply is sent. */
+ * memory runs out, the library's reply is sent. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
     struct reply reply = {0};
     if (status >= STATUS_INVALID) {

@@ -1,15 +1,15 @@
 /* This module manages connections over libmicrohttpd: their maximum number, the time limit of each stage, cutting off slow
  * connections, noticing clients that hang up, the certificate, and workarounds for the library's heads and replies.
  *
- * A request has read_timeout_ms to arrive completely, counted from its first line or from the beginning of the connection. A reply
- * has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd
+ * A connection has read_timeout_ms to send its first line, and each request has as long from its first line to arrive completely. A
+ * reply has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd
  * limits only silence, and a client could evade that by sending a byte now and then. So a thread shuts down the sockets of
  * connections that take too long, and the threads that serve them see that the peer is gone.
  *
- * While three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second. Before
- * the last place is taken, the connection that has been silent for the longest time is cut at once (SLOW_SILENT). A connection is
- * silent until the head of its next request is complete. While all places are taken, silent ones are cut after a second, and bodies
- * have five seconds to arrive. */
+ * While at least three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second.
+ * When the last place is taken, the connection that has been silent for the longest time is cut at once (SLOW_SILENT). A connection
+ * is silent from its beginning, or from the first line of a later request, until the head of the request is complete. While all
+ * places are taken, silent ones are cut after a second, and bodies have five seconds to arrive. */
 #ifndef ALIGND_CONNECTION_H
 #define ALIGND_CONNECTION_H
 
@@ -39,23 +39,23 @@ struct crowd {
 struct timed {
     int fd;
     struct crowd *crowd;
-    bool silent;                 /* the head of its next request is not complete */
+    bool silent;                 /* the head of its first request, or of one that has begun, is not complete */
     int64_t since_us;            /* clock_us */
     int64_t timeout_us;          /* INT64_MAX: no limit */
-    enum metrics_counter reason; /* the stage that takes too long after that */
+    enum metrics_counter reason; /* counts the connection if its stage takes longer than that */
     struct timed *next, *previous;
 };
 
-/* Starts the thread. NULL with ERROR_MEMORY. */
+/* Starts the thread. Returns NULL with ERROR_MEMORY. */
 struct cutoff *cutoff_start(struct metrics *metrics, struct error *err);
 /* Stops the thread and frees the cutoff. All connections must have been removed. Accepts NULL. */
 void cutoff_free(struct cutoff *cutoff);
 
-/* These functions are thread-safe. A new connection is silent and has this much time to send a request (SLOW_REQUEST). It must stay
- * open until cutoff_remove. */
+/* These functions are thread-safe. A new connection is silent and has this much time to send the first line of a request
+ * (SLOW_REQUEST). It must stay open until cutoff_remove. */
 void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us);
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed);
-/* From now on the connection may take this long for the stage; INT64_MAX: no limit. */
+/* Begins a stage, which may take this long; INT64_MAX: no limit. */
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us);
 void cutoff_listen(struct cutoff *cutoff, struct timed *timed, bool silent);
 
@@ -78,7 +78,7 @@ struct watch *watch_start(size_t pulse_ms, struct error *err);
 /* Stops the thread and frees the watch. All requests must have been removed. Accepts NULL. */
 void watch_free(struct watch *watch);
 
-/* fd must stay open until watch_remove. If the system cannot poll it, the request is not watched. Thread-safe. */
+/* fd must stay open until watch_remove. If the system cannot poll it, a client that hangs up is not noticed. Thread-safe. */
 void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
 /* After this returns, the watch does not use the request any more. It may be called twice, or for a zeroed entry that was never
  * added. Thread-safe. */
@@ -89,7 +89,7 @@ void watch_remove(struct watch *watch, struct watched *watched);
 struct connections_options {
     size_t most;          /* 0: enough for all requests, plus a reserve */
     size_t requests;      /* maximum number of requests that wait or are decoded */
-    size_t most_per_peer; /* from one address; 0: half of them, or all if trusts_proxy */
+    size_t most_per_peer; /* from one address; 0: half of them, or all for administrators or if trusts_proxy */
     bool trusts_proxy;    /* a proxy names the clients of its requests */
     size_t read_timeout_ms, send_timeout_ms;
     bool admin; /* there are addresses for administrators */
@@ -102,7 +102,7 @@ struct connections {
     struct tls *tls;         /* NULL: no HTTPS */
 };
 
-/* The connections of one listening socket share it. */
+/* The connections of one listening socket share a gate. */
 struct gate {
     struct connections *connections;
     struct crowd crowd;
@@ -115,49 +115,51 @@ struct gate {
 int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
                       struct error *err);
 
-/* items [CONNECTION_OPTIONS]: libmicrohttpd's options for each connection, and MHD_OPTION_END; for MHD_OPTION_ARRAY. gate must
- * outlive the daemon. */
+/* Fills items [CONNECTION_OPTIONS] for MHD_OPTION_ARRAY: the options for connections, and MHD_OPTION_END. gate must outlive the
+ * daemon. */
 void connection_options(struct gate *gate, struct MHD_OptionItem *items);
 
-/* The gate through which the connection came in. NULL: memory was out when it was opened. */
+/* Returns the gate through which the connection came in, or NULL if memory ran out when it was opened. */
 const struct gate *connection_gate(struct MHD_Connection *connection);
 
-/* Refuses heads that libmicrohttpd accepts but a proxy may read differently (RFC 9112, 11.2). Call this once the head is complete,
- * in the first call of the handler, with its method and version. -1: the reply is set, and the connection must close. */
+/* Refuses heads that libmicrohttpd accepts but a proxy may read differently (RFC 9112, 11.2), and query strings that are too long.
+ * Call this once the head is complete, in the first call of the handler, with its method and version. Returns -1 after setting the
+ * reply; the connection must then close. */
 int connection_check(struct MHD_Connection *connection, const char *method, const char *version, struct reply *reply);
 
 /* Calls libmicrohttpd's own MHD_queue_response, for our replies; connection.c defines another function of that name. Returns false
  * if the reply is not queued. */
 bool connection_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 
-/* The head of a request is complete. */
+/* Notes that the head of a request is complete. */
 void connection_begun(const struct connections *connections, struct MHD_Connection *connection);
-/* From now on the connection may take this long: SLOW_REQUEST: the request is complete and will be handled; SLOW_READER: a reply is
- * being sent; SLOW_IDLE: everything is sent. INT64_MAX: no limit. */
+/* Begins a stage, which may take this long: SLOW_REQUEST while the complete request is handled, SLOW_READER while a reply is sent,
+ * and SLOW_IDLE once everything is sent. INT64_MAX: no limit. */
 void connection_limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter stage,
                       int64_t timeout_us);
 
 /* ---- the certificate of HTTPS ----
  *
- * It may change while connections are open: each keeps the one that it started with. */
+ * The certificate may change while connections are open: each connection keeps the one that it started with. */
 
-/* TLS 1.2 and 1.3, always with forward secrecy and an authenticated cipher (no CBC), in GnuTLS's syntax. */
+/* Allows TLS 1.2 and 1.3, always with forward secrecy and an authenticated cipher (no CBC), in GnuTLS's syntax. */
 #define TLS_PRIORITIES                                                                                                             \
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD:"     \
     "%SERVER_PRECEDENCE"
 
 struct tls;
 
-/* Both files are PEM: the chain, the server's own certificate first, and its unencrypted key. NULL with ERROR_FILE (cannot be
- * read), ERROR_FORMAT (not PEM, or the key is not the certificate's) or ERROR_MEMORY. */
+/* Both files are PEM: the chain, the server's own certificate first, and its unencrypted key. Returns NULL with ERROR_FILE (cannot
+ * be read), ERROR_FORMAT (not PEM, or the key is not the certificate's) or ERROR_MEMORY. */
 struct tls *tls_open(const char *certificate, const char *key, struct error *err);
-/* No session may be left. Accepts NULL. */
+/* All sessions must have ended. Accepts NULL. */
 void tls_free(struct tls *tls);
 
-/* Reads the files again, for new sessions. Returns -1 as tls_open does; the old ones then stay. Thread-safe. */
+/* Reads the files again, for new sessions. Returns -1 with the same errors as tls_open, and then keeps the old certificate and key.
+ * Thread-safe. */
 int tls_reload(struct tls *tls, struct error *err);
 
-/* GnuTLS calls it for the certificate of a session, whose user pointer is the tls, from any thread. */
+/* GnuTLS calls this for the certificate of a session, whose user pointer is the tls, from any thread. */
 gnutls_certificate_retrieve_function3 tls_retrieve;
 
 #endif

@@ -18,23 +18,23 @@
 #include <sys/random.h>
 
 enum {
-    WAITING_BYTES = 32 << 20,        /* large requests that wait to be prepared */
-    STOP_MS = 100,                   /* between two checks for cancelled chores */
-    SMALL_REQUEST_BYTES = 64 * 1024, /* requests for which --request-memory does not count: --queue bounds how many there are */
+    WAITING_BYTES = 32 << 20,        /* limit on all bodies that wait to be prepared */
+    STOP_MS = 100,                   /* time after which http_stop cancels the chores that still wait */
+    SMALL_REQUEST_BYTES = 64 * 1024, /* --request-memory does not refuse smaller requests: --queue bounds how many there are */
 
-    /* A body and query string of up to this many bytes are read at once, in a few milliseconds at most. A request for one sentence
-     * rarely has more. */
+    /* A body and query string of up to this many bytes are read on the connection's thread, in a few milliseconds at most. A
+     * request for one sentence rarely has more. */
     SMALL_BYTES = 256,
 
-    /* Larger requests do not hold up smaller ones (chores.h). */
+    /* Requests above these limits do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
     SMALL_SENTENCES = 16,
-    MUCH_BYTES = 4 << 20, /* a request that took this much returns it to the system */
-    FIRST_BYTES = 4096,   /* the room for a body at first */
+    MUCH_BYTES = 4 << 20, /* a request that took more returns it to the system */
+    FIRST_BYTES = 4096,   /* initial capacity of a body */
     DISCARD_FACTOR = 16,  /* at most this many times the limit of a body is read and discarded */
 
-    /* Memory that reading a request may take: READ_BYTES, READ_FACTOR times the longest body, and SENTENCE_BYTES for each sentence
-     * that it may have. Writing its answer may take ANSWER_FACTOR times the longest reply. */
+    /* Reading a request may take this much memory: READ_BYTES, READ_FACTOR times max_body_bytes, and SENTENCE_BYTES for each
+     * sentence that it may have. Writing its answer may take ANSWER_FACTOR times max_reply_bytes. */
     READ_BYTES = 24 << 20,
     READ_FACTOR = 8,
     SENTENCE_BYTES = 4 * 1024,
@@ -48,14 +48,14 @@ struct http {
     struct connections connections;
     struct http_listeners *listeners;
     struct tls *tls;      /* NULL: no HTTPS */
-    atomic_size_t read;   /* bytes of requests that have been read and are not answered yet */
+    atomic_size_t read;   /* bytes of large bodies, and of requests that have been read and are not answered yet */
     atomic_size_t unread; /* bytes of answers that have been written and are not sent yet */
     uint32_t id_prefix;   /* the prefix of generated request ids */
     atomic_uint_least32_t id_counter;
 
     pthread_mutex_t lock; /* guards in_flight */
     pthread_cond_t idle;  /* in_flight became 0 */
-    size_t in_flight;     /* exchanges whose request is complete and that still need a reply */
+    size_t in_flight;     /* exchanges whose request is complete or refused, until they end */
 };
 
 /* Time and tokens that a request used, for its log line. */
@@ -76,8 +76,9 @@ struct body {
     size_t discarded; /* bytes that were not kept */
 };
 
-/* One request and its reply. The first call for it makes it, and only the completion callback ends it; but while it streams,
- * request and reply are the workers' until they have the answer (events_end), and they end it if the client has left by then. */
+/* One request and its reply. handle creates it, and completed ends it. While it streams, request and reply belong to the workers
+ * until events_end; if the client has left by then, they end the exchange. The thread that finishes a detached request ends its
+ * exchange. */
 struct exchange {
     struct request request;
     struct http *http;
@@ -89,13 +90,13 @@ struct exchange {
     const char *method;        /* as api_method returns it */
     char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
     struct spent spent;
-    bool whole; /* the request is complete, and counted in http->in_flight */
+    bool whole; /* the request is complete or refused, and counted in http->in_flight */
     int64_t began_us;
     struct body body;
     struct reply reply;
     bool gzip;    /* the client accepts it */
-    size_t kept;  /* bytes of the request counted in http->read, */
-    size_t large; /* and of its body, if that is larger than max_body_bytes */
+    size_t kept;  /* bytes of the request counted in http->read */
+    size_t large; /* bytes of its body counted there, if it is larger than max_body_bytes */
     bool crowded; /* its body was discarded because there was no room for it beside others */
     size_t held;  /* bytes of the reply counted in http->unread */
     struct watched watched;
@@ -130,16 +131,16 @@ static void release_body(struct exchange *exchange) {
     exchange->body = (struct body){.discarded = exchange->body.discarded};
 }
 
-/* The most bytes that the body may have. */
+/* Returns the most bytes that the body may have. */
 static size_t most_bytes(const struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
     bool more = exchange->route && api_is_lasting(exchange->route) && options->document_bytes > options->max_body_bytes;
     return more ? options->document_bytes : options->max_body_bytes;
 }
 
-/* Keeps a piece of the body, unless the body is too large. A body that is larger than any request may send counts until
+/* Keeps a piece of the body, unless the body is too large. A body larger than max_body_bytes counts in http->read until
  * release_body, and is discarded if it does not fit beside others. The rest of a discarded body is read, because a client that is
- * still sending when the connection closes may never see the reply. Returns -1 if the connection should close: memory is out, or
+ * still sending when the connection closes may never see the reply. Returns -1 if the connection should close: memory ran out, or
  * the client sends far more. */
 static int receive(struct exchange *exchange, const char *bytes, size_t count) {
     const struct service_options *options = &exchange->http->service->options;
@@ -173,7 +174,7 @@ static void release_reply(struct exchange *exchange) {
     exchange->held = 0;
 }
 
-/* Counts the answer, if there is one, among the unread ones. An answer that does not fit becomes 503. */
+/* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit beside them. */
 static void hold_reply(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     if (exchange->reply.status != STATUS_OK)
@@ -187,7 +188,7 @@ static void hold_reply(struct exchange *exchange) {
     api_fail_unread(service, &exchange->reply);
 }
 
-/* Compresses the answer if the client accepts it and it helps. Takes 10 ms per MB. */
+/* Compresses the reply if the client accepts gzip and this makes the reply shorter. Takes 10 ms per MB. */
 static void compress(struct exchange *exchange) {
     if (exchange->gzip && !exchange->reply.compressed && compress_is_worthwhile(&exchange->reply))
         compress_reply(&exchange->reply);
@@ -200,7 +201,7 @@ static void clear_reply(struct exchange *exchange) {
 
 /* ---- the beginning and the end ---- */
 
-/* path and method outlive the exchange. NULL: memory is out. */
+/* path must outlive the exchange. Returns NULL if memory runs out. */
 static struct exchange *exchange_create(struct http *http, struct MHD_Connection *connection, const char *path,
                                         const char *method) {
     struct exchange *exchange = calloc(1, sizeof *exchange);
@@ -223,12 +224,12 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->request.id = exchange->id;
     sent_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
-    exchange->request.client = sent_client(connection, http->service->options.client_header); /* or a key's */
+    exchange->request.client = sent_client(connection, http->service->options.client_header); /* prepare prefers a key's */
     metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
 }
 
-/* Called when the request is complete. */
+/* Called when the request is complete or refused. */
 static void count_in_flight(struct exchange *exchange) {
     pthread_mutex_lock(&exchange->http->lock);
     exchange->http->in_flight++;
@@ -236,8 +237,8 @@ static void count_in_flight(struct exchange *exchange) {
     exchange->whole = true;
 }
 
-/* Makes another exchange for the same client and connection, with an empty request and this reply, which it takes over. NULL:
- * memory is out. */
+/* Makes another exchange for the same connection, with an empty request and this reply, which it takes over. Returns NULL if memory
+ * runs out. */
 static struct exchange *exchange_fork(const struct exchange *exchange, const struct reply *reply) {
     struct exchange *fork = calloc(1, sizeof *fork);
     if (!fork)
@@ -261,7 +262,7 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
     return fork;
 }
 
-/* Notes what the request used, before request_done. */
+/* Records the time and tokens that the request used. Called before request_done. */
 static void note_spent(struct exchange *exchange) {
     const struct request *request = &exchange->request;
     struct spent *spent = &exchange->spent;
@@ -273,7 +274,7 @@ static void note_spent(struct exchange *exchange) {
     for (size_t i = 0; i < request->job_count; i++) {
         const struct job *job = &request->jobs[i];
         if (job->admitted_us == 0 || job->done_us == 0)
-            continue; /* the client left before it was decoded */
+            continue; /* the sentence was not decoded to the end */
         int64_t queued_us = job->admitted_us - job->queued_us;
         spent->queue_us = queued_us > spent->queue_us ? queued_us : spent->queue_us;
         began_us = job->admitted_us < began_us ? job->admitted_us : began_us;
@@ -283,7 +284,7 @@ static void note_spent(struct exchange *exchange) {
     spent->decode_us = ended_us > 0 ? ended_us - began_us : 0;
 }
 
-/* Frees the memory of the request. A request that took much returns it to the system. */
+/* Frees the memory of the request. A request that took much memory returns it to the system. */
 static void end_request(struct exchange *exchange) {
     struct request *request = &exchange->request;
     bool stopped = request->budget.spent != BUDGET_LEFT;
@@ -332,7 +333,7 @@ static void exchange_end(struct exchange *exchange) {
 
 /* ---- limits of a chore ---- */
 
-/* Called during a chore: lets others have their turn. Returns false if the request is over. */
+/* Called during a chore: lets other chores have their turn. Returns false if the request is over. */
 static bool take_turns(void *owner) {
     struct exchange *exchange = owner;
     chores_pause(exchange->http->chores, &exchange->chore);
@@ -344,7 +345,7 @@ static void let_others(void *owner, bool away) {
     chores_away(exchange->http->chores, &exchange->chore, away);
 }
 
-/* The most sentences that the request may have. */
+/* Returns the most sentences that the request may have. */
 static size_t most_sentences(const struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     return api_is_lasting(exchange->route) ? service->options.document_sentences : scheduler_limits(service->scheduler)->jobs;
@@ -366,7 +367,7 @@ static void set_reading_budget(struct exchange *exchange) {
     set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes + SENTENCE_BYTES * most_sentences(exchange));
 }
 
-/* Replaces the reply if the budget was exceeded while it was made. */
+/* Replaces the reply with 413 if its chore exceeded the budget of memory. */
 static void end_budget(struct exchange *exchange) {
     struct request *request = &exchange->request;
     arena_limit(&request->arena, NULL);
@@ -402,7 +403,8 @@ static void resume(struct exchange *exchange) {
         MHD_resume_connection(exchange->connection);
 }
 
-/* Sets the reply. Called by the worker that ended the last job, or as a chore. */
+/* Sets the reply and resumes the connection or ends the stream. Called when no job is left, by the thread that ended the last one,
+ * by a chore or by detach. */
 static void conclude(struct exchange *exchange) {
     const struct http *http = exchange->http;
     if (request_reason(&exchange->request) == CANCEL_NONE)
@@ -446,7 +448,7 @@ static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, boo
     return chores_submit(exchange->http->chores, &exchange->chore);
 }
 
-/* The chore between two decodings. The request is watched and suspended. */
+/* The chore between the decodings of two models. The request is watched and suspended, or detached. */
 static void run_second(void *owner) {
     struct exchange *exchange = owner;
     struct request *request = &exchange->request;
@@ -460,7 +462,7 @@ static void run_second(void *owner) {
     int result = api_go_on(request, &exchange->reply);
     end_budget(exchange);
     if (result == 0) {
-        enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be freed */
+        enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, the request may be freed */
         if (verdict == SCHEDULER_ACCEPTED)
             return;
         api_fail_refused(service, verdict, request, &exchange->reply);
@@ -471,7 +473,7 @@ static void run_second(void *owner) {
     resume(exchange);
 }
 
-/* The request's finish: the last job has ended. */
+/* Called when the request's last job, or its reload, has ended. */
 static void work_finish(struct request *request) {
     struct exchange *exchange = request->owner;
     bool over = request_reason(request) != CANCEL_NONE;
@@ -511,14 +513,15 @@ static void prepare_beside(struct exchange *exchange) {
     resume(exchange);
 }
 
-/* The request's finish while it waits for its model, which is now in memory or has failed to load. Called on the loading thread. */
+/* Called on the loading thread when the model for which the request waits is in memory or has failed to load. */
 static void prepare_again(struct request *request) {
     prepare_beside(request->owner);
 }
 
-/* Hands the request to the workers, or, if it waits for its model, to the loading thread; then it is prepared from the beginning.
- * It is watched and suspended first, because it may be finished as soon as it is accepted. A stream suspends itself when it has
- * nothing to send. suspended: whether the connection is suspended already. Returns whether it is suspended afterwards. */
+/* Hands the request to the workers, or, if it waits for its model, to the loading thread, after which it is prepared from the
+ * beginning. The request is watched and suspended first, because it may be finished as soon as it is accepted. A stream suspends
+ * itself when it has nothing to send. suspended: the connection is suspended already. Returns true if the connection has been or
+ * will be resumed elsewhere, and false if the caller must go on with it. */
 static bool submit(struct exchange *exchange, bool suspended) {
     struct http *http = exchange->http;
     struct request *request = &exchange->request;
@@ -545,7 +548,8 @@ static bool submit(struct exchange *exchange, bool suspended) {
     return !streamed && !suspended;
 }
 
-/* Continues with a prepared request: submits it, unless its reply is set or it has been cancelled. Returns the same as submit. */
+/* Continues with a prepared request: submits it, unless its reply is set or it has been cancelled. Returns true and false as submit
+ * does. */
 static bool go_on(struct exchange *exchange, bool suspended) {
     const struct http *http = exchange->http;
     struct request *request = &exchange->request;
@@ -604,7 +608,7 @@ static void prepare(struct exchange *exchange) {
     if (request->key) {
         strcpy(exchange->key_name, request->key->name);
         request->client = client_of_name(exchange->key_name, strlen(exchange->key_name));
-        if (request->key->priority > request->priority) /* a request can lower its priority, never raise it */
+        if (request->key->priority > request->priority) /* a request can lower its key's priority, never raise it */
             request->priority = request->key->priority;
     }
     if (!request->models && api_take_models(service, request, reply) != 0)
@@ -612,11 +616,11 @@ static void prepare(struct exchange *exchange) {
     exchange->route->start(service, &call, request, reply);
 }
 
-/* The chore: the connection is suspended. */
+/* Prepares the request as a chore, while the connection is suspended. */
 static void run_preparation(void *owner) {
     struct exchange *exchange = owner;
     struct MHD_Connection *connection = exchange->connection;
-    forget_request(exchange); /* the request has waited for its model */
+    forget_request(exchange); /* the request was counted if it waited for its model */
     set_reading_budget(exchange);
     if (!request_is_over(&exchange->request))
         prepare(exchange);
@@ -641,7 +645,7 @@ static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-/* The request is complete. Returns true if the connection is suspended, and false if the reply can be sent. */
+/* Called when the request is complete. Returns true if the connection was suspended, and false if the reply can be sent. */
 static bool work_begin(struct exchange *exchange) {
     struct MHD_Connection *connection = exchange->connection;
     const struct service *service = exchange->http->service;
@@ -689,14 +693,14 @@ static bool work_begin(struct exchange *exchange) {
     return go_on(exchange, false);
 }
 
-/* Called before respond, on the connection's thread. A prepared request that is answered before it is decoded (api_detaches) goes
- * to the workers, who end it; returns another exchange with its reply. Returns other exchanges as they are. */
+/* Called before respond, on the connection's thread. Hands a prepared request that is answered before it is decoded (api_detaches)
+ * to the workers, which end its exchange, and returns another exchange with the reply. Returns any other exchange unchanged. */
 static struct exchange *detach(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     if (!exchange->route || !api_detaches(exchange->route) || reply->status != 0)
-        return exchange; /* of a stream, a worker may be writing the reply */
+        return exchange; /* api_detaches comes first: a worker may be writing the reply of a stream */
     struct reply early = {.dialect = reply->dialect};
     if (request_reason(request) != CANCEL_NONE) {
         fail_cancelled(exchange);
@@ -723,10 +727,10 @@ static struct exchange *detach(struct exchange *exchange) {
         conclude(exchange);
         return fork;
     }
-    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be freed */
+    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, the request may be freed */
     if (verdict == SCHEDULER_ACCEPTED)
         return fork;
-    api_fail_refused(service, verdict, request, &fork->reply); /* its client never receives the id */
+    api_fail_refused(service, verdict, request, &fork->reply); /* the client receives this instead of the id */
     api_refund(service, request, request->job_count);
     reply->status = fork->reply.status;
     resume(exchange);
@@ -735,7 +739,7 @@ static struct exchange *detach(struct exchange *exchange) {
 
 /* ---- libmicrohttpd's calls ---- */
 
-/* A reply that lacks a header is not sent: if memory is out, the connection closes. */
+/* A reply that lacks a header is not sent: if memory runs out, the connection closes. */
 static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
     const char *origin = sent_header(exchange->connection, "Origin");
     const struct heading heading = {
@@ -745,7 +749,7 @@ static enum MHD_Result queue(const struct exchange *exchange, const struct reply
     return queued ? MHD_YES : MHD_NO;
 }
 
-/* Hands the reply, or the beginning of a stream, to libmicrohttpd. MHD_NO: the connection must close. */
+/* Hands the reply, or the beginning of a stream, to libmicrohttpd. Returns MHD_NO if the connection must close. */
 static enum MHD_Result respond(struct exchange *exchange) {
     static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
     const struct connections *connections = &exchange->http->connections;
@@ -790,7 +794,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         if (connection_check(connection, method, version, &exchange->reply) == 0 && sent_length(connection, &exchange->reply) == 0)
             return MHD_YES;
         count_in_flight(exchange);
-        return respond(exchange); /* without reading the rest */
+        return respond(exchange); /* the rest of the request is not read */
     }
     if (*upload_bytes > 0) {
         int received = receive(exchange, upload, *upload_bytes);

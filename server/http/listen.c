@@ -98,7 +98,7 @@ static int open_unix(const char *path, mode_t mode, struct listener *listener, s
     strcpy(address.sun_path, path);
     snprintf(listener->address, LISTEN_ADDRESS_BYTES, UNIX_PREFIX "%s", path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), bound = -1;
-    if (fd >= 0) { /* the umask sets the permissions instead of chmod, so that others cannot connect at any moment */
+    if (fd >= 0) { /* the umask sets the permissions instead of chmod, so that others cannot connect before a chmod */
         mode_t before = umask(0777 & ~mode);
         bound = bind(fd, (const struct sockaddr *)&address, sizeof address);
         if (bound != 0 && errno == EADDRINUSE) {
@@ -255,14 +255,14 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
         struct connections *connections = callbacks->connections;
         struct door *door = &listeners->doors[i];
 
-        /* The connections are divided: each socket has room for one connection and for the next one. */
+        /* The sockets share the connections equally, but each has room for at least one connection and the next one. */
         size_t share = door->gate.admin ? connections->most_admin / admins : connections->most / (listeners->count - admins);
         door->gate.connections = connections;
         door->gate.local = door->listener.local;
         door->gate.crowd.most = share < LEAST_SHARE ? LEAST_SHARE : share;
 
-        /* poll instead of epoll: libmicrohttpd 0.9.75 uses epoll edge-triggered and misses a hang-up that arrives together with
-         * data */
+        /* poll is used instead of epoll: libmicrohttpd 0.9.75 uses epoll edge-triggered and misses a hang-up that arrives together
+         * with data */
         bool tls = https && !door->listener.local;
         unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0);
         struct MHD_OptionItem items[CONNECTION_OPTIONS];
@@ -334,7 +334,7 @@ struct connection {
     gnutls_certificate_credentials_t credentials;
 };
 
-/* Waits until the socket is ready for these events; returns -1 with ETIMEDOUT when the time is up. */
+/* Waits until the socket is ready for these events; returns -1 with errno, which is ETIMEDOUT when the time is up. */
 static int await(int fd, short events, int64_t until_us) {
     int64_t left_us = until_us - clock_us();
     struct pollfd waiting = {.fd = fd, .events = events};
@@ -409,7 +409,7 @@ static int open_connection(struct connection *to, const char *addresses, bool ht
     return to->fd < 0 ? -1 : https ? start_tls(to, err) : 0;
 }
 
-/* code: a count of bytes, or GnuTLS's error, which becomes -1 with errno. EPROTO: the server does not speak TLS. */
+/* Returns a count of bytes unchanged, and -1 with errno for an error of GnuTLS: EAGAIN to try again, or else EPROTO. */
 static ssize_t with_errno(ssize_t code) {
     if (code < 0)
         errno = code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED ? EAGAIN : EPROTO;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#define ZLIB_CONST /* next_in is not written to */
+#define ZLIB_CONST /* next_in points to const */
 #include <zlib.h>
 
 /* GZIP_WINDOW: + 16 makes zlib write gzip's header. */
@@ -41,7 +41,7 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]) {
     return true;
 }
 
-/* VERSION-TRACE-PARENT-FLAGS; ids that are all zeros are invalid. */
+/* The header is VERSION-TRACE-PARENT-FLAGS; ids that are all zeros are invalid. */
 void sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES]) {
     static const char pattern[] = "00-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
     _Static_assert(sizeof pattern == SENT_TRACE_BYTES, "the header has a fixed length");
@@ -251,7 +251,7 @@ static int form_add(struct form_fields *fields, char *name, size_t name_length, 
     return 0;
 }
 
-/* A % without two hexadecimal digits stands for itself. */
+/* Decodes percent-encoding, and + as a space. A % without two hexadecimal digits stands for itself. */
 static char *decode(struct bytes text, struct arena *arena, size_t *length) {
     char *out = arena_copy(arena, text.start, text.length);
     *length = 0;
@@ -263,7 +263,7 @@ static char *decode(struct bytes text, struct arena *arena, size_t *length) {
     return out;
 }
 
-/* The value of a parameter of a header's value: ; name=value or ; name="value". Bytes NULL: the parameter is missing. */
+/* Returns the value of a parameter in a header, written ; name=value or ; name="value". start NULL means that it is missing. */
 static struct bytes parameter(struct bytes header, const char *name) {
     for (struct bytes at = header;;) {
         const char *semicolon = memchr(at.start, ';', at.length);
@@ -295,8 +295,8 @@ struct delimiter {
     size_t length;
 };
 
-/* Splits the body at the next delimiter, which is followed by "--" or by the end of its line. False: there is no delimiter. after:
- * the bytes after it. */
+/* Splits the body at the next delimiter, which is followed by "--" or by the end of its line. Returns false if there is none.
+ * after: the bytes after the delimiter. */
 static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *after) {
     for (struct bytes at = body;;) {
         const char *found = memmem(at.start, at.length, delimiter->text, delimiter->length);
@@ -311,7 +311,7 @@ static bool form_split(struct bytes body, const struct delimiter *delimiter, str
     }
 }
 
-/* The header line of this name; name includes the colon. headers: lines with their ends. Bytes NULL: the header is missing. */
+/* Returns the header of this name, which includes the colon. headers: lines separated by CRLF. If it is missing, start is NULL. */
 static struct bytes header_of(struct bytes headers, const char *name) {
     while (headers.length > 0) {
         const char *end = memmem(headers.start, headers.length, "\r\n", 2);
@@ -389,7 +389,7 @@ int form_parse(struct form_fields *fields, const char *content_type, const char 
     struct bytes rest = {body, length};
     if (is_type(content_type, MULTIPART))
         return parse_multipart(fields, content_type, rest, err);
-    while (rest.length > 0 && memchr("\r\n", rest.start[rest.length - 1], 2)) /* blank lines after a form do not belong to it */
+    while (rest.length > 0 && memchr("\r\n", rest.start[rest.length - 1], 2)) /* line ends after a form do not belong to it */
         rest.length--;
     while (rest.length > 0) {
         const char *amper = memchr(rest.start, '&', rest.length);
@@ -410,7 +410,7 @@ int form_parse(struct form_fields *fields, const char *content_type, const char 
 
 /* ---- the fields of a request ---- */
 
-/* Adds the query string's fields. */
+/* The fields of the query string. */
 struct arguments {
     struct arena *arena;
     struct api_field *all; /* [CONNECTION_ARGUMENTS] */
@@ -463,7 +463,7 @@ struct headed {
     bool failed;
 };
 
-/* value: NULL: nothing is added. */
+/* Adds nothing if value is NULL. */
 static void add_header(struct headed *headed, const char *name, const char *value) {
     if (value && MHD_add_response_header(headed->response, name, value) != MHD_YES)
         headed->failed = true;
@@ -495,13 +495,13 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     }
 }
 
-/* RFC 6266: the name in ASCII for old clients, and in UTF-8. */
+/* Adds the name in ASCII for old clients, and in UTF-8 (RFC 6266). */
 static void add_file_name(struct headed *headed, const char *name) {
     char plain[API_FILE_NAME_BYTES], encoded[3 * API_FILE_NAME_BYTES], disposition[4 * API_FILE_NAME_BYTES + 64];
     size_t length = 0;
     for (const char *c = name; *c; c++) {
         bool kept = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("._-", *c);
-        if (((unsigned char)*c & 0xc0) != 0x80) /* one for each character of any number of bytes */
+        if (((unsigned char)*c & 0xc0) != 0x80) /* one byte for each character of UTF-8 */
             plain[length++] = kept ? *c : '_';
     }
     plain[length] = '\0';
@@ -555,7 +555,7 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
 
 /* ---- a reply's body as gzip ---- */
 
-/* "q=0" or "q=0.000": the client does not accept it. */
+/* Returns true for "q=0" or "q=0.000": the client does not accept the encoding. */
 static bool is_refused(const char *parameters, size_t length) {
     const char *end = parameters + length;
     for (const char *at = parameters; at < end; at++) {
@@ -620,11 +620,11 @@ enum fetched { NOT_FETCHED, FETCHED, TO_FETCH };
 struct stream {
     struct MHD_Connection *connection;
     struct api_stream events;
-    size_t sent;           /* of the current event */
+    size_t sent;           /* bytes of the current event */
     struct chores *chores; /* write the events; NULL: events are small */
     struct chore chore;
     enum fetched fetched;
-    int result; /* for the current event: the result of api_stream_next */
+    int result; /* of api_stream_next, for the event that the chore wrote */
 };
 
 static void suspend_stream(void *owner) {
@@ -658,7 +658,7 @@ void stream_free(struct stream *stream) {
     free(stream);
 }
 
-/* The chore that writes an event. The previous event has been sent completely; the new one is not current yet. */
+/* Writes the next event, as a chore. The previous event has been sent completely; the new one becomes current in stream_fill. */
 static void run_fetch(void *owner) {
     struct stream *stream = owner;
     stream->result = api_stream_next(&stream->events);
@@ -667,7 +667,7 @@ static void run_fetch(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-/* Fills the buffer with as many available events as fit; returns the number of bytes, or -1 if memory is out. */
+/* Fills the buffer with as many available events as fit; returns the number of bytes, or -1 if memory runs out. */
 static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
     for (size_t filled = 0;;) {
         size_t left = stream->events.length - stream->sent, count = left < room - filled ? left : room - filled;

@@ -14,11 +14,11 @@ enum { SENT_ID_BYTES = 129, SENT_TRACE_BYTES = 56, SENT_TRACE_ID = 3, SENT_TRACE
 
 /* ---- headers of a request ---- */
 
-/* The first header of this name; NULL if there is none. */
+/* Returns the first header of this name, or NULL if there is none. */
 const char *sent_header(struct MHD_Connection *connection, const char *name);
 
-/* Copies X-Request-Id. Returns false if it is missing, or contains anything but visible ASCII, which would corrupt replies and log
- * lines. */
+/* Copies X-Request-Id. Returns false if it is missing, has more than 128 bytes, or contains anything but visible ASCII, which would
+ * corrupt replies and log lines. */
 bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
 
 /* Copies traceparent (W3C Trace Context, version 00); the trace id begins at SENT_TRACE_ID. Copies "" if there is none, or it is
@@ -32,9 +32,9 @@ int sent_length(struct MHD_Connection *connection, struct reply *reply);
 /* Returns -1 after setting the reply if the body is compressed or otherwise encoded. */
 int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply);
 
-/* X-Priority, by default interactive. -1 with the reply set. */
+/* Reads X-Priority; the default is interactive. Returns -1 after setting the reply. */
 int sent_priority(struct MHD_Connection *connection, enum priority *priority, struct reply *reply);
-/* X-Deadline-Ms, at most most_ms, which is also the default. -1 with the reply set. */
+/* Reads X-Deadline-Ms, at most most_ms, which is also the default. Returns -1 after setting the reply. */
 int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *deadline_ms, struct reply *reply);
 
 /* ---- the client of a request ---- */
@@ -42,8 +42,8 @@ int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *dea
 /* For fairness and rates, a client is a number (a hash) that is the same for all its requests and, with high probability, differs
  * from those of all others. Nothing is stored. */
 
-/* The client that sends the request. If a proxy is trusted, the last header of this name identifies it, or else the peer does.
- * header NULL: no proxy is trusted. */
+/* Returns the client that sends the request. If a proxy is trusted, the last header of this name identifies it, or else the peer
+ * does. header NULL: no proxy is trusted. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header);
 
 /* A client is an IPv4 address or an IPv6 network of 64 bits, since one host may use any address in it. An IPv4 address mapped to
@@ -67,15 +67,15 @@ struct form_fields {
     size_t count;
 };
 
-/* content_type: the content type of the body; NULL: none. */
+/* Returns true if this is the content type of a form; NULL: none. */
 bool form_is(const char *content_type);
 
 /* Appends the fields of a form's body in their order. Returns -1 with ERROR_INPUT (the body is not a form, or has too many fields)
  * or ERROR_MEMORY. */
 int form_parse(struct form_fields *fields, const char *content_type, const char *body, size_t length, struct error *err);
 
-/* Sets call->fields: first those of the form, if the body is one (urlencoded or multipart) and does not begin like a JSON object,
- * then those of the query string. All are in the arena. -1: the reply is set. */
+/* Sets call->fields: first those of the form, if the body is one (urlencoded or multipart) and does not begin like JSON, then those
+ * of the query string. All are in the arena. Returns -1 after setting the reply. */
 int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply);
 
 /* ---- headers of a reply ---- */
@@ -86,10 +86,10 @@ struct heading {
     const struct route *route; /* NULL: the path does not exist */
     const char *method, *id;
     const char *trace;  /* traceparent; "": none */
-    const char *origin; /* the request's key; NULL: unknown */
+    const char *origin; /* the request's Origin header; NULL: none */
     const struct reply *reply;
 };
-/* Returns -1 if memory is out; some headers are then missing. */
+/* Returns -1 if memory runs out; some headers are then missing. */
 int headers_add(const struct heading *heading, struct MHD_Response *response);
 
 /* ---- a reply's body as gzip ---- */
@@ -99,26 +99,26 @@ enum {
     COMPRESS_QUICK_BYTES = 256 * 1024 /* takes about 3 ms, the limit for a thread that others wait for */
 };
 
-/* accept: the header Accept-Encoding; NULL: none; the client then accepts only uncompressed text. */
+/* Returns true if the client accepts gzip. accept: its Accept-Encoding header; NULL: none, so that it accepts only plain text. */
 bool compress_is_accepted(const char *accept);
-/* True if the reply may be compressed for clients that accept it. */
+/* Returns true if the reply may be compressed for clients that accept gzip. */
 bool compress_is_worthwhile(const struct reply *reply);
-/* Compresses the body and sets reply->compressed, if that makes it shorter and there is memory; otherwise does not change the
+/* Compresses the body and sets reply->compressed, if the result is shorter and memory suffices; otherwise does not change the
  * reply. */
 void compress_reply(struct reply *reply);
 
 /* ---- a reply as a stream of events ---- */
 
-/* libmicrohttpd asks for a piece whenever the socket is writable. While there is nothing to send the connection is suspended. */
+/* libmicrohttpd asks for a piece whenever the socket is writable. While there is nothing to send, the connection is suspended. */
 struct stream;
 
-/* For a request that is prepared but not submitted yet. reply: the one that its finish will set. most: maximum bytes of an event.
- * The chores write events that may be large. NULL: memory is out. */
+/* Opens the stream of a request that is prepared but not submitted yet. reply: the one that its finish will set. most: maximum
+ * bytes of an event. The chores write events that may be large. Returns NULL if memory runs out. */
 struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
                            struct chores *chores);
 /* Accepts NULL. */
 void stream_free(struct stream *stream);
-/* The response that the stream feeds; the stream must outlive it. NULL: memory is out. */
+/* Returns the response that the stream feeds, or NULL if memory runs out. The stream must outlive it. */
 struct MHD_Response *stream_response(struct stream *stream);
 
 #endif
