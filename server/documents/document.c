@@ -17,7 +17,7 @@ enum {
 
 /* ---- both languages: the separators of a sentence and the translation below it ---- */
 
-/* For plain text: a line below, indented as the sentence is. */
+/* Plain text: begins a line that is indented as the sentence is. */
 static void text_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
     if (after)
         return;
@@ -41,14 +41,14 @@ static void text_below(struct html_buffer *out, const struct html *html, const s
             html_put(out, " ", 1);
 }
 
-/* For Markdown: <br>, which may stand wherever a sentence may. */
+/* Markdown: writes <br>, which may stand wherever a sentence may. */
 static void markdown_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
     (void)html;
     (void)segment;
     html_put_string(out, after ? "" : "<br>");
 }
 
-/* For HTML: <br/>, and an element that states the language. */
+/* HTML: writes <br/> and an element that states the language, or a slash in elements that may contain only text. */
 static void markup_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
     static const char *const names[] = {"<title", "<option"}; /* elements that may contain only text */
     const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
@@ -213,7 +213,7 @@ void document_note(const struct document *document, const char *at, const char *
 
 /* ---- encodings ---- */
 
-/* The characters of the bytes 0x80 to 0x9f; 0: none. */
+/* The characters of the bytes 0x80 to 0x9f in Windows-1252; 0: none. */
 static const uint16_t latin_marks[32] = {0x20ac, 0,      0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
                                          0x2039, 0x152,  0,      0x17d,  0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
                                          0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0,      0x17e,  0x178};
@@ -225,7 +225,7 @@ static uint16_t unit_at(const unsigned char *bytes, enum order order) {
     return (uint16_t)(high << 8 | low);
 }
 
-/* Recognizes UTF-16 by its mark, or by zeros in one half of its units: ASCII, which is frequent in timing lines. */
+/* Recognizes UTF-16 by its mark, or by zeros in the same byte of many units: these are ASCII, which is frequent in timing lines. */
 static enum order find_order(const unsigned char *bytes, size_t length) {
     size_t zeros[2] = {0}, pairs = (length < LOOKED_AT ? length : LOOKED_AT) / 2;
     bool utf32 = length > 3 && bytes[0] == 0xff && bytes[1] == 0xfe && bytes[2] == 0 && bytes[3] == 0;
@@ -269,7 +269,7 @@ static int from_utf16(struct document *document, enum order order, struct arena 
     return 0;
 }
 
-/* A file in Windows-1252 has few letters beyond ASCII, and none of its sequences is valid UTF-8. Any other file is taken for broken
+/* A file in Windows-1252 has few letters beyond ASCII, and no valid sequence of UTF-8 for them. Any other file is taken for broken
  * UTF-8. */
 static bool is_latin(const char *text, size_t length) {
     size_t letters = 0, others = 0, sequences = 0;
@@ -287,8 +287,8 @@ static bool is_latin(const char *text, size_t length) {
     return LATIN_PARTS * others <= letters && sequences == 0;
 }
 
-/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: all bytes are valid. *valid: the line is
- * UTF-8. */
+/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: all bytes are valid. *valid: the byte is
+ * UTF-8, but zero. */
 static size_t find_invalid(const char *text, size_t length, bool zero, bool *valid) {
     size_t line = 1;
     for (size_t at = 0; at < length;) {
@@ -336,7 +336,7 @@ int document_decode(struct document *document, const char *language, struct aren
 
 /* ---- reading and writing ---- */
 
-/* The document without the byte order mark that some editors put in front of UTF-8. */
+/* Returns the document without the byte order mark that some editors put in front of UTF-8. */
 static struct document without_mark(const struct document *document) {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};
     struct document unmarked = *document;
@@ -392,7 +392,7 @@ int document_read_text(const char *text, size_t length, struct arena *arena, str
         icu_source_add(&builder, &source, &as_it_is);
     else if (error.code == ERROR_MEMORY)
         return error_memory(err);
-    if (builder.failed == ERROR_INPUT || error.code != ERROR_NONE) { /* it has too many parts, or cannot be read */
+    if (builder.failed == ERROR_INPUT || error.code != ERROR_NONE) { /* the message has too many parts, or cannot be read */
         builder = (struct html_builder){.arena = arena, .document = all};
         html_add_break(&builder, all);
     }
@@ -536,9 +536,9 @@ size_t text_bullet(const char *text, size_t length) {
 /* ---- plain text ---- */
 
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking) {
-    struct html_bytes last = nothing; /* line of the sentence */
+    struct html_bytes last = nothing; /* the last line of the sentence */
     const char *end = text.start + text.length, *added = text.start;
-    size_t parts = 0; /* lines of the sentence */
+    size_t parts = 0; /* the number of its lines */
     struct line line = {.next = text.start};
     for (bool more = true; more;) {
         more = line_next(&line, end);
@@ -547,7 +547,7 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, text_l
         size_t first = 0;
         int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
         bool small = !character_is_space(letter) && !character_is_punctuation(letter) && !(letter >= '0' && letter <= '9') &&
-                     character_lower(letter) == letter && !character_is_wide(letter); /* as the middle of a sentence begins */
+                     character_lower(letter) == letter && !character_is_wide(letter); /* this may be the middle of a sentence */
         bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
         if (continues) {
             html_add_close(builder, bytes_between(added, says.start));

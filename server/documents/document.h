@@ -19,7 +19,7 @@ struct office_family;
 
 /* A remark about a translated document, such as a place that was left unchanged. */
 struct document_note {
-    const char *code, *message; /* "untranslated"; a sentence */
+    const char *code, *message; /* such as "untranslated"; a sentence */
     size_t line;                /* of the source; 0: none */
 };
 
@@ -31,7 +31,7 @@ struct document_notes {
     const char *counted; /* lines before this place have been counted */
     size_t line;
 };
-enum { DOCUMENT_MOST_NOTES = 1000 }; /* others are dropped */
+enum { DOCUMENT_MOST_NOTES = 1000 }; /* later notes are dropped */
 
 /* A file that was sent. */
 struct document {
@@ -44,8 +44,8 @@ struct document {
     struct document_notes *notes; /* of reading and writing it; NULL: not wanted */
 };
 
-/* The source is valid UTF-8 without zero bytes, unless it is an archive, and outlives the html. Like html_parse; messages name the
- * line. */
+/* Reads a document, whose source is valid UTF-8 without zero bytes, unless it is an archive, and outlives the html. Returns and
+ * fails like html_parse; messages name the line, or the part of an archive. */
 typedef int document_reader(const struct document *document, struct arena *arena, struct html *out, struct error *err);
 /* Finishes a document that was written, for example by breaking lines. The result is in the arena. Returns NULL with
  * ERROR_MEMORY. */
@@ -66,21 +66,21 @@ struct document_format {
     const struct office_family *archive;
 };
 
-/* The i-th format; NULL after the last. */
+/* Returns the i-th format, or NULL after the last. */
 const struct document_format *document_nth(size_t i);
-/* The format of this name; NULL if there is none. */
+/* Returns the format of this name, or NULL if there is none. */
 const struct document_format *document_find(const char *name);
-/* Guesses from a file's name, then from its media type; either may be NULL. */
+/* Guesses the format from a file's name, then from its media type; either may be NULL. Returns NULL if both are unknown. */
 const struct document_format *document_guess(const char *file_name, const char *media_type);
-/* Explains why a file with this extension cannot be translated and what to do instead, as a sentence without a full stop. NULL: the
- * extension is unknown. */
+/* Explains why a file with this extension cannot be translated and what to do instead, as a sentence without a full stop. Returns
+ * NULL for all other files. */
 const char *document_refusal(const char *file_name);
-/* All names: "txt, srt, ...". */
+/* Writes all names: "txt, srt, ...". */
 enum { DOCUMENT_NAMES_BYTES = 128 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
 
 /* Converts the source to UTF-8, in the arena, if the files of its format may be in UTF-16 or Windows-1252. language: of the text;
- * NULL if it is unknown. Returns -1 with ERROR_MEMORY, or with ERROR_INPUT if it is in another encoding. */
+ * NULL if it is unknown. Returns -1 with ERROR_MEMORY, or with ERROR_INPUT if the source is in another encoding or invalid. */
 int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err);
 
 /* Finds the segments to translate. The source may be any bytes, and must outlive the html. Returns -1 with ERROR_MEMORY,
@@ -90,32 +90,33 @@ int document_read(const struct document *document, struct arena *arena, struct h
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err);
 
-/* False: the text (NUL-terminated) has none of the characters with which marks and messages begin, so that document_read_text would
- * find it plain. */
+/* Returns false if the text (NUL-terminated) lacks all characters with which marks and messages begin, so that document_read_text
+ * would find it plain. */
 static inline bool document_text_may_be_marked(const char *text, size_t length) {
     return strcspn(text, "<]&`:{") < length;
 }
 
 /* Reads a text of a request that is not a document, but may have marks in it (server/markup/markup.h) or be a message in ICU's
- * notation. If it is plain, *marked is false and nothing is read. A message that cannot be parsed has no segments, so that it stays
- * unchanged. Like html_parse_text. */
+ * notation. If it is plain, *marked is false and nothing is read. A message that cannot be parsed, or has too many parts, has no
+ * segments and stays unchanged. Fails like html_parse_text. */
 int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
 /* Writes such a text with its translations, like html_write. A message whose translation is not valid stays unchanged. */
 char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
                           struct arena *arena, size_t *out_length, struct error *err);
 
-/* The translation of a text of a request that has been decoded, with the links of its words, in the arena. Its text is NULL if it
- * is empty, so that the segment stays unchanged. Returns -1 if memory runs out. */
+/* Makes the translation of a decoded text of a request, with the links of its words, in the arena. Its text is NULL if it is blank,
+ * so that the segment stays unchanged. Returns -1 if memory runs out. */
 int document_translate(const struct text *text, struct arena *arena, struct html_translation *out);
 
 /* ---- values of a JSON document ----
  *
- * Which strings of a JSON document are translated: those that are language (prose.c) and that a request's globs select.
+ * A string of a JSON document is translated if a request's globs select it and it is language (prose.c), a doubtful string that a
+ * glob without "!" matches, or a message in ICU's notation.
  *
  * A path consists of the names of members and the numbers of elements on the way to a value, with dots between them:
- * menu.items.0.label. In a glob * stands for one of them or, within a name, for any characters; ** for any number of them; "\." is
- * a dot of a name. "!" in front excludes. A value is selected if a glob without "!" matches its path, or no such glob was given,
- * and no glob with "!" matches. */
+ * menu.items.0.label. In a glob, * stands for one name or number or, once within a name, for any characters; ** stands for any
+ * number of names. A backslash precedes a dot, star or comma that belongs to a name. "!" in front excludes. A value is selected if
+ * a glob without "!" matches its path, or no such glob was given, and no glob with "!" matches. */
 
 enum { KEY_GLOBS_MOST = 32, KEY_GLOB_BYTES = 256, KEY_GLOB_NAMES = 16 };
 
@@ -123,9 +124,9 @@ enum { KEY_GLOBS_MOST = 32, KEY_GLOB_BYTES = 256, KEY_GLOB_NAMES = 16 };
  * the arena. Returns NULL with ERROR_INPUT, whose message names the glob, or ERROR_MEMORY. */
 struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct arena *arena, struct error *err);
 
-/* How far each glob matches the names of the path so far. A walk keeps a state for each level. */
+/* The progress of each glob along the path so far. A walk keeps a state for each level. */
 struct key_state {
-    unsigned matched[KEY_GLOBS_MOST]; /* bit i: the first i names of the glob may be matched */
+    unsigned matched[KEY_GLOBS_MOST]; /* bit i: the first i names of the glob match the path */
 };
 void key_globs_begin(const struct key_globs *globs, struct key_state *out);
 /* Advances by one name. before: the state of the level above. Time is linear in the globs, for any name. */
@@ -169,9 +170,9 @@ struct line {
     const char *next;        /* where the next line begins */
     size_t number;           /* from 1; 0 before the first line */
 };
-/* Moves to the next line; false after the last. Begins with a *line that is zeroed but for next, the begin of the document. */
+/* Moves to the next line; returns false after the last. At first, *line is zeroed except for next, the begin of the document. */
 bool line_next(struct line *line, const char *end);
-/* Its text without ASCII white space at either end. */
+/* Returns the text of a line without ASCII white space at either end. */
 struct html_bytes line_trimmed(const struct line *line);
 
 /* Returns the bytes of a bullet or similar mark, with the white space after it, before a line's text. */
@@ -180,12 +181,12 @@ typedef size_t text_lead(const char *text, size_t length);
  * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking);
 
-/* A text_lead: a dash or a bullet. The text has no white space at its begin. */
+/* A text_lead for dashes, bullets, "*" and "+", with white space after them. It finds nothing after white space. */
 size_t text_bullet(const char *text, size_t length);
-/* True if the last character, quotation marks and brackets aside, ends a sentence, or the text is blank. */
+/* True if the last character ends a sentence, apart from white space, quotation marks and the like, or the text is blank. */
 bool text_ends_sentence(const char *text, size_t length);
 
-/* An html_escape: "&amp;", "&lt;", "&gt;". */
+/* An html_escape that writes "&amp;", "&lt;" and "&gt;". */
 void text_escape_markup(struct html_buffer *out, const char *text, size_t length);
 
 /* ---- messages in ICU's notation ---- */
@@ -200,10 +201,11 @@ struct icu_source {
 /* Reads a text. The results are in the arena, or borrow the text. Fails like icu_message_read. */
 int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_source *out, struct error *err);
 /* Appends its pieces: each line of a branch is a sentence, which may hold marks; arguments are words of it. The text outlives the
- * builder's html. written: how bytes of the text are written in the document, called in their order. */
+ * builder's html. written: its function returns how bytes of the text are written in the document, and is called in their order. */
 void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written);
-/* Makes a message from the written form of these pieces, in which apostrophes that would quote what follows are doubled. Returns
- * false, and leaves *out, if it does not have the arguments and marks of the source in their branches, or memory runs out. */
+/* Makes a message from the written form of these pieces; if it is not valid, apostrophes that quote what follows are doubled. If
+ * nothing changed, *out is the original. Returns false, and leaves *out, if the message does not have the arguments of the source
+ * in their branches, or not the marks of the source, or if memory runs out. */
 bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena, struct html_bytes *out);
 
 /* ---- directives for programs ---- */
@@ -216,11 +218,11 @@ enum {
     DIRECTIVE_BRACES = 1 << 3,   /* {name} {0:>8} {} */
     DIRECTIVE_DOLLAR = 1 << 4    /* $name ${name} */
 };
-/* The notations that a flag of gettext's, such as c-format, announces. */
+/* Returns the notations that a flag of gettext's, such as c-format, announces. */
 unsigned directives_of(struct html_bytes flag);
 /* Returns the bytes of the directive that begins there, or 0. */
 size_t directive_at(unsigned notations, const char *at, const char *end);
-/* True if it takes the next argument of those without a number: %s, {}. */
+/* True if the directive has no number and takes the next argument: %s, {}. */
 bool directive_takes_next(unsigned notations, struct html_bytes directive);
 
 /* A scan for directives and for placeholders of other kinds (model/text/spans.h), which starts as {text, length, notations}. */
@@ -229,9 +231,9 @@ struct directive_scan {
     size_t length;
     unsigned notations;
     size_t at;
-    size_t other_at;   /* other placeholders were searched for up to here; */
-    struct span other; /* the next one, */
-    bool has_other;    /* if there is one */
+    size_t other_at;   /* other placeholders have been searched for up to here */
+    struct span other; /* the next of them */
+    bool has_other;    /* `other` is valid */
 };
 /* Finds the next placeholder. Returns false at the end. */
 bool directive_next(struct directive_scan *scan, struct span *found);
@@ -243,19 +245,19 @@ bool directive_next(struct directive_scan *scan, struct span *found);
  * the words that were translated. */
 enum { MESSAGE_TRANSLATED = '\1' /* precedes words of a translation */, MESSAGE_OWN = '\2' /* for the format's own use */ };
 
-/* True if the bytes are text without control characters. */
+/* True if the bytes are valid UTF-8 without control characters other than tabs and line ends. */
 bool messages_can_hold(struct html_bytes text);
 /* Ends the pieces of a message. */
 void messages_end(struct html_builder *builder);
-/* Adds a message in ICU's notation with its end. escape: how its text is written; NULL: as it is. A message that cannot be read is
- * written unchanged and marked as translated: messages_settle_icu reports that it was not. */
+/* Adds a message in ICU's notation with its end. escape writes its text; NULL: the text stays as it is. A message that cannot be
+ * read is written unchanged and marked as translated: messages_settle_icu reports that it was not. */
 void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape);
 /* Makes the translation of such a message from its written form, without marks and escapes. Returns false, with the source in *out,
- * if that is not valid. */
+ * if the translation is not valid. */
 bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
 /* An html_escape that marks text as translated. */
 void messages_put_translated(struct html_buffer *out, const char *text, size_t length);
-/* How a marking writes text whose owner points to an html_escape (NULL: as it is). */
+/* Writes text for a marking whose owner points to an html_escape, or to NULL to leave the text as it is. */
 struct html_bytes messages_write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena);
 
 /* True if the written text contains a translation. */
@@ -267,23 +269,23 @@ void messages_put(struct html_buffer *out, struct html_bytes message);
 
 /* ---- Markdown's notation (markdown_notation.c) ----
  *
- * Separators between texts, and escapes that make text read as text. */
+ * These functions skip the notation between texts, and escape text that would be read as notation. */
 
-/* The bytes of the "&name;" that begins there, or 0. */
+/* Returns the bytes of the "&name;" that begins there, or 0. */
 size_t markdown_reference_length(const char *at, const char *end);
 
 /* Each of these skips notation from `at` on and returns its end, at most `end`. */
 
-/* Skips exactly this many of the character; NULL if there are fewer. */
+/* Skips exactly `count` marks; returns NULL if there are fewer. */
 const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count);
-/* Spaces and tabs. */
+/* Skips spaces and tabs. */
 const char *markdown_skip_space(const char *at, const char *end);
-/* The end of a line, and the indentation and marks of quotations before the text of the next one. NULL if no line ends there. */
+/* Skips the end of a line, and the indentation and marks of quotations in the next line. Returns NULL if no line ends there. */
 const char *markdown_skip_line_end(const char *at, const char *end);
-/* Everything up to the mark, and the mark, escapes aside; NULL if there is none. */
+/* Skips everything up to the first mark without a backslash, and the mark; returns NULL if there is none. */
 const char *markdown_skip_until(const char *at, const char *end, char mark);
-/* ](address), ][name], ][], ]; NULL if nothing of that kind follows. *by_text: it is one of the last two, so that the link's own
- * text is its name. */
+/* Skips ](address), ][name], ][] or ]; returns NULL if nothing of that kind follows. *by_text: one of the last two follows, so that
+ * the link's own text is its name. */
 const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
 
 /* Notation of tools other than cmark, which must stay unchanged: formulas, marks of alerts, :shortcodes: and similar. */
@@ -303,20 +305,20 @@ struct markdown_kept_list {
 struct markdown_place {
     size_t begin, end; /* bytes of the source */
     size_t quotes;     /* the number of quotations around it */
-    bool paragraph;    /* not a heading or a cell */
+    bool paragraph;    /* the block is a paragraph: no heading or cell */
     bool quotes_first; /* the first paragraph of a quotation */
 };
-/* Adds the kept notation of a place to that of earlier places. It may end after the place. Time is linear in the bytes examined.
- * Returns -1 if memory runs out. */
+/* Adds the kept notation of a place to that of earlier places. The notation may end after the place. Time is linear in the bytes
+ * examined. Returns -1 if memory runs out. */
 int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
                        struct markdown_kept_list *list);
-/* Overwrites it, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */
+/* Overwrites kept notation, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */
 void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
 
-/* An html_escape: a backslash precedes what would otherwise be read as notation after what is already written. */
+/* An html_escape that puts a backslash before bytes that would be read as notation after the output so far. */
 void markdown_escape(struct html_buffer *out, const char *text, size_t length);
-/* An html_close: a link by its text whose text has changed gets its name; marks of emphasis move to where they are read as such, or
- * become HTML tags if there is no such place. */
+/* An html_close: a link by its text whose text has changed gets its former text as its name; marks of emphasis move to where they
+ * are read as such, or become HTML tags if there is no such place. */
 void markdown_close(struct html_buffer *out, const struct html_end *end);
 
 #endif

@@ -11,7 +11,7 @@ enum icu_kind {
     ICU_SYNTAX,   /* between texts: "{count, plural, one {", "} other {", "}}" */
     ICU_TEXT,     /* to translate */
     ICU_QUOTE,    /* an apostrophe that quotes the text beside it */
-    ICU_ARGUMENT, /* {name}, {date, date, short}, or braces in apostrophes */
+    ICU_ARGUMENT, /* {name}, {date, date, short}, or notation in apostrophes */
     ICU_NUMBER    /* # in a plural */
 };
 
@@ -28,13 +28,13 @@ struct icu_message {
 
 /* True if the text has a plural, a select or a choice in it, and so must be a message. */
 bool icu_message_is(const char *text, size_t length);
-/* Reads valid UTF-8; the result is in the arena. Returns -1 with ERROR_INPUT if it is not a message, or ERROR_MEMORY. Time is
- * linear in the length. */
+/* Reads valid UTF-8; the result is in the arena. Returns -1 with ERROR_MEMORY, or ERROR_INPUT if it is not a message, has more than
+ * 64 KiB, or has braces that nest deeper than 32. Time is linear in the length. */
 int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err);
 /* Moves whole sentences into the branches: "You have {n, plural, one {# file} other {# files}} left." becomes "{n, plural, one {You
  * have # file left.} other {You have # files left.}}", which means the same and can be translated. *expanded is the text itself if
- * no words stand beside branches, if a # would change its meaning there, or if there would be more than 24 sentences or 16 KiB.
- * Otherwise it is in the arena. Fails like icu_message_read. */
+ * no words stand beside a plural or select, if a # would change its meaning there, or if there would be more than 24 sentences or
+ * 16384 units of UTF-16. Otherwise it is in the arena. Fails like icu_message_read. */
 int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
                        struct error *err);
 /* True if the translation has the arguments of the source, each in the same branch and equally often. */

@@ -34,7 +34,7 @@ static int refuse_glob(const char *text, size_t length, const char *why, struct 
     return error_set(err, ERROR_INPUT, "\"%.*s\" is not a path glob: %s", (int)(length < 60 ? length : 60), text, why);
 }
 
-/* text: a glob without blanks around it. */
+/* Reads a glob that has no blanks around it. */
 static int read_glob(const char *text, size_t length, struct arena *arena, struct glob *out, struct error *err) {
     const char *at = text, *end = text + length;
     *out = (struct glob){.excludes = *at == '!'};
@@ -199,8 +199,8 @@ static size_t read_escape(const char *at, const char *end, int32_t *character) {
     return pair ? 12 : 6;
 }
 
-/* Reads a string, at whose quotation mark the reader is. *raw: without the marks. *whole: every escape stands for a character that
- * a text may have. */
+/* Reads the string whose first quotation mark is at reader->at. *raw: without the marks. *whole: every escape stands for a
+ * character that a text may have. */
 static int read_string(struct json_reader *reader, struct html_bytes *raw, bool *whole) {
     const char *begin = ++reader->at;
     *whole = true;
@@ -223,7 +223,7 @@ static int read_string(struct json_reader *reader, struct html_bytes *raw, bool 
 struct json_string {
     struct html_bytes raw, text; /* as written, and decoded; the same if there are no escapes */
     size_t at;                   /* a place in the text */
-    const char *raw_at;          /* and where it is written; callers ask for places in order */
+    const char *raw_at;          /* the same place in raw; callers ask for places in order */
 };
 
 /* Decodes a valid string. Pieces borrow the text. */
@@ -246,7 +246,7 @@ static struct json_string decode(struct json_reader *reader, struct html_bytes r
     return string;
 }
 
-/* Where a byte of the text is written. */
+/* Returns the place where a byte of the text is written. */
 static const char *raw_of(struct json_string *string, size_t byte) {
     const char *end = string->raw.start + string->raw.length;
     char ignored[4];
@@ -284,7 +284,7 @@ struct string_owner {
     struct json_string *string;
 };
 
-/* Callers ask for parts in order. */
+/* Returns the written form of a part; callers ask for parts in order. */
 static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
     const struct string_owner *own = marking->owner;
     size_t begin = (size_t)(part.start - own->string->text.start);
@@ -586,7 +586,7 @@ int json_read(const struct document *document, struct arena *arena, struct html 
 
 /* ---- messages that were translated ---- */
 
-/* The next string of valid JSON at or after *at, which is moved past it. Returns false at the end. */
+/* Finds the next string of valid JSON at or after *at, and moves *at past it. Returns false at the end. */
 static bool next_string(const char **at, const char *end, struct html_bytes *raw) {
     const char *begin = memchr(*at, '"', (size_t)(end - *at));
     if (!begin)

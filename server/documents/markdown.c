@@ -22,8 +22,8 @@ enum {
     BYTES_LEAST = 1 << 22,
     MOST_BYTES = 64 << 20, /* documents that need more have too many texts and marks (HTML_MAX_PIECES) */
     MOST_STEPS = 1 << 29,  /* "<?" and "<!" times the length */
-    MOST_SIBLINGS = 256,   /* the bytes after an HTML tag that are searched for its end tag */
-    MOST_DEFINITIONS = 64, /* lines of them before a paragraph */
+    MOST_SIBLINGS = 256,   /* nodes after an HTML tag that are searched for its end tag */
+    MOST_DEFINITIONS = 64, /* lines of definitions before the text of a paragraph */
     MOST_NAME = 32,        /* bytes of the name of a tag */
     MOST_ADDRESS = 32      /* bytes of an address that is a word of its sentence */
 };
@@ -40,8 +40,8 @@ struct pool_block {
 struct markdown {
     struct pool_block *blocks; /* the last one first */
     size_t bytes, most;        /* of all blocks, and their bound */
-    bool lacked;               /* the parse was aborted because memory is out, not because of the bound */
-    struct budget *budget;     /* can abort it, too */
+    bool lacked;               /* the parse was aborted by a lack of memory or the budget, not by the bound */
+    struct budget *budget;     /* aborts the parse once it is used up */
     jmp_buf out;
     cmark_node *document;
 };
@@ -95,7 +95,7 @@ static void pool_free(void *memory) {
     (void)memory;
 }
 
-/* A walk through everything below a root: each node is entered and, after what it holds, left. It begins with {root, true}. */
+/* A step of a walk below a root, which enters each node and leaves it after its content. The walk begins with {root, true}. */
 struct step {
     cmark_node *node;
     bool enter;
@@ -123,7 +123,7 @@ static void markdown_free(struct markdown *markdown) {
     free(markdown);
 }
 
-/* The caller holds the lock. The document stays NULL if memory runs out. */
+/* The caller holds the lock. The document stays NULL if the pool aborts the parse. */
 static void parse(struct markdown *markdown, const char *source, size_t length) {
     static cmark_mem memory = {pool_calloc, pool_realloc, pool_free};
     static const char *const extensions[] = {"table", "strikethrough", "tasklist", "autolink"};
@@ -163,26 +163,26 @@ struct md_reader {
     const char *text, *at, *end; /* the same bytes as cmark reads them */
     const char *done;            /* the document up to here is in pieces */
     char *decoded;               /* the rest of the room for text that is written in another way */
-    const size_t *lines;         /* [line_count] their begins */
+    const size_t *lines;         /* [line_count] where each line begins */
     size_t line_count;
     struct block *blocks; /* [block_count] */
     size_t block_count, block_room;
     struct markdown_kept_list kept;
     size_t next_kept;
     const char *covered; /* up to here everything was kept, and is in pieces */
-    bool line_ends;      /* the kept text is not part of a sentence */
+    bool line_ends;      /* the last kept text is not part of a sentence */
     bool row;            /* the block is a row of links and images without words between them */
     const char **opens;  /* [HTML_MAX_DEPTH] where the text of each open element begins */
     struct tag *tags;    /* [tag_count], at most HTML_MAX_DEPTH */
     size_t tag_count;
 };
 
-/* The bytes of the document where cmark reads these. */
+/* Returns the bytes of the document that cmark reads as these. */
 static struct html_bytes written(const struct md_reader *reader, const char *begin, const char *end) {
     return (struct html_bytes){reader->source + (begin - reader->text), (size_t)(end - begin)};
 }
 
-/* True outside of the elements of a row: nothing there is a word. */
+/* True between the elements of a row, where no text is a word. */
 static bool in_row(const struct md_reader *reader) {
     return reader->row && reader->builder.depth == 0;
 }
@@ -227,7 +227,7 @@ static bool take_unit(struct md_reader *reader, const char *after) {
     return true;
 }
 
-/* Escapes and references may write the text of a node. */
+/* The text of a node may be written with escapes and references. */
 static bool take_text(struct md_reader *reader, cmark_node *node) {
     const char *text = cmark_node_get_literal(node);
     const char *begin = reader->at, *end = reader->end;
@@ -279,8 +279,8 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
     return true;
 }
 
-/* A sentence runs over a line end, unless that is a hard break, or one of the lines is not part of a sentence, or is only an HTML
- * tag at an end of the block. */
+/* A sentence runs over a line end, unless that is a hard break or in a row, or one of the lines is not part of a sentence, or is
+ * only an HTML tag at an end of the block. */
 static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool hard = cmark_node_get_type(node) == CMARK_NODE_LINEBREAK;
     const char *line = reader->at, *end_of_line = line + (hard && line < reader->end && *line == '\\');
@@ -343,7 +343,7 @@ static bool take_close(struct md_reader *reader, const char *after) {
     return true;
 }
 
-/* The end of a link whose own text is its name gets "][name]" in case that text changes, in one line. */
+/* The end of a link whose own text is its name gets "][name]", in one line, which is written if that text changes. */
 static bool take_link_end(struct md_reader *reader) {
     bool by_text;
     const char *after = markdown_skip_link_end(reader->at, reader->end, &by_text);
@@ -368,8 +368,8 @@ static bool take_link_end(struct md_reader *reader) {
     return true;
 }
 
-/* An address that stands for itself, in angle brackets or without them, is a word of the sentence; a short one represents one that
- * is too long for that. */
+/* An address that stands for itself, in angle brackets or without them, is a word of the sentence; a short address represents a
+ * long one. An address within a word is a unit. */
 static bool take_address(struct md_reader *reader, cmark_node *node) {
     static const char some[] = "https://a.org";
     const char *begin = reader->at, *text = cmark_node_get_literal(cmark_node_first_child(node));
@@ -420,7 +420,7 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
         if (builder->failed)
             return true;
 
-        /* The pieces between tags whose content is for programs become one unit. */
+        /* The pieces between tags whose content is for programs become one unit, which a single text represents. */
         bool one = builder->html.piece_count == around->piece + 2 && builder->html.pieces[around->piece + 1].kind == PIECE_TEXT;
         struct html_piece text = one ? builder->html.pieces[around->piece + 1] : (struct html_piece){0};
         struct html_bytes raw = written(reader, around->begin, after);
@@ -492,7 +492,7 @@ static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, 
         after = image ? markdown_skip_marks(at, end, '!', 1) : at;
         return take_open(reader, after ? markdown_skip_marks(after, end, '[', 1) : NULL);
     }
-    if (strike) { /* two or one */
+    if (strike) { /* two tildes or one */
         after = markdown_skip_marks(at, end, '~', 2);
         after = after ? after : markdown_skip_marks(at, end, '~', 1);
     } else if (emphasis) {
@@ -509,7 +509,7 @@ static int compare_blocks(const void *a, const void *b) {
     return x->place.begin < y->place.begin ? -1 : x->place.begin > y->place.begin;
 }
 
-/* Finds the blocks in the order of the source: footnotes stand at the end of the tree. Returns -1 if memory runs out. */
+/* Finds the blocks and sorts them by place, because footnotes stand at the end of the tree. Returns -1 if memory runs out. */
 static int find_blocks(struct md_reader *reader, cmark_node *document) {
     struct step step = {document, true};
     reader->block_count = 0;
@@ -566,7 +566,7 @@ static bool take_block_from(struct md_reader *reader, const struct block *block,
     reader->line_ends = false;
     reader->tag_count = 0;
 
-    /* Links and images, at least two, with only marks and white space between them, are a row. */
+    /* Links and images, at least two, without ASCII letters and digits between them, are a row. */
     size_t links = 0;
     reader->row = true;
     for (cmark_node *node = cmark_node_first_child(block->node); node && reader->row; node = cmark_node_next(node)) {
@@ -638,8 +638,8 @@ static int hide_kept(struct md_reader *reader) {
     return 0;
 }
 
-/* Time is that of cmark, bounded by the budget, which is away during the parse. Returns NULL with ERROR_MEMORY, also if the budget
- * is used up, or ERROR_INPUT if the document needs more memory than it may have. Thread-safe: one parse runs at a time. */
+/* Parses the text and finds its blocks. The budget bounds the time of cmark, and is away meanwhile. Returns NULL with ERROR_MEMORY,
+ * also if the budget is used up, or ERROR_INPUT if the document has too many marks. Thread-safe: one parse runs at a time. */
 static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     static const char too_many[] = "the document has too many marks";
     const char *text = reader->text;
@@ -697,7 +697,7 @@ int md_read(const struct document *document, struct arena *arena, struct html *o
                                  .opens = opens,
                                  .tags = tags};
     html_add_break(&reader->builder, bytes_between(source, begin));
-    size_t room = 0, *lines = NULL; /* their begins */
+    size_t room = 0, *lines = NULL; /* where each begins */
     for (line = (struct line){.next = begin}; line_next(&line, end); reader->line_count++) {
         lines = arena_grow(arena, lines, reader->line_count, &room, 1, sizeof *lines);
         if (!lines)

@@ -62,7 +62,7 @@ const char *markdown_skip_until(const char *at, const char *end, char mark) {
     return NULL;
 }
 
-/* Skips (address "title"); returns NULL if there is none. In an address parentheses nest, or it stands in angle brackets. */
+/* Skips (address "title"); returns NULL if there is none. Parentheses nest in an address, unless it stands in angle brackets. */
 static const char *skip_target(const char *at, const char *end) {
     size_t depth = 0;
     if (at == end || *at != '(')
@@ -138,15 +138,15 @@ static bool is_blank(const char *at, const char *end) {
     return markdown_skip_space(at, end) == end;
 }
 
-/* The two dollars at the end of a line, or NULL. */
+/* Returns the two dollars at the end of a line, or NULL. */
 static const char *closing_dollars(const char *at, const char *line) {
     while (line > at && (line[-1] == ' ' || line[-1] == '\t'))
         line--;
     return line - at >= 2 && line[-1] == '$' && line[-2] == '$' ? line - 2 : NULL;
 }
 
-/* Returns the end of a formula that has its lines to itself: the line that ends with its marks. A blank line before that means that
- * it is not a formula: NULL. */
+/* Returns the end of a formula that has its lines to itself: the end of the line that ends with its marks. Returns NULL if a blank
+ * line comes first, or if two dollars follow within the first line. */
 static const char *find_display(struct keeper *keeper, const char *at) {
     const char *line = line_end(at, keeper->end);
     if (closing_dollars(at + 2, line))
@@ -224,7 +224,7 @@ static const char *skip_code(struct keeper *keeper, const char *at) {
     return open;
 }
 
-/* Keeps a comment that cmark does not recognize; skips others, and tags. */
+/* Keeps a comment that cmark does not recognize; skips other comments, and tags. */
 static const char *skip_angle(struct keeper *keeper, const char *at) {
     const char *stop = keeper->stop;
     if (bytes_begin(at, stop, "<!--")) {
@@ -362,7 +362,7 @@ static bool is_of_word(char c) {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* True if a closing bracket stands right before: the text may be read as an address, or the bracket as the name of one. */
+/* True if a closing bracket stands right before, and would be read as part of a link (c is '(') or of a definition (c is ':'). */
 static bool follows_bracket(const struct html_buffer *out, char c) {
     size_t at = out->length;
     if ((c != '(' && c != ':') || at < 2 || out->bytes[at - 1] != ']' || out->bytes[at - 2] == '\\')
@@ -388,7 +388,7 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
         return true;
     case '_':
         return !inside;
-    case '~': /* two, or one that could end a strikethrough */
+    case '~': /* two tildes, or one that could end a strikethrough */
         before = at > 0 ? text[at - 1] : before;
         return (at + 1 < length && text[at + 1] == '~') || !isspace((unsigned char)before);
     case '&':
@@ -461,8 +461,8 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
     int32_t before = at > 0 ? character_previous(text, &at) : ' ';
     int32_t next = end->next > 0 ? end->next : ' ';
 
-    /* Bytes at both ends stay outside, because marks beside white space, or between a word and punctuation, are not read as such.
-     */
+    /* White space and some punctuation at both ends stay outside: marks beside white space, or between a word and punctuation,
+     * are not read as such. */
     while (begin < stop) {
         at = begin;
         int32_t c = character_next(text, stop, &at);
@@ -519,7 +519,7 @@ void markdown_close(struct html_buffer *out, const struct html_end *end) {
         return;
     }
 
-    /* A link by its own text needs a name if that has changed, except in case. */
+    /* A link by its own text needs a name if that text has changed in more than case. */
     bool named = end->replaced != end->written; /* replaced: "][name]" */
     size_t length = out->length - end->inside, at = end->open;
     if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))

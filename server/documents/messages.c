@@ -25,7 +25,7 @@ static struct html_bytes write_part(const struct html_marking *marking, struct h
     return marking->written ? marking->written(marking, part, arena) : part;
 }
 
-/* The end of a line separates sentences. */
+/* Adds text as pieces; the end of a line separates sentences. */
 static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
     for (size_t begin = 0, end; begin < text.length; begin = end) {
         bool control = (unsigned char)text.start[begin] < ' ';
@@ -56,7 +56,7 @@ void icu_source_add(struct html_builder *builder, const struct icu_source *sourc
             html_add_text(builder, nothing, raw);
         } else if (part->kind == ICU_NUMBER) {
             html_add_word(builder, (struct html_bytes){part->one ? "1" : "5", 1}, raw);
-        } else { /* {name} represents itself in the sentence; a short word represents any other argument */
+        } else { /* {name} represents itself in the sentence; {0} represents any other argument */
             size_t begin = 1, end;
             while (begin < says.length && says.start[begin] == ' ')
                 begin++;

@@ -1,7 +1,8 @@
 /* This file translates gettext's PO (its manual, "The Format of PO Files"). Messages without a translation, or with a fuzzy one,
- * are translated; everything else stays byte for byte. All directives for programs in a message (%s, %(name)d, {0}, $HOME,
- * according to its flags) must be in its translation, too. If they are not, or if a language has more forms than the two that were
- * translated, the message is fuzzy: programs ignore it, and people review it.
+ * are translated, the header gets the fields of the language, and everything else stays byte for byte. All directives for programs
+ * in a message (%s, %(name)d, {0}, $HOME, according to its flags) must be in its translation, too. If they are not, or if a
+ * language has more forms than the two that were translated, or fewer than the message had, the message is fuzzy: programs ignore
+ * it, and people review it.
  *
  * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its data in global variables, and
  * does not report where in the file a message stands. */
@@ -41,13 +42,13 @@ struct po_message {
 
 /* The plural forms of a language. */
 struct po_plurals {
-    size_t forms, one; /* how many; which of them is for one thing */
+    size_t forms, one; /* their number; the index of the form for one thing */
     const char *rule;  /* "nplurals=2; plural=(n != 1);" */
 };
 
 struct po_file {
     const struct document *document;
-    const char *at; /* read up to here */
+    const char *at; /* the file has been read up to here */
     size_t line;    /* from 1 */
     struct error *err;
     struct po_plurals plurals; /* of the messages from here on */
@@ -55,7 +56,7 @@ struct po_file {
     struct po_message message; /* the current one */
     bool header, fuzzy, wanted;
     unsigned notations;           /* of its directives, by its flags */
-    bool surplus;                 /* it has more forms than the language */
+    bool surplus;                 /* it has forms, not empty, beyond those of the language */
     struct html_bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
 };
 
@@ -74,7 +75,7 @@ static void skip_space(struct po_file *file) {
         file->line += *file->at++ == '\n';
 }
 
-/* Skips white space and comments. *begin: of the comments that belong to what follows. */
+/* Skips white space and comments. *begin: the begin of the comments that belong to what follows. */
 static void skip_comments(struct po_file *file, const char **begin) {
     const char *end = end_of(file);
     skip_space(file);
@@ -168,7 +169,7 @@ static bool is_empty(const struct po_text *text) {
 
 /* ---- messages ---- */
 
-/* Like next_message, without decoding the message. */
+/* Returns 1 with the next message, 0 at the end, or -1 with ERROR_INPUT. */
 static int read_message(struct po_file *file, struct po_message *out) {
     const char *end = end_of(file);
     struct po_text domain;
@@ -248,7 +249,7 @@ static bool next_flag(struct html_bytes line, const char **at, struct html_bytes
 
 /* ---- plural forms ---- */
 
-/* GNU gettext's manual, "Plural forms", and its table of languages (plural-table.c). */
+/* The rules are those of GNU gettext's manual, "Plural forms", and of its table of languages (plural-table.c). */
 static const struct {
     const char *languages; /* separated by spaces */
     struct po_plurals plurals;
@@ -268,7 +269,7 @@ static const struct {
 };
 static const struct po_plurals usual = {2, 0, "nplurals=2; plural=(n != 1);"};
 
-/* The forms of a language by its whole code or by its language alone; the most common forms if it is unknown. */
+/* Finds the forms by the whole code or by its language alone; returns the most common forms if the language is unknown. */
 static const struct po_plurals *plurals_of(const char *language) {
     size_t lengths[] = {strlen(language), strcspn(language, "-_@")};
     for (size_t whole = 0; whole < 2; whole++)
@@ -287,7 +288,7 @@ static bool is_field(const struct line *line, const char *name) {
     return bytes > length && strncasecmp(line->begin, name, length) == 0 && line->begin[length] == ':';
 }
 
-/* The value of a field. Length 0: the field is empty or missing; if it is missing, start is NULL. */
+/* Returns the value of a field. Length 0: the field is empty or missing; if it is missing, start is NULL. */
 static struct html_bytes find_field(struct html_bytes header, const char *name) {
     struct line line = {.next = header.start};
     while (line_next(&line, header.start + header.length))
@@ -315,13 +316,13 @@ static struct html_bytes find_parameter(struct html_bytes field, const char *nam
     return nothing;
 }
 
-/* False if the character set of the file is not UTF-8. */
+/* True if the header states UTF-8, ASCII or no character set. */
 static bool is_utf8(struct html_bytes header, struct html_bytes *charset) {
     *charset = find_parameter(find_field(header, type_field), "charset");
-    return charset->length == 0 || bytes_among_any_case(*charset, "UTF-8 UTF8 US-ASCII ASCII CHARSET"); /* the last of a template */
+    return charset->length == 0 || bytes_among_any_case(*charset, "UTF-8 UTF8 US-ASCII ASCII CHARSET"); /* CHARSET: of a template */
 }
 
-/* The number of forms; 0 if it is missing or exceeds MOST_FORMS. */
+/* Returns the number of forms; 0 if it is missing, not a number or exceeds MOST_FORMS. */
 static size_t count_forms(struct html_bytes header) {
     struct html_bytes number = find_parameter(find_field(header, plural_field), "nplurals");
     size_t forms = 0;
@@ -398,7 +399,7 @@ static int next_message(struct po_file *file) {
         bool ascii = true;
         file->id = decode(file, &message->forms[0]);
         file->header = messages_can_hold(file->id);
-        if (!file->header) /* it is not text and stays unchanged */
+        if (!file->header) /* the header is not text and stays unchanged */
             return 1;
         for (size_t i = 0; i < file->document->length && ascii; i++)
             ascii = (unsigned char)file->document->source[i] < 0x80;
@@ -413,8 +414,8 @@ static int next_message(struct po_file *file) {
         return 1;
     }
 
-    /* A message may have fewer forms than its language, like templates of a language with one form: the missing ones need
-     * translations, too. It may have more, from the rule that the file had before; those are surplus. */
+    /* A message may have fewer forms than its language, as in the file of a language with one form: the missing ones need
+     * translations, too. It may have more forms, by the former rule of the file; those are surplus. */
     size_t forms = message->plural.begin ? file->plurals.forms : 1;
     for (size_t i = forms; message->plural.begin && i < message->form_count; i++)
         file->surplus |= !is_empty(&message->forms[i]);
@@ -455,7 +456,7 @@ static size_t skip_directive(const struct html_marking *marking, const char *at,
     return directive_at(own->notations, at, end);
 }
 
-/* The mark before a directive that takes the next argument; nothing for others. */
+/* Returns the mark to put before a directive that takes the next argument, and nothing for others. */
 static struct html_bytes mark_of(const struct message_owner *own, struct html_bytes directive) {
     bool next = directive_takes_next(own->notations, directive) && *own->marked < MOST_MARKED;
     char *mark = next ? arena_alloc(own->arena, 2, 1) : NULL;
@@ -466,7 +467,7 @@ static struct html_bytes mark_of(const struct message_owner *own, struct html_by
     return (struct html_bytes){mark, 2};
 }
 
-/* Tags may hold directives, too: <a href="%s">. */
+/* Marks the directives in a tag: <a href="%s">. */
 static struct html_bytes write_mark(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
     const struct message_owner *owner = marking->owner;
     struct directive_scan scan = {.text = mark.start, .length = mark.length, .notations = owner->notations};
@@ -514,7 +515,7 @@ static void add_message(struct html_builder *builder, struct html_bytes text, un
 }
 
 int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena}; /* its pieces are decoded messages, and not bytes of the document */
+    struct html_builder builder = {.arena = arena}; /* its pieces are decoded messages instead of bytes of the document */
     struct po_file file;
     int found = 0;
     if (open_file(&file, document, arena, err) != 0)
@@ -537,8 +538,8 @@ int po_read(const struct document *document, struct arena *arena, struct html *o
 struct found {
     struct html_bytes *all; /* [count] sorted */
     size_t count, room;
-    size_t next;     /* those that take the next argument */
-    bool numberable; /* all of these can have numbers: none has a width that is an argument, too */
+    size_t next;     /* the number of those that take the next argument */
+    bool numberable; /* these can get numbers: no width is an argument, and no other has a number */
 };
 
 static int compare_bytes(const void *a, const void *b) {
@@ -591,7 +592,7 @@ static void put_string(struct html_buffer *out, struct html_bytes text) {
     html_put_string(out, "\"");
 }
 
-/* Puts a text in one string, or over lines, as its source is. A line ends after the last space within the width. */
+/* Puts a text in one string, or over lines, each of which ends after its "\n" or after the last space within the width. */
 static void put_text(struct po_writer *writer, struct html_bytes text, bool over_lines) {
     put_string(&writer->out, over_lines ? nothing : text);
     while (over_lines && text.length > 0) {
@@ -611,13 +612,13 @@ static void put_text(struct po_writer *writer, struct html_bytes text, bool over
     }
 }
 
-/* Puts the former header with the fields that a translation has. */
+/* Puts the former header with the fields that a translation needs. */
 static void put_fields(struct po_writer *writer, struct html_bytes former) {
     const char *language = writer->file.document->language;
     struct html_bytes charset, field = find_field(former, language_field);
     const struct {
         const char *name, *value;
-        bool anew; /* an existing field is rewritten, a missing one added */
+        bool anew; /* an existing field is rewritten; a missing one is always added */
     } fields[] = {
         {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
@@ -667,7 +668,7 @@ static void put_flags(struct po_writer *writer, struct html_bytes line, bool fuz
         html_put_string(&writer->out, writer->line_end);
 }
 
-/* Puts everything up to the first keyword of the message. A former source (#|) belongs to a fuzzy translation that is replaced. */
+/* Puts everything up to the first keyword of the message. A former source (#|) is dropped with the fuzzy translation. */
 static void put_comments(struct po_writer *writer, bool fuzzy) {
     const struct po_message *message = &writer->file.message;
     bool was_fuzzy = writer->file.fuzzy, flagged = false;
@@ -690,7 +691,7 @@ static void put_comments(struct po_writer *writer, bool fuzzy) {
 struct form {
     struct html_bytes text;
     bool translated;
-    bool sound; /* it has all placeholders and marks of the source, and programs fill in the same */
+    bool sound; /* it has all placeholders and marks of the source, and programs fill them alike */
 };
 
 /* Takes the next form from the written messages. Returns -1 if memory runs out. */
@@ -703,7 +704,7 @@ static int next_form(struct po_writer *writer, struct html_bytes source, struct 
     bool ordered = true;
     *out = (struct form){0};
 
-    /* Write it as it was made, and with a number in each directive that takes the next argument. */
+    /* Write the form as it was made, and with a number in each directive that takes the next argument. */
     html_put(&plain, "", 0);
     html_put(&numbered, "", 0);
     for (const char *at = message.start, *end = at + message.length; at < end;) {
@@ -747,7 +748,7 @@ static int next_form(struct po_writer *writer, struct html_bytes source, struct 
     return 0;
 }
 
-/* Puts a message that needs a translation, if it has one; forms that were there stay. Returns -1 if memory runs out. */
+/* Puts a message that needs a translation, if it has one; finished forms stay. Returns -1 if memory runs out. */
 static int put_wanted(struct po_writer *writer) {
     const struct po_file *file = &writer->file;
     const struct po_message *message = &file->message;

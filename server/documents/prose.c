@@ -1,6 +1,6 @@
 /* This file decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful
  * signs: first the whole string (markup without text, a regular expression, CSS, a command), then its words. A string is language
- * if one of its words is, unless it is a single word in a place where programs use words. */
+ * if one of its words is, unless programs use such strings in its place. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 
@@ -90,7 +90,7 @@ static bool next_word(struct html_bytes *rest, struct html_bytes *word) {
 
 /* ---- parts of a string that are not language ---- */
 
-/* Returns the end of brackets that nest, or `at` if it is not found nearby. */
+/* Returns the end of brackets that nest, or `at` if the end is not nearby. */
 static const char *skip_brackets(const char *at, const char *end, char open, char close) {
     size_t depth = 0;
     for (const char *c = at; c < end && c - at < MOST_MASKED; c++) {
@@ -101,8 +101,7 @@ static const char *skip_brackets(const char *at, const char *end, char open, cha
     return at;
 }
 
-/* Returns the end of a placeholder that begins there: {name}, {{name}}, ${name}, $t(key), printf's %s, Python's %(name)s; or `at`.
- */
+/* Returns the end of a placeholder, {name}, {{name}}, ${name}, $t(key), printf's %s or Python's %(name)s, or `at`. */
 static const char *skip_placeholder(const char *at, const char *end) {
     if (*at == '{')
         return skip_brackets(at, end, '{', '}');
@@ -126,7 +125,7 @@ static const char *skip_placeholder(const char *at, const char *end) {
     return c < end && (*c == '@' || *c == '%' || (is_in(*c, "diouxXeEfgGaAcspn") && ends_word)) ? c + 1 : at;
 }
 
-/* Replaces tags and character references by blanks, and placeholders by a number. */
+/* Replaces each tag and character reference by a blank, and each placeholder by a digit. */
 static struct html_bytes mask(struct html_bytes text, char *out) {
     const char *end = text.start + text.length;
     char *to = out;
@@ -200,7 +199,7 @@ static enum word judge_letters(struct html_bytes word) {
     return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
 }
 
-/* "text-center", "en-US", "Content-Type"; "Wi-Fi" and "e-mail" are words. */
+/* "text-center", "en-US" and "Content-Type" are doubtful; "Wi-Fi" and "e-mail" are words. */
 static enum word judge_hyphens(struct html_bytes word) {
     static const char prefixes[] = "e re co non anti ex";
     struct html_bytes rest = word, part, first = {0};
@@ -224,7 +223,7 @@ static enum word judge_hyphens(struct html_bytes word) {
     return bytes_among(first, "Content X Accept Access Cache If Sec Set Proxy") && lower == 0 ? WORD_DOUBTFUL : WORD_OTHER;
 }
 
-/* "foo.bar.baz", "index.js", "example.com"; "p.m" and "U.S" are words. */
+/* "foo.bar.baz", "index.js" and "example.com" are not words; "p.m" and "U.S" are. */
 static enum word judge_dots(struct html_bytes word) {
     static const char *const extensions =
         "js ts jsx tsx mjs cjs json xml html htm css scss less md txt csv tsv pdf doc docx xls xlsx ppt pptx png "
@@ -239,7 +238,7 @@ static enum word judge_dots(struct html_bytes word) {
     return bytes_among(part, extensions) ? WORD_PROGRAM : WORD_DOUBTFUL;
 }
 
-/* "text/html", "Europe/Paris", "src/index"; "Yes/No" and "and/or" are words. */
+/* "text/html", "Europe/Paris" and "src/index" are not words; "Yes/No" and "and/or" are. */
 static enum word judge_slashes(struct html_bytes word) {
     static const char regions[] =
         "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific Etc US Canada Brazil";
@@ -259,7 +258,7 @@ static enum word judge_slashes(struct html_bytes word) {
     return bytes_among(word, pairs) ? WORD_LOWER : WORD_DOUBTFUL;
 }
 
-/* Forms of one word with a bar between them, as vue-i18n has them: "car|cars". */
+/* Forms of one word with bars between them are words, as vue-i18n has them: "car|cars". */
 static enum word judge_bars(struct html_bytes word) {
     struct html_bytes rest = word, part, first = {0};
     for (size_t parts = 0; next_part(&rest, "|", &part); parts++) {
@@ -272,7 +271,7 @@ static enum word judge_bars(struct html_bytes word) {
     return WORD_LOWER;
 }
 
-/* "item(s)", as in labels. */
+/* True for "item(s)", as in labels. */
 static bool has_optional_end(struct html_bytes word) {
     const char *open = memchr(word.start, '(', word.length), *end = word.start + word.length;
     if (!open || open == word.start || end - open < 2)
@@ -378,7 +377,7 @@ static enum word judge_word(struct html_bytes raw) {
 
 /* ---- notations of a whole string ---- */
 
-/* True for a regular expression, or code. */
+/* True for a regular expression, code, or a path of Windows. */
 static bool is_code(struct html_bytes text) {
     static const char *const marks[] = {
         "\\d",  "\\w", "\\s", "\\b", "\\.", "\\/", "\\(", "(?:", "(?=", "(?!", "(?<", "[a-z", "[A-Z",
@@ -394,7 +393,7 @@ static bool is_code(struct html_bytes text) {
     return text.length > 3 && begins(text, "/") && memchr(text.start + 1, '/', text.length - 1) && !has(text, " ");
 }
 
-/* rgba(0, 0, 0, .5), var(--x), print("a") */
+/* True for rgba(0, 0, 0, .5), var(--x), print("a"). */
 static bool is_call(struct html_bytes text) {
     size_t at = 0;
     while (at < text.length && (is_letter(text.start[at]) || is_digit(text.start[at]) || is_in(text.start[at], "-_.")))
@@ -403,7 +402,7 @@ static bool is_call(struct html_bytes text) {
            !has_optional_end(text);
 }
 
-/* "margin: 0 auto; color: red": properties that are known, or half of them if a semicolon ends one. */
+/* True for "margin: 0 auto; color: red": all properties are known, or half of them if there is a semicolon. */
 static bool is_declarations(struct html_bytes text) {
     static const char known[] =
         "color background margin padding border font width height display position top left right bottom float "
@@ -433,7 +432,7 @@ static const char units[] =
     "px em rem vh vw pt pc cm mm in ex ch fr ms s deg rad dpi B kB KB MB GB TB KiB MiB GiB kbps Mbps Hz kHz MHz GHz "
     "kg g mg km m l ml mL V W kW A K bit bits fps";
 
-/* A list of fonts, a length or border, "a=b, c=d", a media query. */
+/* True for a list of fonts, a length or border, "a=b, c=d", a media query, or the name of a browser. */
 static bool is_style(struct html_bytes text) {
     static const char keywords[] =
         "solid dashed dotted double none auto inherit initial unset normal bold italic ease ease-in ease-out ease-in-out "
@@ -461,7 +460,7 @@ static bool is_style(struct html_bytes text) {
     return pairs == words || measures == words || (styled == words && measures + colours > 0);
 }
 
-/* The path of a drawing: "M10 10 H 90 Z". */
+/* True for the path of a drawing: "M10 10 L 90 30 Z". */
 static bool is_drawing(struct html_bytes text) {
     size_t numbers = 0;
     for (size_t i = 0; i < text.length; i++) {
@@ -472,7 +471,7 @@ static bool is_drawing(struct html_bytes text) {
     return is_in(*text.start, "Mm") && numbers > 3;
 }
 
-/* "YYYY-MM-DD", "h:mm a": repeated letters of dates. */
+/* True for "YYYY-MM-DD" and "h:mm a": groups of repeated letters of dates. */
 static bool is_date_pattern(struct html_bytes text) {
     size_t groups = 0, longest = 0;
     bool separated = false, day_or_hour = false;
@@ -500,7 +499,7 @@ static bool is_date_pattern(struct html_bytes text) {
     return groups > 1 && longest > 1 && day_or_hour && (separated || longest == 4);
 }
 
-/* "Mon, 01 May 2024 10:00:00 GMT". */
+/* True for "Mon, 01 May 2024 10:00:00 GMT". */
 static bool is_mail_date(struct html_bytes text) {
     static const char days[] = "Mon Tue Wed Thu Fri Sat Sun", months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     struct html_bytes rest = text, word;
@@ -518,7 +517,7 @@ static bool is_mail_date(struct html_bytes text) {
     return month && time;
 }
 
-/* A command line, or a statement of SQL. */
+/* True for a command line, or a statement of SQL. */
 static bool is_command(struct html_bytes text) {
     static const char programs[] =
         "npm npx yarn pnpm pip pip3 cargo sudo tsc curl wget chmod mkdir rm cp mv eslint webpack vite rollup jest "
@@ -543,7 +542,7 @@ static bool is_command(struct html_bytes text) {
            (first.length < text.length && begins(first, "./"));
 }
 
-/* "Jane Doe <jane@example.org> (https://example.org)". */
+/* True for "Jane Doe <jane@example.org> (https://example.org)". */
 static bool is_person(struct html_bytes text) {
     struct html_bytes rest = text, word;
     size_t names = 0, addresses = 0;
@@ -558,7 +557,7 @@ static bool is_person(struct html_bytes text) {
     return addresses > 0 && names <= 4 && memchr(text.start, '@', text.length);
 }
 
-/* Class names of style sheets: "btn btn-primary", "md:flex p-4". */
+/* True for class names of style sheets: "btn btn-primary", "md:flex p-4". */
 static bool is_classes(struct html_bytes text) {
     static const char alone[] =
         "btn row col container active disabled hidden visible flex grid block inline nav navbar card form modal fade show "
@@ -591,7 +590,7 @@ static bool is_classes(struct html_bytes text) {
 
 /* ---- places ---- */
 
-/* Members whose value is for programs if it is a single word that does not begin with a capital. */
+/* Members whose value is for programs if it is a single word in ASCII, in small letters or in capitals alone. */
 static const char names_of_words[] =
     "id uuid guid key slug name type kind mode class classname classes css style styles href src srcset url uri link icon icons "
     "image img file files filename path dir directory folder main module browser bin exports imports types typings version license "
@@ -603,12 +602,12 @@ static const char names_of_words[] =
     "optionaldependencies browserslist lib jsx theme strategy action status level platform os cpu arch scope direction schema "
     "model "
     "field dataindex sort order operator enum const default required in shape keywords author";
-/* Members whose values are for programs even if they have several words. */
+/* Members whose values are for programs even if they have several words in ASCII, the first without a capital. */
 static const char names_of_code[] =
     "class classname classes css style styles scripts script selector pattern regex regexp path file files filename "
     "src srcset href url uri command cmd query sql license licence exports bin";
 
-/* The name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than any that is looked up. */
+/* Returns the name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than all that are looked up. */
 static struct html_bytes plain_name(struct html_bytes name, char plain[NAME_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < name.length; i++) {

@@ -1,6 +1,6 @@
 /* This file translates SubRip (srt) and WebVTT (vtt). Both consist of cues: a timing line and the text that is shown, up to a blank
  * line or the next timing line. A sentence that runs over cues is one segment with a part in each. Translated cues keep their
- * number of lines if these are short enough, and then lines as even as possible. */
+ * number of lines if these are short enough; their lines are as even as possible. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include <ctype.h>
@@ -136,7 +136,7 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
         return refuse(reader, err);
     reader->number++;
 
-    /* The text ends at a blank line, or before the timing line of the next cue and the number of that. */
+    /* The text ends at a blank line, or before the timing line of the next cue and its number. */
     struct line before = *line, before_last = before;
     struct html_bytes without_last = {before.next, 0};
     *cue = (struct cue){.text = without_last};
@@ -162,7 +162,7 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
     return 1;
 }
 
-/* One line of a cue's text, from *at, which is moved to the next. */
+/* Takes the line of a cue's text that begins at *at, and moves *at to the next. */
 static struct html_bytes cue_line(struct html_bytes text, const char **at) {
     struct line line = {.next = *at};
     line_next(&line, text.start + text.length);
@@ -170,7 +170,7 @@ static struct html_bytes cue_line(struct html_bytes text, const char **at) {
     return bytes_between(line.begin, line.end);
 }
 
-/* The first character; 0: there is none. */
+/* Returns the first character; 0: there is none. */
 static int32_t first_of(struct html_bytes text) {
     size_t at = 0;
     return text.length > 0 ? character_next(text.start, text.length, &at) : 0;
@@ -199,7 +199,7 @@ struct marks {
     size_t count, room;
 };
 
-/* Reads "name" or "/name", and cuts it if it is longer. Returns true if SubRip knows the name; WebVTT has any, and times. */
+/* Reads "name" or "/name", and cuts a long name. Returns true if SubRip knows the name; WebVTT allows any, and times. */
 static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
     size_t length = 0;
     at += at < end && *at == '/';
@@ -230,8 +230,7 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct mark *ma
     return vtt || known;
 }
 
-/* Finds the tags of a text, and pairs each end with the start that it nests with. If too many are open, the outermost is dropped.
- */
+/* Finds the tags of a text, and pairs each end with the start that it nests with. Drops the outermost if too many are open. */
 static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, struct arena *arena, struct error *err) {
     const char *end = text.start + text.length;
     size_t open[MOST_OPEN], depth = 0;
@@ -265,8 +264,8 @@ static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, str
     return 0;
 }
 
-/* References, and tags that subtitles do not know, are marks as in any other text. Code and comments are not; nor are tags if the
- * text has an arrow (which the owner says), because a mark moves and a line with the arrow might then be a timing line. */
+/* Skips code and comments, which are not marks in subtitles; references and other tags are, as in any text. If the owner says that
+ * the text has an arrow, tags are skipped, too, because a mark moves and a line with the arrow might then be a timing line. */
 static size_t skip_others(const struct html_marking *marking, const char *at, const char *end) {
     bool arrow = marking->owner != NULL;
     return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
@@ -301,7 +300,7 @@ struct subtitles {
     struct error *err;
 };
 
-/* The text without tags at its end: `going on</i>`. */
+/* Returns the text without tags at its end: `going on</i>`. */
 static struct html_bytes without_last_mark(struct html_bytes text) {
     while (text.length > 0 && text.start[text.length - 1] == '>') {
         const char *open = memrchr(text.start, '<', text.length);
@@ -455,7 +454,7 @@ struct wrapper {
     bool vtt;
 };
 
-/* Returns the place after the tag or reference that begins there; NULL: none does. */
+/* Returns the place after the tag or reference that begins there, or NULL. */
 static const char *mark_end(const char *at, const char *end, bool vtt) {
     bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
     char close = tag ? '>' : braces ? '}' : ';';
@@ -470,7 +469,7 @@ static const char *mark_end(const char *at, const char *end, bool vtt) {
     return NULL;
 }
 
-/* White space as blank lines have it, so that a line always has something else. */
+/* True for the white space of blank lines, so that each line has something else. */
 static bool is_blank_at(const char *at, const char *end) {
     return at < end && strchr(" \t\r\n\v\f", *at);
 }

@@ -1,6 +1,6 @@
 /* This file translates XLIFF 1.2 and 2. Sources whose target is missing, or still untranslated according to its state, get a
- * target; everything else stays byte for byte. Elements around words in a source (g, pc, mrk) and pairs of codes around words (bpt
- * and ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
+ * target with its state and language; everything else stays byte for byte. Elements around words in a source (g, pc, mrk) and pairs
+ * of codes around words (bpt and ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include "server/markup/piece.h"
@@ -11,9 +11,9 @@ enum {
     NONE = 0          /* instead of a piece: the first piece is never one of those that matter */
 };
 
-/* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All but the last two are pieces. */
+/* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All fields but the last two are pieces. */
 struct unit {
-    size_t language;             /* whose attribute names the language of the targets: the <file>, or <xliff> */
+    size_t language;             /* the <file> or <xliff> whose attribute names the language of the targets */
     size_t unit, source, target; /* target NONE: no target */
     size_t content;              /* the content to translate, which a new target follows: the source, or its <seg-source> */
     bool segment;                /* it is of XLIFF 2 */
@@ -35,7 +35,7 @@ static bool is_start(const struct html_piece *piece) {
     return tag && !strchr("/!?", piece->raw[1]);
 }
 
-/* The place after the name of a tag. */
+/* Returns the place after the name of a tag. */
 static const char *name_end(const struct html_piece *piece) {
     const char *at = piece->raw + 1, *end = piece->raw + piece->length - 1;
     while (at < end && !html_is_space(*at) && *at != '/')
@@ -70,13 +70,13 @@ static bool says(const struct html_piece *piece, const char *name, const char *v
 
 /* ---- elements ---- */
 
-/* The piece after the element that begins with piece i, or after the piece. */
+/* Returns the piece after the element that begins with piece i, or after the piece. */
 static size_t piece_after(const struct xliff *xliff, size_t i) {
     const struct html_piece *piece = &xliff->pieces[i];
     return is_start(piece) && piece->pair > i ? piece->pair + 1 : i + 1;
 }
 
-/* How a piece is written: a text spans the bytes between the adjacent pieces. */
+/* Returns the bytes of a piece in the document: a text spans those between the adjacent pieces. */
 static struct html_bytes written(const struct xliff *xliff, size_t i) {
     const struct html_piece *piece = &xliff->pieces[i];
     if (!piece->plain)
@@ -85,7 +85,7 @@ static struct html_bytes written(const struct xliff *xliff, size_t i) {
     return bytes_between(begin, i + 1 < xliff->piece_count ? piece[1].raw : xliff->end);
 }
 
-/* The content of an element, as written. */
+/* Returns the content of an element, as written. */
 static struct html_bytes inside(const struct xliff *xliff, size_t element) {
     const struct html_piece *piece = &xliff->pieces[element];
     return bytes_between(piece->raw + piece->length, xliff->pieces[piece->pair].raw);
@@ -100,7 +100,8 @@ static bool is_blank(const struct html_piece *piece) {
 
 /* ---- units ---- */
 
-/* True if the unit has no target that is finished by its state. Without a state, an existing target counts as finished. */
+/* True if the unit is not approved and has no target that is finished by its state. A target without a state is finished unless it
+ * is empty. */
 static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
     const struct html_piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
     struct xml_attribute state = {.value = {"", 0}};
@@ -203,7 +204,7 @@ struct open {
     struct html_bytes key;
 };
 
-/* The key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
+/* Returns the key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
 static struct html_bytes key_of(const struct html_piece *piece) {
     static const char *const names[] = {"rid", "startRef", "id"};
     struct xml_attribute key;
@@ -272,7 +273,7 @@ static struct html_bytes take_line(struct html_bytes *bytes) {
     return line;
 }
 
-/* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded is not words. */
+/* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded is not text. */
 static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
     static html_escape *const escape = text_escape_markup;
     static const struct html_marking marking = {.owner = &escape, .written = messages_write_escaped};
@@ -375,7 +376,7 @@ static void put_attribute(struct xliff_writer *writer, const char *name, const c
     html_put_string(&writer->out, "\"");
 }
 
-/* The place after the last attribute of a tag, or after its name. */
+/* Returns the place after the last attribute of a tag, or after its name. */
 static const char *content_end(const struct html_piece *tag) {
     const char *end = tag->raw + tag->length - 1;
     while (html_is_space(end[-1]) || end[-1] == '/')
@@ -416,8 +417,8 @@ static void put_new_tag(struct xliff_writer *writer, const char *mark, const str
 
 /* ---- writing targets ---- */
 
-/* Makes a message in ICU's notation from its written form, and writes it again. Returns false if it is not translated and stays
- * unchanged. */
+/* Makes a message in ICU's notation from its written form, and writes it again. Returns false if the translation is not valid,
+ * so that the message stays unchanged. */
 static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
     struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};
     struct html_bytes settled, decoded = nothing;
@@ -434,7 +435,7 @@ static bool settle(struct xliff_writer *writer, struct html_bytes source, struct
     return sound;
 }
 
-/* The state of XLIFF 2 belongs to the segment, and its subState, which a tool adds, to the former state. */
+/* Puts a translated unit. In XLIFF 2 the segment has the state; the subState of a tool is dropped with the former state. */
 static void put_unit(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message) {
     const struct xliff *xliff = &writer->xliff;
     const struct html_piece *tag = &xliff->pieces[unit->language];
@@ -451,7 +452,7 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
     if (unit->segment && !sound)
         put_attribute(writer, "subState", "alignd:needs-review-translation");
 
-    /* A new target follows the source, on its own line if the source is; "<target/>" becomes two tags. */
+    /* A new target follows the content, on its own line if the source is; "<target/>" becomes two tags. */
     const struct html_piece *own = &xliff->pieces[unit->source], *target = &xliff->pieces[unit->target];
     bool fresh = unit->target == NONE, is_void = !fresh && target->kind == PIECE_UNIT;
     if (fresh) {
@@ -468,7 +469,7 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
         put_tag(writer, target, "state", state, NULL);
     }
 
-    /* Put the prefixes that the source declares and the tag of the target does not, because the content may use them. */
+    /* Put the namespaces that the source declares and the tag of the target does not, because the content may use them. */
     struct xml_attribute attribute, there;
     for (const char *at = NULL; next_attribute(&xliff->pieces[unit->content], &at, &attribute);) {
         struct html_bytes prefix = attribute.name;

@@ -150,7 +150,7 @@ static bool begins(struct html_bytes name, const char *with) {
     return name.length >= length && strncasecmp(name.start, with, length) == 0;
 }
 
-/* NULL: the member is not read. */
+/* Returns the rule for a member, or NULL if the member is not read. */
 static const struct part_rule *find_rule(const struct office_family *family, struct html_bytes name) {
     const char *slash = memrchr(name.start, '/', name.length);
     struct html_bytes folder = {name.start, slash ? (size_t)(slash + 1 - name.start) : 0};

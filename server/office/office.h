@@ -1,6 +1,6 @@
 /* This module translates documents that are archives of XML: docx, pptx, xlsx; odt, odp, ods; epub. Each paragraph to translate
  * becomes a message, and writing puts the translated messages back. Members without text stay byte for byte, in their order. Time
- * is linear; memory is that of the parts with text, unpacked, and of what they become. This module is independent of HTTP. */
+ * is linear; memory is that of one unpacked part at a time, the messages and the new archive. The module knows no HTTP. */
 #ifndef ALIGND_OFFICE_H
 #define ALIGND_OFFICE_H
 
@@ -28,7 +28,7 @@ struct office_changes {
     bool columns;    /* names of columns of tables stay, because formulas refer to them */
 };
 
-/* Finds the paragraphs to translate. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part. */
+/* Finds the paragraphs to translate. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part at fault. */
 int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
                 struct error *err);
 /* Writes the document from the output of html_write. A document in which nothing was translated stays byte for byte. Returns NULL
@@ -36,15 +36,15 @@ int office_read(const struct office_document *document, struct arena *arena, str
 char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err);
 
-/* ==== for the files of this room ====
+/* ==== for the files of this folder ====
  *
- * zip.c hides the container; office.c, which of its parts hold text. A part is a document in XML: walk.c finds its paragraphs, and
- * paragraph.c turns one paragraph into a message and back. */
+ * zip.c hides the container, and office.c hides which of its parts hold text. A part is a document in XML: walk.c finds its
+ * paragraphs, and paragraph.c turns one paragraph into a message and back. */
 
 /* ---- archives (zip.c) ----
  *
  * ZIP archives in memory (PKWARE's APPNOTE 6.3.10), some of whose members are replaced. All others stay byte for byte, with their
- * headers, order and compression: they are copied and never unpacked. libarchive recompresses every member, and libzip rewrites
+ * headers, order and compression: their stored bytes are copied. libarchive recompresses every member, and libzip rewrites
  * every header in one step that cannot be interrupted. So this module reads the container itself, and uses zlib for compression.
  *
  * The costs of an archive are bounded by its directory, before anything is unpacked: the number of members, their names, the size
@@ -69,7 +69,7 @@ struct zip_member {
     uint32_t crc;
     unsigned flags, method;
 
-    /* zip_write writes these instead of it: the caller drops it, or zip_pack sets the rest. */
+    /* zip_write follows these: the caller sets dropped, or zip_pack sets the others. */
     bool dropped, replaced;
     struct html_bytes new_packed;
     size_t new_size;
@@ -86,13 +86,13 @@ struct zip {
 
 /* Reads the directory. Returns -1 with ERROR_INPUT, whose message says what is wrong, or ERROR_MEMORY. bytes outlive the zip. */
 int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, struct error *err);
-/* The member of this name, whatever the case of ASCII letters; NULL if there is none. */
+/* Returns the member of this name, whatever the case of ASCII letters, or NULL if there is none. */
 struct zip_member *zip_find(const struct zip *zip, const char *name);
 /* Unpacks a member and compares its checksum. The result has a NUL after it. Fails like zip_open. */
 int zip_unpack(const struct zip_member *member, struct arena *arena, struct html_bytes *out, struct error *err);
 /* Replaces the contents of a member, compressed by its own method. Returns -1 with ERROR_MEMORY. */
 int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err);
-/* The archive with the replaced members and without the dropped ones. Returns NULL with ERROR_MEMORY. */
+/* Returns the archive with the replaced members and without the dropped ones, or NULL with ERROR_MEMORY. */
 char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err);
 
 /* ---- grammars ----
@@ -108,8 +108,8 @@ enum role {
     ROLE_FORMAT,      /* the format of a run */
     ROLE_TEXT,        /* holds text and nothing else */
     ROLE_CONTAINER,   /* surrounds inline content: a link, a span */
-    ROLE_WRAP,        /* the same, if a ROLE_CONTENT within holds the content */
-    ROLE_CONTENT,     /* see there */
+    ROLE_WRAP,        /* surrounds inline content that a ROLE_CONTENT within it holds */
+    ROLE_CONTENT,     /* holds the content of a ROLE_WRAP */
     ROLE_TRANSPARENT, /* its content counts, the element goes: an insertion that is accepted */
     ROLE_DROPPED,     /* goes with its content: a deletion that is accepted, a mark of a proofing tool */
     ROLE_BREAK,       /* separates sentences: a line break, a tab */
@@ -131,9 +131,9 @@ struct role_row {
     enum role role;
 };
 
-/* Documents may bind any prefix to a namespace; here each has one. */
+/* Documents may bind any prefix to a namespace; a grammar uses one for each. */
 struct space_row {
-    const char *holds, *ends; /* a part of its address, and endings of the address */
+    const char *holds, *ends; /* a part of its address, and the end of the address */
     const char *prefix;       /* "": names have no prefix */
 };
 
@@ -171,10 +171,10 @@ struct grammar {
  * message (server/markup/markup.h) in which formats and links are elements around words, so that they follow their words; the
  * message with its translation becomes the paragraph again.
  *
- * In Word's formats, every text stands in a run with its format. Runs of the prevailing format become plain text, and runs of other
- * formats become elements; adjacent runs of one format, as spelling checkers leave them, become one element. In a message, bytes
- * that no text has refer to tokens: NOTE_TOKEN and the number of a token, in decimal, and NOTE_END; NOTE_FORMAT, the number of a
- * token whose format begins, and NOTE_END; NOTE_BACK ends that. */
+ * In Word's formats, every text stands in a run with its format. Runs of the base format (paragraph_settle) become plain text, and
+ * runs of other formats become elements; adjacent runs of one format, as spelling checkers leave them, become one element. In a
+ * message, bytes that no text has refer to tokens: NOTE_TOKEN and the number of a token, in decimal, and NOTE_END; NOTE_FORMAT, the
+ * number of a token whose format begins, and NOTE_END; NOTE_BACK ends that. */
 
 enum {
     NOTE_MESSAGE = '\0',    /* ends a message */
@@ -199,15 +199,15 @@ struct inline_token {
     uint8_t role;        /* of ranges, fields and ROLE_ALONE, and of breaks that a copy has, too; otherwise ROLE_NONE */
     bool in_run;         /* it is written in a run */
     bool grouped;        /* it is written with the token that its group begins with */
-    uint32_t format;     /* of the paragraph's formats */
-    uint32_t begin, end; /* bytes of the part; of a text: of its tag's content */
+    uint32_t format;     /* the number of one of the paragraph's formats */
+    uint32_t begin, end; /* bytes of the part */
     uint32_t pair, last;
     struct html_bytes text; /* of INLINE_TEXT and INLINE_WORD, without references */
     struct html_bytes name; /* of INLINE_OPEN: of the element, without prefix */
     struct html_bytes key;  /* of ranges; of a field: "begin", "separate", "end" */
 };
 
-/* The text that is written before a paragraph's own. */
+/* The format of a run: an element that is written before the run's text. */
 struct inline_format {
     bool bare;             /* the text stands in no run */
     struct html_bytes raw; /* the format as it is written; "": none */
@@ -230,15 +230,15 @@ struct paragraph {
     uint32_t base;               /* the format of plain text */
 };
 
-/* Adds a token of zeros but for the kind and the place. Returns NULL if memory runs out. */
+/* Adds a token with this kind and place, and without a pair yet. Returns NULL if memory runs out. */
 struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind kind, const char *begin, const char *end,
                                    struct arena *arena);
-/* The number of this format in the paragraph, which may be new. Returns -1 if memory runs out. */
+/* Finds or adds a format of the paragraph; *out is its number. Returns -1 if memory runs out. */
 int paragraph_format(struct paragraph *paragraph, const struct inline_format *format, struct arena *arena, uint32_t *out);
 
 /* True if there is something to translate. */
 bool paragraph_has_words(const struct paragraph *paragraph);
-/* Pairs what belongs together, once all tokens were added. */
+/* Pairs tokens that belong together and chooses the format of plain text, once all tokens were added. */
 void paragraph_settle(struct paragraph *paragraph);
 /* Adds the pieces of a message. */
 void paragraph_read(const struct paragraph *paragraph, struct html_builder *builder);
@@ -249,21 +249,21 @@ struct paragraph_writer {
     void (*put_range)(void *owner, const char *begin, const char *end, struct html_buffer *out);
     void *owner;
 };
-/* Puts the content of the paragraph as the message says. copy: only text, formats and links, after a line break, as below its
- * source. */
+/* Puts the content of the paragraph as the message says. copy: puts a line break, then only text, formats, links, line breaks and
+ * tabs, because the source stays above. */
 void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to);
 
 /* ---- all paragraphs of a part (walk.c) ----
  *
  * Walks through a part of an archive and finds its paragraphs, in an order that depends only on the part: a paragraph inside
- * another, such as one in a text box or a note, comes before the outer one. Reading makes a message of each; writing walks through
- * the part again, takes the messages in the same order, and puts the paragraphs that were translated in their places. */
+ * another, such as one in a text box or a note, comes before the outer one. Reading makes a message of each that has words; writing
+ * walks through the part again, takes the messages in the same order, and puts the translated paragraphs in their places. */
 
 struct walk_part {
     struct html_bytes bytes; /* unpacked */
     const struct grammar *grammar;
     const char *language; /* of the translation, a BCP 47 code */
-    /* True for the text of a paragraph that others refer to by its words. */
+    /* True for a paragraph that stays unchanged, because formulas refer to it by its words. */
     bool (*keeps)(const void *owner, const struct paragraph *paragraph);
     const void *owner;
     struct html_builder *builder; /* reading: it gets the messages; NULL: writing */

@@ -75,12 +75,12 @@ static void group(struct paragraph *paragraph, size_t first, size_t last, enum i
     tokens[first].last = (uint32_t)last;
 }
 
-/* An element, a range or a field that is open; separator: of a field, 0: it was not read yet. */
+/* An element, a range or a field that is open; separator: of a field; 0: it has not been read yet. */
 struct open {
     size_t token, separator;
 };
 
-/* Elements nest. Fields and ranges become elements if they do; otherwise, a begin or an end of a field stays where it is between
+/* Elements nest. Fields and ranges become elements if they nest; otherwise, a begin or an end of a field stays where it is between
  * the sentences, because others depend on their order, and those of ranges are units. A field's code, which is not translated,
  * stands before its separator, and its result, which is, after that. */
 static void find_pairs(struct paragraph *paragraph) {
@@ -91,7 +91,7 @@ static void find_pairs(struct paragraph *paragraph) {
         const struct inline_token *token = &tokens[i];
         bool field = token->role == ROLE_FIELD, begins = field && bytes_are(token->key, "begin"), ends = false;
         size_t top = depth;
-        if (token->kind == INLINE_CLOSE) { /* ends the innermost element, and with it what is open within */
+        if (token->kind == INLINE_CLOSE) { /* ends the innermost element and everything open within it */
             while (top > 0 && tokens[open[top - 1].token].kind != INLINE_OPEN)
                 top--;
             ends = top > 0;
@@ -177,7 +177,7 @@ void paragraph_settle(struct paragraph *paragraph) {
         }
     }
 
-    /* Tokens before or after all words stay there. */
+    /* Units before or after all texts stay there. */
     while (first < last && (tokens[first].grouped || tokens[first].kind != INLINE_TEXT || is_blank(tokens[first].text)))
         first++;
     while (last > first && (tokens[last - 1].grouped || tokens[last - 1].kind != INLINE_TEXT || is_blank(tokens[last - 1].text)))
@@ -196,7 +196,7 @@ static struct html_bytes note(char kind, size_t token, struct arena *arena) {
     return copy ? (struct html_bytes){copy, (size_t)length} : nothing;
 }
 
-/* Ends the element that begins with a text and has its format; NULL: none is open. */
+/* Ends the element of a format that is open; *open is NULL if there is none. */
 static void end_format(struct html_builder *builder, const struct inline_token **open) {
     static const char back[] = {NOTE_BACK};
     if (*open)
@@ -204,7 +204,7 @@ static void end_format(struct html_builder *builder, const struct inline_token *
     *open = NULL;
 }
 
-/* A copy in the builder's arena, since the part is not kept. */
+/* Copies text to the builder's arena, because the part is not kept. */
 static struct html_bytes keep(struct html_bytes text, struct html_builder *builder) {
     const char *copy = text.length > 0 ? arena_copy(builder->arena, text.start, text.length) : NULL;
     if (text.length > 0 && !copy)
@@ -219,8 +219,8 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
         if (token->grouped)
             continue;
 
-        /* Texts of another format than the base are an element, from the first to the last of them that nothing else stands
-         * between. */
+        /* Texts of one format other than the base are an element; it ends before a text of another format, a break or a tag, but
+         * may hold blanks and units. */
         if (token->kind == INLINE_TEXT) {
             bool base = token->format == paragraph->base || paragraph->format_count < 2, blank = is_blank(token->text);
             if (!blank && open && (base || open->format != token->format))
@@ -305,7 +305,7 @@ static void write_text(struct writing *writing, uint32_t format, const char *tex
     html_put_escaped(writing->to->out, text, length, "&<>");
 }
 
-/* Writes a token, with those that are grouped with it, as they were. */
+/* Writes a token and its group as they were. copy: leaves out units, ranges, fields and breaks of pages. */
 static void write_token(struct writing *writing, size_t i, bool copy) {
     const struct paragraph *paragraph = writing->paragraph;
     const struct inline_token *tokens = paragraph->tokens;
@@ -333,7 +333,7 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
 void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to) {
     struct writing writing = {.paragraph = paragraph, .to = to};
     const char *at = message.start, *end = at + message.length;
-    if (copy) { /* which is on a separate line */
+    if (copy) { /* a copy stands on a separate line */
         const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
         struct html_bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
         if (paragraph->format_count > 0)

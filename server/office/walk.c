@@ -21,7 +21,7 @@ struct patch {
 };
 
 struct prefix {
-    struct html_bytes name; /* "": that of names without one */
+    struct html_bytes name; /* "": of names without a prefix */
     const char *canonical;
 };
 
@@ -31,9 +31,9 @@ struct element {
     const char *begin, *inside; /* its start tag, and the bytes after that */
 };
 
-/* The roles of the elements around a place: it is in a run, in a text, in something that is one token. */
+/* The elements around a place: a run, a text, an element that is one token. */
 struct state {
-    size_t run, text, skip; /* depths of these elements; 0: it is in none */
+    size_t run, text, skip; /* depths of these elements; 0: there is none */
     enum role skipped;      /* the role of the element at that depth */
     const char *wrap, *close;
     uint32_t format; /* of the run */
@@ -50,12 +50,12 @@ struct walk {
     struct element open[HTML_MAX_DEPTH]; /* [scan.depth] */
     size_t opaque;                       /* the depth of the outermost element that is not translated; 0: none */
 
-    /* The paragraph at this place and its state, after those that it stands in. */
+    /* The current paragraph, and the states of all open paragraphs from the outermost on. */
     struct paragraph *paragraph; /* NULL: there is none */
     struct state states[MOST_PARAGRAPHS];
     size_t begun[MOST_PARAGRAPHS]; /* depths of the paragraphs' elements; 0: of a flow of HTML */
-    size_t nested;                 /* so many paragraphs are open */
-    struct paragraph *unused;      /* with the memory of earlier ones */
+    size_t nested;                 /* the number of open paragraphs */
+    struct paragraph *unused;      /* earlier paragraphs, whose memory is used again */
 
     bool changes;          /* the current paragraph has tracked changes */
     bool accepted;         /* a paragraph with tracked changes was written */
@@ -66,7 +66,7 @@ struct walk {
 
 /* ---- names ---- */
 
-/* Writes the name with the prefix that the grammar uses. A prefix that the root does not bind is taken for that, too. */
+/* Returns the name with the prefix that the grammar uses. A name whose prefix the root does not bind stays as it is. */
 static struct html_bytes canonical_name(const struct walk *walk, struct html_bytes name, char out[NAME_BYTES]) {
     struct html_bytes local = xml_local_name(name);
     struct html_bytes prefix = {name.start, local.length < name.length ? name.length - local.length - 1 : 0};
@@ -93,7 +93,7 @@ static enum role find_role(const struct grammar *grammar, struct html_bytes cano
             if (bytes_among(canonical, row->names))
                 return row->role;
 
-        /* A cell of a spreadsheet that is a number, a date or the result of a formula has its text from there. */
+        /* A cell of a spreadsheet that is a number, a date or the result of a formula makes its text from that value. */
         struct html_bytes value;
         bool calculated =
             tag->kind == XML_START && bytes_are(canonical, "table:table-cell") &&
@@ -127,7 +127,7 @@ static int add_patch(struct walk *walk, const char *begin, const char *end, stru
     return 0;
 }
 
-/* The first patch at or after a place. */
+/* Finds the first patch at or after a place. */
 static size_t patch_from(const struct walk *walk, const char *at) {
     size_t low = 0, high = walk->patch_count;
     while (low < high) {
@@ -154,7 +154,7 @@ static void put_range(void *owner, const char *begin, const char *end, struct ht
 
 /* ---- the language ---- */
 
-/* Values of "lang" in any element are set at the root, and where the language is that of the root. */
+/* Patches attributes that state the language. In books, these are "lang" at the root and where its language is that of the root. */
 static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
     const char *language = walk->part->language;
     struct html_bytes primary = {language, strcspn(language, "-_")};
@@ -207,7 +207,7 @@ static int begin_paragraph(struct walk *walk, struct html_bytes name, const char
     return 0;
 }
 
-/* Ends the paragraph: its text is read, or its translation, if it has one, takes the place of its source. */
+/* Ends the paragraph: its text is read, or its translation, if it has one, replaces its source or follows it. */
 static int end_paragraph(struct walk *walk, const char *end) {
     struct paragraph *paragraph = walk->paragraph;
     int result = 0;
@@ -281,7 +281,7 @@ static int add_text(struct walk *walk, const char *begin, const char *end, struc
     return paragraph->text_bytes > MOST_TEXT_BYTES ? refuse_text(walk, begin) : 0;
 }
 
-/* An element that is one token, from its start to its end. */
+/* Adds an element that is one token, from its start to its end. */
 static int add_whole(struct walk *walk, enum role role, const struct xml_token *tag, const char *begin, const char *end) {
     bool separates = role == ROLE_BREAK || (role == ROLE_OPAQUE && walk->part->grammar->html);
     struct inline_token *token = add(walk, separates ? INLINE_BREAK : INLINE_UNIT, begin, end);
@@ -295,12 +295,12 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
     if (role == ROLE_ALONE)
         token->role = ROLE_ALONE;
     struct html_bytes type;
-    if (role == ROLE_BREAK && !xml_attribute(tag, "type", &type)) /* not the end of a page or a column */
+    if (role == ROLE_BREAK && !xml_attribute(tag, "type", &type)) /* others end a page or a column */
         token->role = ROLE_BREAK;
     if (role != ROLE_WORD)
         return 0;
 
-    /* One that holds nothing but a word is a word of the sentence. */
+    /* An element that holds nothing but a word is a word of the sentence. */
     const char *inside = memchr(begin, '>', (size_t)(end - begin)), *close = memrchr(begin, '<', (size_t)(end - begin));
     struct html_bytes word = inside && close > inside ? bytes_between(inside + 1, close) : nothing;
     bool plain = word.length > 0 && word.length <= WORD_BYTES;
@@ -315,10 +315,10 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
 
 /* ---- formats ---- */
 
-/* The format to keep: without the notes of proofing tools, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
+/* Makes the format to keep: without the notes of proofing tools, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
 static int clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
                         struct html_bytes *out, struct error *err) {
-    struct xml_scan scan; /* not in the arena: there is one for each run, of 4 KB */
+    struct xml_scan scan; /* on the stack, because each run needs one, of 4 KB */
     struct html_buffer kept = {.arena = arena};
     struct xml_token token;
     size_t skipped = 0, inner = 0, attributes = 0; /* skipped: the depth of the element that is not kept */
@@ -362,7 +362,7 @@ static int clean_format(const struct grammar *grammar, struct html_bytes raw, co
     return 0;
 }
 
-/* A run without a format has one, too. */
+/* Sets the format of the run; a run without one has an empty format. */
 static int note_format(struct walk *walk, struct html_bytes raw) {
     struct state *state = &walk->states[walk->nested - 1];
     struct inline_format format = {.raw = nothing};
@@ -374,7 +374,7 @@ static int note_format(struct walk *walk, struct html_bytes raw) {
 
 /* ---- tags ---- */
 
-/* A start tag, or a tag without content, in a paragraph and not within a token. empty: nothing ends it later. */
+/* Reads a start tag, or a tag without content, in a paragraph and outside of tokens. */
 static int read_inline(struct walk *walk, enum role role, const struct xml_token *tag) {
     struct state *state = &walk->states[walk->nested - 1];
     struct paragraph *paragraph = walk->paragraph;
@@ -452,7 +452,7 @@ static bool in_token(const struct walk *walk) {
     return walk->paragraph && walk->states[walk->nested - 1].skip > 0;
 }
 
-/* Blocks of HTML separate what would be one paragraph otherwise. */
+/* Begins a paragraph, and ends the one before: blocks of HTML separate paragraphs. */
 static int read_boundary(struct walk *walk, const struct xml_token *tag) {
     if (walk->paragraph && end_paragraph(walk, tag->begin) != 0)
         return -1;

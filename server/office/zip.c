@@ -220,7 +220,7 @@ static int inflate_member(const struct zip_member *member, char *out, struct are
         return error_memory(err);
     while (state == Z_OK) {
         unsigned char beyond;
-        bool full = left == 0; /* the end may still be to be read */
+        bool full = left == 0; /* the end of the stream may follow */
         stream.avail_out = full ? 1 : (uInt)(left < CHUNK ? left : CHUNK);
         if (full)
             stream.next_out = &beyond;
@@ -341,8 +341,7 @@ static void set_sizes(char *at, const struct zip_member *member) {
     set_number(at + 8, member->new_size, 4);
 }
 
-/* Puts a header of so many bytes with its name, and without extra fields that state sizes. extra_at: where it states their length.
- */
+/* Puts a header, [bytes], with its name, and without extra fields that state sizes. extra_at: the place of their length. */
 static void put_header(struct html_buffer *out, const char *header, size_t bytes, size_t name, size_t extra_at) {
     const char *extra = header + bytes + name;
     size_t begin = out->length, all = short_at(header + extra_at), length;
