@@ -108,7 +108,7 @@ static int set_data(struct source_cursor *cursor, const struct head *head, struc
     entry->transposed = entry->quantised && entry->dims == 2 && !strstr(entry->name, "Wemb");
 
     if (!stored_size(entry, &bytes) || bytes + (entry->quantised ? 4 : 0) > head->bytes) {
-        long double needed = (long double)stored_types[entry->kind].bytes; /* which may be more than any number of 64 bits */
+        long double needed = (long double)stored_types[entry->kind].bytes; /* may exceed the largest number of 64 bits */
         for (size_t i = 0; i < entry->dims; i++)
             needed *= (long double)entry->shape[i];
         return error_set(err, ERROR_FORMAT, "%s: %s: shape %s needs %.0Lf bytes, and there are %llu", cursor->path, entry->name,
@@ -183,7 +183,7 @@ int marian_bin_open(const char *path, struct arena *arena, struct container *out
 }
 
 /* ---- .npz ----
- * A zip of .npy files. A .npy file begins with \x93NUMPY, its version, the length of a header and the header, a
+ * An .npz file is a zip of .npy files. A .npy file begins with \x93NUMPY, its version, the length of a header and the header, a
  * Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, which is read here as text of exactly this
  * form. */
 
@@ -219,7 +219,7 @@ static void need(struct text *text, const char *token) {
     text->fits = text->fits && take(text, token);
 }
 
-/* A string in single quotes without escapes. */
+/* Reads a string in single quotes, without escapes. */
 static void read_string(struct text *text, char *out, size_t room) {
     need(text, "'");
     size_t length = strcspn(text->at, "'\\\n");
@@ -230,7 +230,7 @@ static void read_string(struct text *text, char *out, size_t room) {
     text->at += length + 1;
 }
 
-/* The three keys, in any order, each once. */
+/* Reads the three keys, which may be in any order and must occur once each. */
 static bool read_header(char *header, struct stored_tensor *entry, char descr[DESCR_BYTES], bool *fortran) {
     struct text text = {header, true};
     unsigned seen = 0;
@@ -345,10 +345,10 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
 }
 
 /* ---- pytorch_model.bin ----
- * A pickle and the numbers: beside it in a zip (since PyTorch 1.6), or after it in the same file. A pickle is a program for a stack
- * machine. The machine here runs only what torch.save writes for a dictionary of tensors: a pickle may make numbers, strings,
- * tuples, lists and dictionaries, and call the few functions below, which this file implements. Everything else is refused by name,
- * and nothing in the file is ever executed. */
+ * The file contains a pickle and the numbers, which are other members of a zip (since PyTorch 1.6) or follow the pickle. A pickle
+ * is a program for a stack machine. The machine here runs only the instructions that torch.save writes for a dictionary of tensors:
+ * a pickle may make numbers, strings, tuples, lists and dictionaries, and call the few functions below, which this file implements.
+ * Everything else is refused by name or code, and nothing in the file is ever executed. */
 
 enum { MOST_PICKLE_BYTES = 1 << 26, MOST_VALUES = 1 << 20, MOST_TENSORS = 20000 };
 
@@ -378,7 +378,7 @@ struct storage {
     const char *key;
     enum stored_kind kind;
     uint64_t count;
-    uint64_t at; /* in the container's file, once that is known */
+    uint64_t at; /* in the container's file, if `found` */
     bool found;
     struct storage *next;
 };
@@ -476,7 +476,7 @@ static int push_string(struct machine *m, size_t length) {
     return push(m, value);
 }
 
-/* Little-endian, of up to 8 bytes; the last one's sign counts if it is signed. */
+/* Reads a little-endian integer of up to 8 bytes, of which the highest bit is the sign if is_signed. */
 static bool integer(struct machine *m, size_t count, bool is_signed, int64_t *out) {
     const unsigned char *bytes = count <= 8 ? next_bytes(m, count) : NULL;
     uint64_t value = 0;
@@ -490,7 +490,7 @@ static bool integer(struct machine *m, size_t count, bool is_signed, int64_t *ou
     return true;
 }
 
-/* The last values of the stack, from this one on, become a list. */
+/* Moves the values of the stack from this index on to a list. */
 static struct value *gather(struct machine *m, size_t from) {
     struct value *list = new_value(m, LIST);
     for (size_t i = from; list && i < m->stack.count; i++)
@@ -507,7 +507,7 @@ static struct value *tuple(struct machine *m, size_t count) {
     return NULL;
 }
 
-/* The values above the last mark become a list, and the mark is removed. */
+/* Moves the values above the last mark to a list, and removes the mark. */
 static struct value *collect(struct machine *m) {
     size_t from = m->stack.count;
     while (from > 0 && m->stack.at[from - 1]->type != MARK)
@@ -590,7 +590,7 @@ static struct storage *find_storage(const struct machine *m, const struct value 
     return storage;
 }
 
-/* ("storage", its kind, its key, the device that it was on, how many numbers): the pickle refers to numbers beside it. */
+/* Replaces a reference to numbers outside the pickle, ("storage", kind, key, device, count, ...), with a storage. */
 static int push_storage(struct machine *m) {
     const struct value *what = pop(m);
     struct value *const *items = what ? what->items.at : NULL;
@@ -716,7 +716,7 @@ static int step(struct machine *m) {
     }
 }
 
-/* Runs a pickle to its end. NULL with the machine's error. */
+/* Runs a pickle to its end and returns its value, or NULL with the machine's error. */
 static const struct value *run(struct machine *m) {
     int result;
     m->stack.count = m->memo.count = 0;
@@ -764,7 +764,8 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
             bytes > (storage->count - tensor->offset) * type->bytes)
             return error_set(m->err, ERROR_FORMAT, "%s: %s: a tensor is larger than its numbers", m->path, name);
 
-        /* The steps are those of row-major order, or of a matrix those of its transpose. Where a size is 1 any step will do. */
+        /* The strides must be those of row-major order or, in a matrix, of its transpose. Where a size is 1, any stride of a
+         * row-major tensor will do. */
         size_t step = 1;
         bool plain = true;
         for (size_t d = tensor->dims; d-- > 0; step *= tensor->shape[d])
@@ -815,7 +816,8 @@ static int load_zip(struct machine *m, const char *work, import_stop stop, struc
     return add_entries(m, top, out);
 }
 
-/* Three pickles that identify the file, then the content, the keys of the storages, and each storage: a count and its numbers. */
+/* Reads the older format: three pickles that identify the file, then pickles of the content and of the keys of the storages, and
+ * then each storage, a count and its numbers. */
 static int load_older(struct machine *m, uint64_t size, struct container *out) {
     const unsigned char magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
     size_t read = size < MOST_PICKLE_BYTES ? (size_t)size : MOST_PICKLE_BYTES;

@@ -97,8 +97,8 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     return 0;
 }
 
-/* A matrix of small whole numbers w stands for w / s, where s is in a tensor of its own. Sets the scales to 1 / s, one for each
- * row, or one for all. A tensor without dimensions is a flag and has none. */
+/* Sets the scales of matrices of int8 and int16, whose numbers w stand for w / s, to 1 / s, one for each row or one for all; s is
+ * in a separate tensor. A tensor without dimensions is a flag and has no scale. */
 static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
         struct stored_tensor *entry = &found->entries[i];
@@ -143,7 +143,7 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
 
 static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head, struct container *out, struct error *err) {
     static const char aliases[] = "the list of aliases";
-    *head = (struct ctranslate2_head){.spec = "TransformerBase", .revision = 1}; /* as the first version's are */
+    *head = (struct ctranslate2_head){.spec = "TransformerBase", .revision = 1}; /* the values of the first version */
     if (source_take(cursor, &head->version, sizeof head->version, "its beginning", err) != 0)
         return -1;
     if (head->version < 1 || head->version > LAST_VERSION)
@@ -230,7 +230,7 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
     if (result == 0 && !(made.epsilon >= 1e-12 && made.epsilon <= 0.1))
         result = error_set(err, ERROR_FORMAT, "%s: layer_norm_epsilon must be between 1e-12 and 0.1, got %g", path, made.epsilon);
     if (result == 0) {
-        /* quickmt's programs add </s> themselves, and their files have these names */
+        /* quickmt's programs, whose files have these names, add </s> themselves */
         made.eos |= parts->segmenters[0] && source_ends(parts->segmenters[0], ".spm.model");
         made.first_input = !*start || strcmp(start, made.begin) == 0 ? "bos" : strcmp(start, made.end) == 0 ? "eos" : NULL;
         *out = made;
@@ -261,7 +261,7 @@ static int read_array(struct tokens *tokens, struct arena *arena, struct error *
     return result == 0 && arena_failed(arena) ? error_memory(err) : result;
 }
 
-/* A carriage return at the end of every line belongs to the lines' ends, otherwise to the tokens. */
+/* Reads one token a line. If each line ends with a carriage return, these are removed; otherwise they belong to the tokens. */
 static int read_lines(struct tokens *tokens, struct arena *arena, struct error *err) {
     char *text;
     size_t length, lines = 0, returns = 0;
@@ -288,7 +288,7 @@ static int read_lines(struct tokens *tokens, struct arena *arena, struct error *
     return 0;
 }
 
-/* NAME_vocabulary.json or .txt. Returns 1: there is neither. */
+/* Reads NAME_vocabulary.json or .txt. Returns 1 if both are missing. */
 static int read_tokens(const char *folder, const char *name, struct arena *arena, struct tokens *out, struct error *err) {
     const char *json = path_join(arena, folder, import_say(arena, "%s_vocabulary.json", name));
     const char *lines = path_join(arena, folder, import_say(arena, "%s_vocabulary.txt", name));
@@ -307,12 +307,12 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
         sides[1] = sides[0];
     else if (shared < 0 || read_tokens(parts->folder, "source", arena, &sides[0], err) != 0 ||
              read_tokens(parts->folder, "target", arena, &sides[1], err) != 0)
-        return err->code != ERROR_NONE ? -1 : 0; /* missing files are reported when they are read */
+        return err->code != ERROR_NONE ? -1 : 0; /* ctranslate2_read_words reports missing files */
     *target = sides[1];
     return tokens_languages(&sides[0], &sides[1], arena, out, err);
 }
 
-/* size: how many tokens the model has. */
+/* size: the number of tokens that the model has. */
 static int read_vocabulary(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
                            struct tokens *tokens, size_t side, size_t size, struct arena *arena, struct vocabulary *out,
                            struct error *err) {
@@ -349,7 +349,7 @@ static int read_vocabulary(const struct ctranslate2_parts *parts, const struct c
     if (segmenter && !parts->guessed)
         return error_set(err, other.code, "%s", other.message);
 
-    /* Without a SentencePiece file tokens are separated by white space, which pieces are not. */
+    /* Without a SentencePiece file, text is split into tokens only at white space, so tokens that are pieces are refused. */
     static const struct {
         const char *begin, *end, *why;
     } marks[] = {{"\xe2\x96\x81", NULL, "are SentencePiece's, but no SentencePiece file lies beside the model: name it"},
@@ -400,7 +400,7 @@ enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
 struct converter {
     struct tensors *tensors;
     const struct ctranslate2_head *head;
-    size_t size, heads; /* d; heads of the spec, where the file does not say */
+    size_t size, heads; /* d; heads of the spec, if the file does not state them */
 };
 
 /* One side of the model. */
@@ -415,15 +415,15 @@ struct side {
 
 /* ---- names ---- */
 
-/* Replaces the first occurrence in the buffer. */
+/* Replaces the first occurrence of from in the name. */
 static void replace(struct name *name, const char *from, const char *to) {
     char *found = strstr(name->text, from);
     if (found)
         *name = named("%.*s%s%s", (int)(found - name->text), name->text, to, found + strlen(from));
 }
 
-/* Gives tensors the names of today, and sets those apart that are the scales of others. The first revision has the names that
- * OpenNMT-tf gave its variables. */
+/* Renames the tensors of the first revision, which has the names of OpenNMT-tf's variables, and drops the scales of quantised
+ * tensors, which have already been read. */
 static void name_tensors(struct converter *c) {
     static const char *const pairs[][2] = {{"transformer/", ""},
                                            {":0", ""},
@@ -454,13 +454,13 @@ static void name_tensors(struct converter *c) {
 
 /* ---- flags ---- */
 
-/* Reads the only number of a tensor. False: the tensor is not a single number. */
+/* Reads the only number of a tensor. Returns false if the tensor is not a single number. */
 static bool number_of(const struct stored_tensor *stored, float *value) {
     struct error ignored = {0};
     return stored_count(stored) == 1 && stored_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
-/* A flag of this side; older files have one for both sides. missing: its value if the file lacks it. */
+/* Reads a flag of this side; older files have one for both sides. missing: the value if the file lacks the flag. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
     const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
     for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
@@ -543,7 +543,7 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
 
 /* ---- matrices and vectors ---- */
 
-/* Rows first .. first + count - 1 of a matrix [outputs, inputs]. */
+/* Plans a matrix of the rows first .. first + count - 1 of a matrix [outputs, inputs]. */
 static void matrix(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
                    size_t count) {
     const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, outputs, inputs);
@@ -555,7 +555,7 @@ static void matrix(struct converter *c, const char *theirs, const char *ours, si
     }
 }
 
-/* Numbers first .. first + count - 1 of a bias [size]; zeros if it is missing. */
+/* Plans a vector of the numbers first .. first + count - 1 of a bias [size], or of zeros if the bias is missing. */
 static void bias(struct converter *c, const char *theirs, const char *ours, size_t size, size_t first, size_t count) {
     struct made *made = tensors_make_vector(c->tensors, ours, count);
     if (tensors_find(c->tensors, theirs))
@@ -579,8 +579,8 @@ static void stack(struct converter *c, struct side *side) {
     size_t d = c->size, f = side->filter;
     const struct {
         const char *theirs, *ours;
-        size_t outputs, inputs; /* of their matrix; 0: it is a norm */
-        size_t first, count;    /* the rows of it that are ours */
+        size_t outputs, inputs; /* of their matrix; 0: the block is a norm */
+        size_t first, count;    /* our rows of their matrix */
     } blocks[] = {{"self_attention/linear_0", "self.query", 3 * d, d, 0, d},
                   {"self_attention/linear_0", "self.key", 3 * d, d, d, d},
                   {"self_attention/linear_0", "self.value", 3 * d, d, 2 * d, d},
@@ -657,10 +657,10 @@ struct words {
     size_t source, target; /* sizes of the vocabularies */
     bool shared, tied;
     bool zero;      /* the decoder begins with a zero vector */
-    long alignment; /* the layer whose attention aligns, from 0, or from the last one, -1, backwards */
+    long alignment; /* the layer whose attention aligns, from 0, or a negative number that counts from the last layer, -1 */
 };
 
-/* Both are the same numbers of the file. */
+/* Returns true if both are the same numbers of the file. */
 static bool same(const struct stored_tensor *one, const struct stored_tensor *other) {
     return one && other && one->at == other->at && one->kind == other->kind;
 }
@@ -752,7 +752,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
     if (languages) {
         if (conversion_add_languages(out, languages, &target, arena, err) != 0)
             return -1;
-        settings.eos = true; /* the source of such models ends with it, whichever program adds it */
+        settings.eos = true; /* every program ends the source of multilingual models with </s> */
     }
     name_tensors(&c);
     const struct stored_tensor *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");

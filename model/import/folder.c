@@ -95,7 +95,7 @@ static int config_fill(json_t *config, struct error *err) {
     return failed ? error_memory(err) : 0;
 }
 
-/* The fewest digits that read back as the same number. */
+/* Returns the fewest digits that read back as the same number, or 1 if the value is not a real number. */
 static size_t digits_of(const json_t *value) {
     double number = json_real_value(value);
     for (int digits = 1; json_is_real(value) && digits < 17; digits++) {
@@ -107,7 +107,7 @@ static size_t digits_of(const json_t *value) {
     return json_is_real(value) ? 17 : 1;
 }
 
-/* The text of config.json, whose numbers have as few digits as they need: malloc'ed; NULL if memory is out. */
+/* Returns the text of config.json, malloc'ed, with only as many digits as its numbers need; NULL if memory runs out. */
 static char *config_text(const json_t *config) {
     size_t digits = 1;
     const json_t *section, *value;
@@ -123,9 +123,9 @@ static char *config_text(const json_t *config) {
 
 /* ---- shortlists and quality models ---- */
 
-/* Binary shortlists, little-endian: u64 magic, checksum of all that follows, number F of first ids, number of best, W = source
- * words + 1, L; u64 offsets [W]; u32 targets [L]. Text: lines of `target source probability`. The ids 0 .. F - 1 are on every list.
- */
+/* Binary shortlists are little-endian: u64 magic, checksum of all that follows, number F of first ids, number of best, W = source
+ * words + 1, L; u64 offsets [W]; u32 targets [L]. Those of text are lines of `target source probability`. The ids 0 .. F - 1 are on
+ * every list. */
 #define SHORTLIST_MAGIC UINT64_C(0xF11A48D5013417F5)
 #define QUALITY_MAGIC   UINT64_C(0x78CC336F1D54B180)
 
@@ -137,7 +137,8 @@ static int by_number(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
-/* Appends a source word's targets, sorted and without duplicates. There is room for all, and for one more per word. */
+/* Appends a source word's targets, sorted and without duplicates, and if own is true the word's own id. make_room has made room for
+ * all of them. */
 static void append(struct shortlist_import *list, const int32_t *targets, size_t count, bool own) {
     size_t begin = list->target_count, end = begin;
     for (size_t i = 0; i < count; i++)
@@ -220,7 +221,7 @@ static int read_binary(const char *path, const char *content, size_t size, const
 
 struct line {
     uint32_t source, target;
-    size_t number; /* of the line: the last line for a pair counts */
+    size_t number; /* of the line; the last line for a pair counts */
     double probability;
 };
 
@@ -233,7 +234,7 @@ static int by_pair(const void *a, const void *b) {
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* The most probable first; of equals the larger id. */
+/* Compares lines: the most probable comes first, and of equals the one with the larger id. */
 static int by_probability(const void *a, const void *b) {
     const struct line *one = a, *other = b;
     if (one->probability != other->probability)
@@ -245,7 +246,7 @@ static bool is_null(const char *word, size_t length) {
     return length == 4 && memcmp(word, "NULL", 4) == 0;
 }
 
-/* Returns the lines' number, or -1. */
+/* Returns the number of lines, or -1. */
 static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist_options *options, struct arena *arena,
                             struct line **out, struct error *err) {
     static const char blanks[] = " \t\r\v\f";
@@ -332,8 +333,8 @@ int shortlist_import(const char *path, const struct shortlist_options *options, 
     return 0;
 }
 
-/* In the file, little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4], intercept: a logistic regression
- * of whether a word is wrong. It becomes its complement: a weight for each unscaled feature, and a constant. */
+/* The file is little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4], intercept. They form a logistic
+ * regression that predicts that a word is wrong; the weights are its complement: one for each unscaled feature, and a constant. */
 int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err) {
     enum { NUMBERS = 3 * QUALITY_FEATURES + 1, SIZE = 16 + 4 * NUMBERS };
     char *content;
@@ -382,7 +383,7 @@ static long long number_of(const json_t *section, const char *key) {
     return json_integer_value(json_object_get(section, key));
 }
 
-/* One stack of a transformer. */
+/* Describes one stack of a transformer. */
 static const char *describe_blocks(const json_t *section, struct arena *arena) {
     const char *mixer = string_of(section, "mixer");
     mixer = strcmp(mixer, "ssru") == 0 ? "SSRU" : strcmp(mixer, "average") == 0 ? "average attention" : "self-attention";
@@ -401,7 +402,7 @@ static const char *describe_cell(const json_t *section, struct arena *arena) {
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
 }
 
-/* The card's text in the arena, NULL if memory is out. */
+/* Returns the card's text in the arena, or NULL if memory runs out. */
 static const char *card_text(const struct conversion *c, uint64_t weights, struct arena *arena) {
     const json_t *encoder = json_object_get(c->config, "encoder"), *decoder = json_object_get(c->config, "decoder");
     const json_t *attention = json_object_get(c->config, "attention"), *output = json_object_get(c->config, "output");
@@ -443,7 +444,7 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
 
 /* ---- files ---- */
 
-/* Writes the file to the disk. */
+/* Writes a new file and syncs it to the disk. */
 static int write_file(const char *folder, const char *name, const char *bytes, size_t count, struct arena *arena,
                       struct error *err) {
     const char *path = path_join(arena, folder, name);
@@ -458,14 +459,14 @@ static int write_file(const char *folder, const char *name, const char *bytes, s
     return result;
 }
 
-/* Writes the text of a JSON file, malloc'ed, and frees it. NULL: memory is out. */
+/* Writes a JSON file and frees its text, which is malloc'ed, or NULL if memory ran out. */
 static int write_json(const char *folder, const char *name, char *text, struct arena *arena, struct error *err) {
     const char *line = text ? import_say(arena, "%s\n", text) : NULL;
     free(text);
     return line ? write_file(folder, name, line, strlen(line), arena, err) : error_memory(err);
 }
 
-/* sha256: [64] and a NUL. */
+/* Computes the SHA-256 of a file, 64 digits and a NUL, and the size. */
 static int digest(const char *path, import_stop stop, uint64_t *size, char sha256[2 * SHA256_BYTES + 1], struct error *err) {
     unsigned char hash[SHA256_BYTES], bytes[READ_BYTES];
     gnutls_hash_hd_t state;
@@ -491,8 +492,8 @@ static int digest(const char *path, import_stop stop, uint64_t *size, char sha25
     return result;
 }
 
-/* origin.json: the card's facts about the licence and the download, for programs. The licence is its name alone. A model that was
- * not downloaded has a licence at most. */
+/* Writes origin.json, the card's facts about the licence and the download for programs, with only the name of the licence. For a
+ * model that was not downloaded, only the licence and the attribution may be set. */
 static int write_origin(const char *folder, const struct conversion *c, struct arena *arena, struct error *err) {
     static const struct import_origin elsewhere = {"", "", "", "", "", ""};
     const struct import_origin *from = c->downloaded ? c->downloaded : &elsewhere;
@@ -509,7 +510,7 @@ static int write_origin(const char *folder, const struct conversion *c, struct a
     return write_json(folder, "origin.json", text, arena, err);
 }
 
-/* manifest.json: the SHA-256 of each file that alignd reads. names: sorted. */
+/* Writes manifest.json, the size and the SHA-256 of each of these files. names: sorted. */
 static int write_manifest(const char *folder, const char *const *names, size_t count, struct arena *arena, import_stop stop,
                           struct error *err) {
     json_t *files = json_object(), *manifest = json_pack("{s:i, s:o}", "format", 1, "files", files);
@@ -575,7 +576,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
             return -1;
     }
 
-    /* The place of the download says what the files beside the model do not. */
+    /* The origin of the download supplies the licence and the attribution if the files beside the model do not. */
     if (c->downloaded && !*c->origin.licence)
         c->origin.licence = c->downloaded->licence;
     if (c->downloaded && !*c->origin.attribution)
@@ -630,7 +631,7 @@ void folder_remove(const char *folder) {
 
 enum { MOST_CONFIG_BYTES = 1 << 20 };
 
-/* Adds a tensor to the container, in place of one that has its name. Makes the container if there is none. */
+/* Adds a tensor to the container, or replaces the one of this name. Makes the container if it is missing. */
 static int add_to_shortlist(const char *path, const struct ready *added, struct arena *arena, struct error *err) {
     int result = -1;
     size_t count = 0, room = 0;
@@ -661,7 +662,7 @@ static int add_to_shortlist(const char *path, const struct ready *added, struct 
     }
     tensors[count++] = *added;
 
-    unlink(next); /* of a process that was interrupted */
+    unlink(next); /* a process that was interrupted may have left it */
     result = ready_write(next, tensors, count, arena, err);
     if (result == 0 && rename(next, path) != 0)
         result = error_set(err, ERROR_FILE, "cannot write %s: %s", path, strerror(errno));

@@ -6,7 +6,7 @@
 
 enum { MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_TENSORS = 10000 };
 enum { MOST_SPECIAL = 4096, MOST_WORDS = 1 << 20 };
-/* The first position of M2M-100; its padding token would have the one before. */
+/* The first position of M2M-100, after the one of its padding token. */
 enum { MANY_OFFSET = 2 };
 
 /* Common types of models that cannot be converted, and the parts that alignd lacks for them. */
@@ -21,7 +21,7 @@ static const struct {
     {"nllb-moe", "NLLB-MoE has feed-forward layers of experts, which alignd does not"},
 };
 
-/* The values that config.json must have, as JSON; a missing key is equivalent. */
+/* The values that config.json must have, as JSON, if it has the key. */
 static const struct {
     bool many; /* of M2M-100 and NLLB-200; otherwise of MarianMT */
     const char *name, *wanted, *reason;
@@ -50,12 +50,12 @@ struct converter {
 
 /* ---- JSON ---- */
 
-/* name: the name in messages. */
+/* Reads a JSON file of the folder. name: also its name in messages. */
 static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out, struct error *err) {
     return source_json(path_join(arena, folder, name), name, arena, out, err);
 }
 
-/* The value as a message shows it, in the arena. */
+/* Returns the value as a message shows it, in the arena. */
 static const char *shown(const json_t *value, struct arena *arena) {
     return value ? json_shown(arena, value) : "nothing";
 }
@@ -72,7 +72,7 @@ static const char *activation_of(const json_t *config) {
     return NULL;
 }
 
-/* many: set to the family of the model. */
+/* many: set to true for M2M-100 and NLLB-200, false for MarianMT. */
 static int check_config(const json_t *config, bool *many, struct arena *arena, struct error *err) {
     if (!json_is_object(config))
         return error_set(err, ERROR_FORMAT, "config.json: is not an object");
@@ -114,7 +114,7 @@ static int open_file(const char *folder, const char *name, const struct transfor
                                              : pickle_open(path, options->work, arena, options->stop, out, err);
 }
 
-/* A model in several files, by its index: weight_map, from tensors to files of the folder. */
+/* Opens a model in several files, whose index has weight_map, from tensors to files of the folder. */
 static int open_parts(const char *folder, const char *index, const struct transformer_options *options, struct arena *arena,
                       struct container *out, struct error *err) {
     json_t *root, *place;
@@ -144,7 +144,7 @@ static int open_parts(const char *folder, const char *index, const struct transf
     if (result == 0 && arena_failed(arena))
         result = error_memory(err);
 
-    /* Each file gives the tensors that the index says are in it. */
+    /* Takes from each file the tensors that the index assigns to it. */
     for (size_t f = 0; result == 0 && f < count; f++) {
         struct container *part = &whole.parts[f];
         result = open_file(folder, files[f], options, arena, part, err);
@@ -210,7 +210,7 @@ static void stack(struct converter *c, const char *side) {
         norm(c, named("model.%s.layer_norm", side).text, side);
 }
 
-/* Without the padding token, the last. */
+/* Copies a table without its last row, the padding token's. */
 static void table(struct converter *c, const char *theirs, const char *ours, size_t words) {
     tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, words + 1, c->size), words, c->size);
 }
@@ -246,8 +246,8 @@ static int words(struct converter *c, size_t *source, size_t *target, struct err
     return 0;
 }
 
-/* The same for M2M-100 and NLLB-200, whose one embedding a file may have under only one of its names. Returns the size of the
- * vocabulary. */
+/* Plans the same tensors for M2M-100 and NLLB-200, whose one embedding may have only one of its names in the file. Returns the size
+ * of the vocabulary. */
 static size_t many_words(struct converter *c) {
     static const char *const names[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
                                         "model.encoder.embed_tokens.weight", "lm_head.weight"};
@@ -272,7 +272,7 @@ static size_t many_words(struct converter *c) {
 
 /* ---- words ---- */
 
-/* Both sides' files of pieces and ids, the last of which is the padding token. source, target: sizes without it. */
+/* Reads both sides' files of pieces and ids, the last of which is the padding token. source, target: sizes without that token. */
 static int read_words(const char *folder, const struct converter *c, size_t source, size_t target, struct arena *arena,
                       struct conversion *out, struct error *err) {
     struct vocabulary lists[2], sides[2];
@@ -322,10 +322,10 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
 
 /* ---- the tokens of M2M-100 and NLLB-200 ---- */
 
-/* The tokens so far; NULL: an id that no file has named yet. */
+/* The tokens so far; NULL stands for an id that no file has named yet. */
 struct numbered {
     struct tokens tokens;
-    size_t next; /* the first id of the tokens that a list names in its order */
+    size_t next; /* the next id for tokens that a list names in order */
 };
 
 static int place(struct numbered *numbered, json_int_t id, const char *token, const char *file, struct arena *arena,
@@ -341,7 +341,7 @@ static int place(struct numbered *numbered, json_int_t id, const char *token, co
     return 0;
 }
 
-/* M2M-100's pieces, by vocab.json. */
+/* Adds M2M-100's pieces with their ids in vocab.json. */
 static int place_listed(struct numbered *numbered, const char *folder, struct arena *arena, struct error *err) {
     json_t *root, *id;
     const char *token;
@@ -359,7 +359,8 @@ static int place_listed(struct numbered *numbered, const char *folder, struct ar
     return result;
 }
 
-/* NLLB-200's: the file's <unk>, <s> and </s> have other ids, and each piece one more. */
+/* Adds NLLB-200's pieces, whose ids are those of the file plus one, after four special tokens, which replace the file's first
+ * three. */
 static int place_shifted(struct numbered *numbered, const char *path, struct arena *arena, struct error *err) {
     static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
     enum { SPECIAL = 3, FIRST = sizeof first / sizeof *first };
@@ -381,12 +382,13 @@ static int place_shifted(struct numbered *numbered, const char *path, struct are
     return 0;
 }
 
-/* A special token, which is a string or an object. */
+/* Returns the text of a special token, which is a string or an object. */
 static const char *content_of(const json_t *token) {
     return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
 }
 
-/* The languages: tokenizer_config.json's added_tokens_decoder gives ids; lists of additional tokens are in order. */
+/* Adds the languages: tokenizer_config.json's added_tokens_decoder gives ids, and lists of additional tokens are in order. mask:
+ * adds <mask> next if the files do not name it. */
 static int place_special(struct numbered *numbered, const char *folder, bool mask, struct arena *arena, struct error *err) {
     static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"};
     json_t *roots[2] = {NULL, NULL}, *value;
@@ -457,7 +459,7 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
     if ((listed ? place_listed(&numbered, folder, arena, err) : place_shifted(&numbered, segmenter, arena, err)) != 0 ||
         place_special(&numbered, folder, !listed, arena, err) != 0)
         return -1;
-    for (size_t i = 0, unnamed = 0; i < size; i++) /* as CTranslate2's converter calls them */
+    for (size_t i = 0, unnamed = 0; i < size; i++) /* the names that CTranslate2's converter gives them */
         if (!numbered.tokens.list[i])
             numbered.tokens.list[i] = import_say(arena, "madeupword%zu", unnamed++);
     const json_t *start = json_object_get(c->config, "decoder_start_token_id");
@@ -496,8 +498,8 @@ static json_t *section_of(const struct converter *c, const char *side) {
     return section;
 }
 
-/* The defaults are the transformers library's search options, of generation_config.json or config.json, as far as alignd has
- * them. */
+/* Adds the sections. Of the transformers library's search options, in generation_config.json or config.json, only num_beams becomes
+ * a default. */
 static int add_sections(const char *folder, const struct converter *c, const struct transformer_options *options, bool guided,
                         struct arena *arena, struct conversion *out, struct error *err) {
     json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder"), *generation = NULL;

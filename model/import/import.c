@@ -23,13 +23,13 @@ struct import {
     const struct import_options *options;
     struct arena arena;
     const char *work;              /* a folder beside the one that is made, with a name that no model has; NULL: not made yet */
-    const char *made;              /* the first folder on the way to INTO that did not exist; NULL: all did */
-    const char *paths[MOST_PATHS]; /* [path_count], folders of what was unpacked */
+    const char *made;              /* the first folder on the way to INTO that did not exist; NULL: all existed */
+    const char *paths[MOST_PATHS]; /* [path_count] the given paths, or the folders of unpacked archives */
     const char *shown;             /* the first path as the user knows it */
-    const char *inner;             /* of an archive that holds one folder: its name; NULL: none */
+    const char *inner;             /* the name of the only folder in an archive; NULL: none */
     struct alias *aliases;
     unsigned unpacked;   /* the number of folders in `work` that are used */
-    const char *compute; /* of the model's own decoder; NULL: the files do not say it */
+    const char *compute; /* of the model's own decoder; NULL: the files do not state it */
     struct conversion conversion;
     FILE *said;
 };
@@ -65,7 +65,7 @@ static void unmake_folders(const char *path, const char *first) {
     free(part);
 }
 
-/* An empty folder in `work` for unpacking. */
+/* Makes an empty folder in `work` for unpacking. */
 static const char *make_room(struct import *import, struct error *err) {
     const char *folder = import_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
     if (folder && mkdir(folder, 0700) == 0)
@@ -88,8 +88,8 @@ static int add_alias(struct import *import, const char *path, const char *shown,
 
 /* ---- archives and compressed files ---- */
 
-/* Unpacks an archive and replaces its path by the folder's, or that of the only folder in it if it contains nothing else. A .npz is
- * an archive, too, but is read directly, and so is pytorch_model.bin. */
+/* Unpacks an archive and replaces its path with the folder's or, if that contains only one folder, the inner folder's. A .npz is an
+ * archive, too, but is read directly, and so is pytorch_model.bin. */
 static int open_path(struct import *import, const char *path, const char **out, struct error *err) {
     enum archive_kind kind = ARCHIVE_NONE;
     size_t length = strlen(path), count = 0;
@@ -128,7 +128,7 @@ static int open_path(struct import *import, const char *path, const char **out, 
     return 0;
 }
 
-/* Replaces compressed files by their contents, under their names without the ending. */
+/* Replaces compressed files with their contents, under their names without the ending. */
 static int expand(struct import *import, struct parts *parts, struct error *err) {
     const char **const places[] = {&parts->model,         &parts->vocabularies[0], &parts->vocabularies[1], &parts->segmenters[0],
                                    &parts->segmenters[1], &parts->shortlist,       &parts->quality};
@@ -160,7 +160,7 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
 
 /* ---- the beginning of config.json ---- */
 
-/* The name of a file or folder without suffixes of archives and compression. */
+/* Returns the name of a file or folder without the suffixes of archives, compression and models. */
 static const char *stem(const char *name, struct arena *arena) {
     static const char *const endings[] = {".gz", ".zst", ".tar", ".tgz", ".zip", ".npz", ".bin", ".argosmodel"};
     size_t length = strlen(name);
@@ -171,7 +171,8 @@ static const char *stem(const char *name, struct arena *arena) {
     return copy;
 }
 
-/* tokens, ratio: the model's limits, which apply unless the command line sets others. Sets the folder's name. */
+/* Begins the configuration and sets the folder's name. tokens, ratio: the model's limits, which apply unless the command line sets
+ * others. */
 static int begin_config(struct import *import, const char *source, const char *target, size_t tokens, double ratio,
                         const char **name, struct error *err) {
     const struct import_options *o = import->options;
@@ -194,7 +195,7 @@ static int begin_config(struct import *import, const char *source, const char *t
 
 /* ---- Marian ---- */
 
-/* The most source tokens of a sentence if the decoder's options do not state it. */
+/* The most source tokens of a sentence if the decoder's options do not state them. */
 static const size_t family_tokens[] = {[FAMILY_OTHER] = 100, [FAMILY_BERGAMOT] = 128, [FAMILY_OPUS] = 512};
 
 static const char SPECIAL_OPTIONS[] = "special:model.yml";
@@ -236,8 +237,8 @@ static int read_options(struct import *import, const struct parts *parts, struct
                : -1;
 }
 
-/* Adds to the configuration and the tokenizer what the files beside the tensors say. sections: the encoder's, decoder's,
- * attention's and output's. */
+/* Adds the content of the files beside the tensors to the configuration and the tokenizer. sections: encoder, decoder, attention
+ * and output of config.json. */
 static int describe_marian(struct import *import, const struct parts *parts, const struct marian_options *options,
                            const struct marian_defaults *defaults, struct marian_sizes sizes, json_t *sections, const char **name,
                            struct error *err) {
@@ -376,14 +377,16 @@ static int convert_ctranslate2(struct import *import, const char **name, struct 
 
 /* ---- the last steps ---- */
 
-/* Settles what follows from the options and the complete model: the storage, the licence, and whether lists are used by default. */
+/* Sets the storage, the compute type and the licence by the options and the complete model, and decides if lists are used by
+ * default. */
 static int settle(struct import *import, struct error *err) {
     const struct import_options *o = import->options;
     struct conversion *c = &import->conversion;
     json_t *defaults = json_object_get(c->config, "defaults"), *languages = json_object_get(c->config, "languages"), *language;
     const char *code;
 
-    /* int8 weights of the file stay int8 and are computed in int8. If another storage is requested, it decides. */
+    /* int8 weights of the file stay int8 and are computed in int8, unless the decoder's options name another type. A requested
+     * storage overrides both. */
     for (const struct made *made = c->tensors.made; !o->storage && made; made = made->next)
         if (made->given)
             c->storage = STORAGE_INT8;
@@ -400,8 +403,8 @@ static int settle(struct import *import, struct error *err) {
         c->storage = (enum storage_kind)i;
     }
 
-    /* --licence names the licence where the files state none. Meta has published NLLB-200 and M2M-100 under one licence each, and
-     * folders of them often have no card; they are known by the number of their languages. */
+    /* --licence names the licence if the files state none. Meta has published NLLB-200 and M2M-100 under one licence each, and
+     * folders of them often have no card; the number of their languages and the form of their tokens identify them. */
     size_t count = json_object_size(languages);
     const char *token = json_string_value(json_object_get(json_object_iter_value(json_object_iter(languages)), "source"));
     if (!*c->origin.licence) {
@@ -416,7 +419,7 @@ static int settle(struct import *import, struct error *err) {
             return error_set(err, ERROR_INPUT, "the licence is not UTF-8");
     }
 
-    /* Lists are used by default if the vocabulary is so large that its product would take most of a step. */
+    /* Lists are used by default if the vocabulary is so large that the output layer would take most of a step. */
     if (o->no_shortlist) {
         c->list_count = 0;
         json_object_foreach(languages, code, language) {
@@ -428,7 +431,7 @@ static int settle(struct import *import, struct error *err) {
     return 0;
 }
 
-/* Labels such as >>fra<< in the list of pieces. */
+/* Reports the result. Labels such as >>fra<< in the list of pieces are the languages that a model writes. */
 static void tell(struct import *import, const char *out, uint64_t weights) {
     const struct conversion *c = &import->conversion;
     const char *first = NULL, *pieces = json_string_value(json_object_get(c->tokenizer.section, "pieces"));
@@ -461,7 +464,7 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
             c->has_quality ? ", a quality model" : "");
 }
 
-/* Replaces the paths of unpacked files by those of their archives, and makes the message name the path. */
+/* Replaces the paths of unpacked files with those of their archives, and makes sure that the message names the first path. */
 static void show_paths(const struct import *import, struct error *err) {
     for (const struct alias *alias = import->aliases; alias; alias = alias->next) {
         struct error shown = {.code = err->code};

@@ -26,7 +26,8 @@ static const struct row {
 
 enum { ROWS = sizeof option_rows / sizeof *option_rows, MOST_NUMBER = 1 << 24 };
 
-/* Lists: for each layer of the decoder the one whose tensors it has; the kinds of input, all of them `sequence`. */
+/* These options are lists: for each layer of the decoder, the layer whose tensors it uses; and the kinds of input, which must all
+ * be `sequence`. */
 static const char TIED_LAYERS[] = "transformer-tied-layers", INPUT_TYPES[] = "input-types";
 
 const char *marian_option(const struct marian_options *options, const char *name) {
@@ -48,14 +49,14 @@ bool marian_shares(const struct marian_options *options) {
     return is_on(options, "tied-embeddings-src") || is_on(options, "tied-embeddings-all");
 }
 
-/* The output layer's matrix is the target's embedding. */
+/* Returns true if the output layer's matrix is the target's embedding. */
 static bool ties(const struct marian_options *options) {
     return is_on(options, "tied-embeddings") || is_on(options, "tied-embeddings-all");
 }
 
 /* ---- Nematus's JSON ---- */
 
-/* The names of its keys in Marian. */
+/* Nematus's keys and their names in Marian. */
 static const struct {
     const char *theirs, *ours;
 } nematus_names[] = {
@@ -73,7 +74,7 @@ static const struct {
     {"tie_encoder_decoder_embeddings", "tied-embeddings-src"},
 };
 
-/* Keys that must have these values; a second value is also allowed. */
+/* Keys that must have these values, or the second values, if they are present. */
 static const struct {
     const char *name, *wanted, *also;
 } nematus_always[] = {
@@ -131,7 +132,7 @@ static int read_nematus(const char *text, size_t length, struct arena *arena, st
 
 /* ---- the check ---- */
 
-/* An integer as its digits say it, with or without a sign. */
+/* Parses an integer of up to nine digits, which may follow a minus sign. */
 static bool integer(const char *text, long *number) {
     const char *digits = text + (*text == '-');
     size_t length = strlen(digits);
@@ -144,7 +145,7 @@ static bool integer(const char *text, long *number) {
     return true;
 }
 
-/* An empty value is listed as none. */
+/* Checks a value, which the table calls none if it is empty. */
 static int check_row(const struct row *row, const char *value, const char *shown, struct error *err) {
     long number, least = 1, most = MOST_NUMBER;
     bool range = strcmp(row->allowed, "positive") == 0 || sscanf(row->allowed, "%ld to %ld", &least, &most) == 2;
@@ -176,7 +177,8 @@ static int check_recurrent(const struct marian_options *options, struct error *e
     return why ? error_set(err, ERROR_FORMAT, "option %s", why) : 0;
 }
 
-/* The model was trained by Marian's main line, v1.12 or newer, of this day or later. (Others count their versions from 1.9 on.) */
+/* Returns true if Marian's main line, v1.12 or newer, of this day or later, trained the model. (Forks count their versions from 1.9
+ * on.) */
 static bool is_newer(const struct mapping *found, const char *date) {
     const struct mapping_pair *pair = mapping_find(found, "version");
     int major, minor, patch, used = 0;
@@ -190,7 +192,7 @@ static bool is_newer(const struct mapping *found, const char *date) {
     return false;
 }
 
-/* The letters without d (dropout), which has no effect once a model is trained. */
+/* Copies the letters without d (dropout), which has no effect once a model is trained. */
 static void letters(const struct marian_options *options, const char *name, char out[8]) {
     size_t length = 0;
     for (const char *c = marian_option(options, name); *c && length < 7; c++)
@@ -287,7 +289,7 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
             return error_set(err, ERROR_FORMAT, "option %s: %s is not supported: alignd reads sentences", INPUT_TYPES,
                              mapping_shown(arena, inputs));
     if (type && check_row(&option_rows[0], type->value, mapping_shown(arena, type), err) !=
-                    0) /* before the options that its type requires */
+                    0) /* checks the type before the options that it requires */
         return -1;
     for (size_t i = 0; i < ROWS; i++)
         if (option_rows[i].types & types && option_rows[i].allowed && !option_rows[i].fallback &&
@@ -324,7 +326,7 @@ struct converter {
     bool before; /* norms come before each block */
 };
 
-/* The int8 of a transformer is kept unchanged, since rounding it again would change it. multiplier: the matrix whose factor, if the
+/* Keeps the int8 of a transformer unchanged, since rounding it again would change it. multiplier: the matrix whose factor, if the
  * file has it, scales the inputs of a product before they are rounded to int8; NULL: there is no product. */
 static void keep_given(struct converter *c, struct made *made, const struct stored_tensor *from, const char *multiplier) {
     if (!c->options->transformer || !from || !from->quantised)
@@ -350,7 +352,7 @@ static void keep_given(struct converter *c, struct made *made, const struct stor
         made->input_scale = value;
 }
 
-/* [in, out] in the file -> [out, in] */
+/* Transposes [in, out] in the file to [out, in]. */
 static void weight(struct converter *c, const char *theirs, const char *ours, size_t inputs, size_t outputs) {
     const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, inputs, outputs);
     keep_given(c, tensors_transpose(c->tensors, ours, from, inputs, outputs), from, theirs);
@@ -362,7 +364,7 @@ static void vector(struct converter *c, const char *theirs, const char *ours, si
 
 /* ---- words ---- */
 
-/* Embeddings [V, embedding]. multiplied: they are the output layer's matrix, too. */
+/* Plans embeddings [V, embedding], and returns V. multiplied: they are the output layer's matrix, too. */
 static size_t table(struct converter *c, const char *theirs, const char *ours, bool multiplied) {
     size_t rows = tensors_rows(c->tensors, theirs);
     const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, rows, c->embedding);
@@ -382,7 +384,7 @@ static struct marian_sizes embeddings(struct converter *c) {
     return sizes;
 }
 
-/* Newer files have the matrix as [out, in] under another name. */
+/* Plans the output layer, whose matrix in newer files is [out, in] under another name. */
 static void output(struct converter *c, size_t vocabulary) {
     const char *theirs = c->options->transformer ? "decoder_ff_logit_out" : "decoder_ff_logit_l2";
     struct name older = named("%s_W", theirs), newer = named("%s_Wt", theirs);
@@ -403,11 +405,11 @@ static void output(struct converter *c, size_t vocabulary) {
 }
 
 /* ---- recurrent models ----
- * Marian's of type s2s, and Nematus's of types nematus and amun. GRU: gates r, z in W, U, b, the candidate in Wx, Ux, bx. In
- * `final` cells, those of the decoder's first layer from its second cell on, the bias is inside r * (h Ux); in others it is added
- * beside. LSTM: blocks f, i, c, o. */
+ * They are Marian's of type s2s, and Nematus's of types nematus and amun. A GRU has gates r, z in W, U, b, and the candidate in Wx,
+ * Ux, bx. In `final` cells, those of the decoder's first layer from its second cell on, the candidate's bias is inside r * (h Ux);
+ * in others it is outside. An LSTM has blocks f, i, c, o. */
 
-/* The files of types amun and nematus keep Nematus's names, which are requested here by those of type s2s. */
+/* Renames a tensor. Files of types amun and nematus keep Nematus's names, but the functions below request those of type s2s. */
 static void rename_one(struct tensors *tensors, const char *theirs, const char *ours) {
     for (size_t i = 0; i < tensors->from->count; i++) {
         if (strcmp(tensors->from->entries[i].name, theirs) != 0)
@@ -423,7 +425,7 @@ static void rename_one(struct tensors *tensors, const char *theirs, const char *
     }
 }
 
-/* One tensor, and the gain and shift of its norm. */
+/* Renames a tensor, and the gain and shift of its norm. */
 static void rename_normed(struct tensors *tensors, const char *theirs, const char *ours) {
     static const char *const ends[] = {"", "_lns", "_lnb"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -479,8 +481,8 @@ static const struct cell {
         const char *end; /* end of the name of a tensor, which has this many gates */
         size_t gates;
     } parts[2];
-    size_t gates, order[4]; /* where each of our gates is among theirs */
-    size_t candidate;       /* the gates whose bias is inside r * (U h) in a final cell, the last ones */
+    size_t gates, order[4]; /* the place of each of our gates among theirs */
+    size_t candidate;       /* how many gates, the last ones, have their bias inside r * (U h) in a final cell */
 } cells[] = {{"gru", "gru", {{"", 2}, {"x", 1}}, 3, {0, 1, 2}, 1},
              {"gru-nematus", "gru", {{"", 2}, {"x", 1}}, 3, {0, 1, 2}, 1},
              {"lstm", "lstm", {{"", 4}}, 4, {1, 0, 2, 3}, 0},
@@ -500,16 +502,16 @@ static const struct cell *cell_of(const struct converter *c, const char *option)
     return cell;
 }
 
-/* The foreign tensor that has their gate, and the gate's number in it. */
+/* Returns the number of the foreign tensor that has their gate, and sets within to the gate's number in that tensor. */
 static size_t part_of(const struct cell *cell, size_t gate, size_t *within) {
     size_t part = gate < cell->parts[0].gates ? 0 : 1;
     *within = part == 0 ? gate : gate - cell->parts[0].gates;
     return part;
 }
 
-/* Their gates become ours, in our order. end: of the foreign names. inputs: of a matrix, whose gates lie side by side [inputs,
- * gates x hidden] in theirs, and one below the other [gates x hidden, inputs] in ours; 0: a vector, whose gates first .. past - 1
- * are taken, the others are zeros. */
+/* Plans our gates from theirs, in our order. end: the end of the foreign names, in which the part's end follows the first letter.
+ * inputs: of a matrix, whose gates are side by side [inputs, gates x hidden] in theirs, and one below the other [gates x hidden,
+ * inputs] in ours; 0: a vector. Gates other than first .. past - 1 are zeros. */
 static void cell_gates(struct converter *c, const struct cell *cell, const struct place *place, const char *end, const char *ours,
                        size_t inputs, size_t first, size_t past) {
     size_t hidden = c->hidden, within, size = cell->gates * hidden;
@@ -535,7 +537,7 @@ static void cell_gates(struct converter *c, const struct cell *cell, const struc
     }
 }
 
-/* A gain of all gates in one foreign vector. */
+/* Plans a gain of all gates, which is one foreign vector. */
 static void cell_gain(struct converter *c, const struct cell *cell, const struct place *place, int number, const char *ours) {
     size_t hidden = c->hidden;
     struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text, cell->gates * hidden);
@@ -548,9 +550,9 @@ static void cell_gain(struct converter *c, const struct cell *cell, const struct
                 .from = from, .column = cell->order[gate] * hidden, .to_column = gate * hidden, .rows = 1, .columns = hidden});
 }
 
-/* The biases of the first `beside` gates are added beside what r multiplies, those of the others within it.
- * Marian's norm (layer) is of the products alone, without a shift; the biases are added afterwards. In Nematus's (gates) the bias
- * is in the input's norm or, of a final cell, in the state's; the encoder's transitions have it outside. */
+/* The biases of the first `beside` gates are added outside the product with r, and those of the other gates inside. Marian's norm
+ * (layer) is of the products alone, without a shift; the biases are added afterwards, so they become shifts. In Nematus's norm
+ * (gates) the bias is in the norm of the input or, in a final cell, of the state; in the encoder's transitions it is outside. */
 static void one_cell(struct converter *c, const struct cell *cell, struct place place) {
     size_t gates = cell->gates, beside = place.final ? gates - cell->candidate : gates;
     cell_gates(c, cell, &place, "U", "weight_state", c->hidden, 0, gates);
@@ -587,7 +589,8 @@ static void one_cell(struct converter *c, const struct cell *cell, struct place 
 
 /* ---- the encoder ---- */
 
-/* Two stacks, each of which reads itself; with bi-unidirectional, one above the first layer, which reads both directions of it. */
+/* Plans two stacks, each of which reads its own output; with bi-unidirectional, only one stack is above the first layer, and reads
+ * both directions of that layer. */
 static void recurrent_encoder(struct converter *c) {
     const struct cell *cell = cell_of(c, "enc-cell");
     bool together = strcmp(marian_option(c->options, "enc-type"), "bi-unidirectional") == 0;
@@ -624,7 +627,7 @@ static size_t annotation(const struct converter *c) {
 
 /* ---- the decoder ---- */
 
-/* The bias of a product, and the gain and shift of its norm. Theirs have a number at the end of their names, ours a letter. */
+/* Plans the bias of a product, and the gain and shift of its norm. Their names end with a number, ours with a letter. */
 static void bias_and_norm(struct converter *c, const char *theirs, const char *number, const char *ours, const char *letter,
                           size_t size) {
     struct name bias = named("%sbias%s", ours, letter), gain = named("%sgain%s", ours, letter),
@@ -643,7 +646,7 @@ static void bias_and_norm(struct converter *c, const char *theirs, const char *n
     }
 }
 
-/* The cells, and one projection that each layer starts from. */
+/* Plans the cells, and for each layer a copy of the one projection that its initial state starts from. */
 static void recurrent_decoder(struct converter *c) {
     const struct cell *cell = cell_of(c, "dec-cell");
     size_t base = number_of(c->options, "dec-cell-base-depth"), high = number_of(c->options, "dec-cell-high-depth");
@@ -666,7 +669,7 @@ static void recurrent_decoder(struct converter *c) {
     }
 }
 
-/* Returns its size. */
+/* Plans the attention and returns its size. */
 static size_t attention(struct converter *c) {
     size_t size = tensors_rows(c->tensors, "decoder_U_att"), inputs = annotation(c);
     if (c->norm == NORM_LAYER) {
@@ -689,7 +692,7 @@ static size_t attention(struct converter *c) {
     return size;
 }
 
-/* tanh of the sum of three products, of y, s and c. Where they have no norms, one bias serves. */
+/* Plans the readout: tanh of the sum of three products, of y, s and c. Without norms, the sum of their biases is one vector. */
 static void readout(struct converter *c) {
     static const char theirs[] = "decoder_ff_logit_l1_", *const letters[] = {".y", ".s", ".c"};
     size_t size = c->embedding, inputs[] = {c->embedding, c->hidden, annotation(c)}, at = 0;
@@ -753,10 +756,10 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
 }
 
 /* ---- transformers ----
- * A block's norm has the name of its last matrix: that of attention is `..._Wo_ln_scale`, also in models without such a matrix,
- * that of the feed-forward `..._ffn_ffn_ln_scale`; `_pre` follows the names of those before a block. */
+ * A block's norm has the name of the block's last matrix: `..._Wo_ln_scale` for attention, even in models without such a matrix,
+ * and `..._ffn_ffn_ln_scale` for the feed-forward; the names of norms before a block end with `_pre`. */
 
-/* The matrix theirs_W<end> and the bias theirs_b<end>. */
+/* Plans the matrix theirs_W<end> and the bias theirs_b<end>. */
 static void dense(struct converter *c, const char *theirs, const char *end, const char *ours, size_t inputs, size_t outputs) {
     weight(c, named("%s_W%s", theirs, end).text, named("%s.weight", ours).text, inputs, outputs);
     vector(c, named("%s_b%s", theirs, end).text, named("%s.bias", ours).text, outputs);
@@ -800,7 +803,7 @@ static void ssru(struct converter *c, const char *theirs, const char *ours) {
     block_norm(c, named(c->before ? "%s_rnn" : "%s_rnn_ffn", theirs).text, named("%s.ssru", ours).text, c->before);
 }
 
-/* Size of the feed-forward of average attention; 0: it has none. */
+/* Returns the size of the feed-forward of average attention; 0: it has none. */
 static size_t average_filter(const struct converter *c) {
     return number_of(c->options, "transformer-aan-depth") == 2 ? number_of(c->options, "transformer-dim-aan") : 0;
 }
@@ -827,7 +830,7 @@ static const struct mixer {
 
 /* ---- the stacks ---- */
 
-/* kind: the key that states the kind. */
+/* kind: the key whose value is "transformer". */
 static json_t *stack_section(const struct converter *c, const char *kind, const char *depth, size_t middle) {
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", kind, "transformer", "layers",
                      (int)number_of(c->options, depth), "embedding", (int)c->hidden, "hidden", (int)c->hidden, "heads",

@@ -21,7 +21,7 @@ struct listing {
     size_t count;
 };
 
-/* The folder of a file; "." if its path has none. */
+/* Returns the folder of a file; "." if its path has none. */
 static const char *folder_of(const char *path, struct arena *arena) {
     const char *slash = strrchr(path, '/');
     return slash ? arena_copy(arena, path, slash == path ? 1 : (size_t)(slash - path)) : ".";
@@ -59,13 +59,14 @@ static int list_folder(const char *folder, struct arena *arena, struct listing *
 
 /* ---- names ---- */
 
-/* The name without .gz or .zst. */
+/* Returns the name without .gz or .zst. */
 static const char *plain_name(const char *name, struct arena *arena) {
     const char *copy = arena_copy(arena, name, source_plain_length(name));
     return copy ? copy : "";
 }
 
-/* The file of this pattern, compressed or not. except: beginnings of other names, and then NULL. *found NULL: not found. */
+/* Finds the only file of this pattern, compressed or not. except: beginnings of other names, and then NULL. *found is NULL if there
+ * is no such file. */
 static int find_one(const struct listing *listing, const char *pattern, const char *const *except, struct arena *arena,
                     const char **found, struct error *err) {
     const char *names = NULL;
@@ -88,7 +89,7 @@ static int find_one(const struct listing *listing, const char *pattern, const ch
     return 0;
 }
 
-/* The first pair of patterns that exists; found NULL, NULL: no pair. */
+/* Finds the first pair of patterns that exists, or sets found to NULL, NULL. */
 static int find_pair(const struct listing *listing, const char *const (*pairs)[2], size_t count, struct arena *arena,
                      const char *found[2], struct error *err) {
     for (size_t i = 0; i < count; i++) {
@@ -102,7 +103,7 @@ static int find_pair(const struct listing *listing, const char *const (*pairs)[2
     return 0;
 }
 
-/* Best first: with one activation scale for each matrix, without, as it was trained. */
+/* Finds the best model: int8 with one activation scale for each matrix, then int8 without, then the model as it was trained. */
 static int find_model(const struct listing *listing, struct arena *arena, const char **model, struct error *err) {
     static const char *const patterns[] = {"*.intgemm.alphas.bin", "*.intgemm8.bin", "*.npz", "*.bin"};
     static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t.", NULL};
@@ -133,7 +134,7 @@ static const char opus_attribution[] =
 static const char firefox_attribution[] =
     "Mozilla and the Bergamot project (https://github.com/mozilla/firefox-translations-models)";
 static const struct {
-    const char *words, *name, *brief; /* what the text of the licence has; what the card says; what a head's `license:` says */
+    const char *words, *name, *brief; /* found in the text of the licence; shown on the card; found in a head's `license:` */
 } licences[] = {{"Attribution 4.0 International", "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)", "cc-by-4.0"},
                 {"Apache License", "Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)", "apache-2.0"},
                 {"Mozilla Public License", "MPL-2.0 (https://www.mozilla.org/MPL/2.0/)", "mpl-2.0"},
@@ -164,7 +165,7 @@ int origin_card(const char *folder, struct arena *arena, const char **card, stru
     return 0;
 }
 
-/* The `license:` in the card's head, as Hugging Face has it. */
+/* Returns the `license:` in the card's head, as Hugging Face has it; "" if it is missing. */
 static const char *licence_of_card(const char *card, struct arena *arena) {
     static const char key[] = "license:";
     const char *line = card;
@@ -247,7 +248,7 @@ bool origin_languages(const char *name, struct arena *arena, const char **source
 
 /* ---- files that are named, and files beside them ---- */
 
-/* The options in the first file that exists. */
+/* Reads the options in the first file that exists. */
 static int read_options(const char *const *paths, size_t count, struct arena *arena, struct mapping *out, struct error *err) {
     *out = (struct mapping){NULL, 0};
     for (size_t i = 0; i < count; i++) {
@@ -265,7 +266,7 @@ static int read_options(const char *const *paths, size_t count, struct arena *ar
     return arena_failed(arena) ? error_memory(err) : 0;
 }
 
-/* Options that are single values. */
+/* Counts the options that are single values. */
 static size_t values_of(const struct mapping *mapping) {
     size_t count = 0;
     for (size_t i = 0; i < mapping->count; i++)
@@ -275,12 +276,12 @@ static size_t values_of(const struct mapping *mapping) {
 
 /* The files that the user names besides the model: the decoder's options, lists of words, and SentencePiece files. */
 struct named_files {
-    const char *decoder;            /* its options; NULL: not named */
+    const char *decoder;            /* the decoder's options; NULL: not named */
     const char *lists[2], *spms[2]; /* [list_count], [spm_count] */
     size_t list_count, spm_count;
 };
 
-/* Assigns a named file to the part that it is. */
+/* Assigns a named file to its part of the model. */
 static int take_named(const char *path, struct arena *arena, struct parts *parts, struct named_files *named, struct error *err) {
     const char *name = plain_name(source_name(path), arena);
     const char **place = NULL;
@@ -308,7 +309,7 @@ static int take_named(const char *path, struct arena *arena, struct parts *parts
     return 0;
 }
 
-/* Searches the folder for files that are not named. */
+/* Searches the folder for files that are not named. vocabularies: true if they are named. */
 static int look_beside(const struct listing *listing, bool vocabularies, struct arena *arena, struct parts *parts,
                        struct error *err) {
     static const char *const spm_pairs[][2] = {{"srcvocab.*.spm", "trgvocab.*.spm"}, {"vocab.*.spm", "vocab.*.spm"},
@@ -345,7 +346,8 @@ static bool is_firefox(const char *name) {
     return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
 }
 
-/* Sets what follows from the model's origin. firefox: it is one of Mozilla's. card: "" if there is none. */
+/* Sets the family, `guided`, and for Bergamot's models without decoder options those of Firefox. firefox: it is one of Mozilla's
+ * models. card: "" if there is none. */
 static void set_family(struct parts *parts, bool firefox, const char *card) {
     static struct mapping_pair firefox_decoder[] = {{"beam-size", "1", NULL, 0},
                                                     {"normalize", "1", NULL, 0},
@@ -386,7 +388,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     }
     parts.name = source_name(parts.model);
     const char *training[] = {path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
-    if (!whole && named) { /* all required files are named */
+    if (!whole && named) { /* all required files are named, so only options are searched for */
         if (read_options((const char *const[]){files.decoder}, 1, arena, &parts.decoder, err) != 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
@@ -410,7 +412,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     set_family(&parts, firefox, card);
     if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
         origin_languages(shown, arena, &parts.source, &parts.target);
-    if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* as Firefox's pairs are called */
+    if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* Firefox's pairs have such names */
         parts.source = arena_copy(arena, shown, 2);
         parts.target = arena_copy(arena, shown + 2, 2);
     }
@@ -432,13 +434,13 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
 enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
 static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
 
-/* The value of an option of the decoder; NULL: it is missing or a list. */
+/* Returns the value of an option of the decoder, or NULL if it is missing or a list. */
 static const char *decoder_option(const struct mapping *options, const char *name) {
     const struct mapping_pair *pair = mapping_find(options, name);
     return pair ? pair->value : NULL;
 }
 
-/* An option without a value is 1. */
+/* Reads an option that is a number; without a value it is 1. */
 static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
     const char *text = decoder_option(options, name);
     char *end = NULL;
@@ -538,7 +540,7 @@ bool ctranslate2_is(const char *path, struct arena *arena) {
     return locate(path, arena, &folder, &package);
 }
 
-/* Argos's names of languages that others call differently. */
+/* Returns the code of a language; Argos has codes of its own for some. */
 static const char *language_of(const json_t *metadata, const char *key, struct arena *arena) {
     static const char *const others[][2] = {{"zt", "zh-Hant"}, {"pb", "pt-BR"}};
     const char *code = json_string_value(json_object_get(metadata, key));
@@ -548,7 +550,7 @@ static const char *language_of(const json_t *metadata, const char *key, struct a
     return code && *code ? arena_copy(arena, code, strlen(code)) : NULL;
 }
 
-/* An Argos package's metadata.json. */
+/* Reads an Argos package's metadata.json. */
 static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, struct error *err) {
     const char *path = path_join(arena, parts->package, "metadata.json");
     json_t *root;
@@ -567,7 +569,7 @@ static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, stru
     return result == 0 && arena_failed(arena) ? error_memory(err) : result;
 }
 
-/* The SentencePiece files of a folder; false: it has none. */
+/* Finds the SentencePiece files of a folder. Returns false if there are no such files. */
 static bool find_segmenters(const char *folder, struct arena *arena, const char *out[2]) {
     static const char *const pairs[][2] = {{"source.spm", "target.spm"},
                                            {"src.spm.model", "tgt.spm.model"},

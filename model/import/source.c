@@ -152,7 +152,7 @@ int source_read(const char *path, size_t most, struct arena *arena, char **bytes
     return result;
 }
 
-/* In place: CR LF and CR become LF. Returns the new length. */
+/* Replaces CR LF and CR with LF in place. Returns the new length. */
 static size_t unify_lines(char *text, size_t length) {
     size_t out = 0;
     for (size_t i = 0; i < length; i++) {
@@ -273,7 +273,7 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
     if (raw) {
         archive_read_support_format_raw(archive);
     } else {
-        archive_read_support_format_zip_seekable(archive); /* by its directory at the end, without which it is truncated */
+        archive_read_support_format_zip_seekable(archive); /* reads the directory at the end, so that a truncated zip is refused */
         archive_read_support_format_tar(archive);
     }
     reader->archive = archive;
@@ -284,7 +284,8 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
     return -1;
 }
 
-/* Finds the next member that is a file. Returns 1, 0 at the end, or -1 with ERROR_FORMAT. name: its path without a leading "./". */
+/* Finds the next member that is a file. Returns 1, 0 at the end, or -1 with ERROR_FORMAT or ERROR_INPUT (interrupted). name: set to
+ * the member's path without a leading "./". */
 static int next_file(struct reader *reader, char name[NAME_BYTES], struct error *err) {
     struct archive_entry *entry;
     for (;;) {
@@ -339,7 +340,7 @@ static int copy_content(struct reader *reader, const char *name, int file, struc
     }
 }
 
-/* Makes the folders that lead to the member, and the file. A name of several components must not leave the folder. */
+/* Unpacks a member and makes the folders that lead to it. The name must not lead out of the folder. */
 static int unpack_file(struct reader *reader, const char *folder, const char *name, struct error *err) {
     char path[PATH_BYTES];
     size_t depth = 0;
@@ -403,7 +404,7 @@ int archive_expand(const char *path, const char *out, const struct archive_limit
     return result;
 }
 
-/* A file without a name, which is gone when it is closed. */
+/* Opens a file without a name, which disappears when it is closed. */
 static int open_nameless(const char *work, struct error *err) {
     char path[PATH_BYTES];
     int file = open(work, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -462,7 +463,7 @@ struct parsing {
     struct arena *arena;
     enum expected next;
     struct mapping found;
-    size_t room, item_room; /* of found, and of the last pair */
+    size_t room, item_room; /* of found.pairs, and of the items of the last pair */
     struct error *err;
 };
 
@@ -470,7 +471,7 @@ static int refuse(struct parsing *parsing, const yaml_event_t *event, const char
     return error_set(parsing->err, ERROR_FORMAT, "line %zu: %s", event->start_mark.line + 1, what);
 }
 
-/* One event of the parser: the mapping's beginning, a key, a value, an item or an end. */
+/* Processes one event of the parser: the mapping's beginning, a key, a value, an item or an end. */
 static int take_event(struct parsing *parsing, const yaml_event_t *event) {
     enum expected next = parsing->next;
     struct mapping *found = &parsing->found;

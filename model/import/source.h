@@ -15,32 +15,32 @@
  * recognised and updated. */
 struct import_origin {
     const char *from;    /* the source: mozilla, opus, hf, argos or url */
-    const char *asked;   /* its name for `alignd get`: mozilla:en-fr */
+    const char *asked;   /* the name for `alignd get`, such as mozilla:en-fr */
     const char *version; /* "": unknown, as for the other members */
     const char *url;     /* of its largest file */
     const char *licence, *attribution;
 };
 
-/* Set by a signal handler: long steps stop with ERROR_INPUT, "interrupted". NULL: never. */
+/* A signal handler sets it; long steps then stop with ERROR_INPUT, "interrupted". NULL: never. */
 typedef const atomic_bool *import_stop;
 int import_interrupted(import_stop stop, struct error *err);
 
 /* ---- messages and paths ---- */
 
-/* Formats a string; NULL if memory is out, which the arena remembers. */
+/* Formats a string. Returns NULL when memory runs out, which the arena remembers. */
 __attribute__((format(printf, 2, 3))) char *import_say(struct arena *arena, const char *format, ...);
-/* 1234567 as "1,234,567". */
+/* Formats 1234567 as "1,234,567". */
 const char *import_thousands(struct arena *arena, uint64_t number);
 
-/* Appends a component to a path. NULL if memory is out, which the arena remembers. */
+/* Appends a component to a path. Returns NULL when memory runs out, which the arena remembers. */
 const char *path_join(struct arena *arena, const char *folder, const char *name);
 bool is_folder(const char *path);
-/* path NULL: memory was out; the result is true, so that opening the path reports that. */
+/* Returns true also if path is NULL after memory ran out, so that opening the path reports this. */
 bool source_exists(const char *path);
-/* The path's last component. */
+/* Returns the path's last component. */
 const char *source_name(const char *path);
 bool source_ends(const char *name, const char *ending);
-/* The length of a name without .gz or .zst. */
+/* Returns the length of a name without .gz or .zst. */
 size_t source_plain_length(const char *name);
 bool source_begins(const char *name, const char *beginning);
 /* Compares strings of an array, for qsort. */
@@ -64,15 +64,15 @@ struct source_cursor {
 /* Reads the next bytes. Returns -1 with ERROR_FORMAT if the file ends within them (what: names them in the message), or with
  * ERROR_FILE; the cursor then stays. */
 int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what, struct error *err);
-/* The whole file, which may have at most this many bytes, and a NUL. */
+/* Reads the whole file, which may have at most this many bytes, and appends a NUL. */
 int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size, struct error *err);
-/* The same for UTF-8; CR LF and CR become LF. */
+/* Reads a file of UTF-8 in the same way; CR LF and CR become LF. */
 int source_text(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
-/* The same for any bytes; those that are not UTF-8 become U+FFFD. */
+/* Reads a file of any bytes like source_text; bytes that are not UTF-8 become U+FFFD. */
 int source_text_mended(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
-/* A file of JSON, the caller's. shown: names it in messages about its syntax. */
+/* Parses a JSON file; the caller owns the result. shown: the file's name in messages about its syntax. */
 int source_json(const char *path, const char *shown, struct arena *arena, json_t **out, struct error *err);
-/* A value as a message shows it: its JSON; "" if memory is out, which the arena remembers. */
+/* Returns a value's JSON for a message; "" when memory runs out, which the arena remembers. */
 const char *json_shown(struct arena *arena, const json_t *value);
 
 /* ---- archives ----
@@ -82,38 +82,42 @@ const char *json_shown(struct arena *arena, const json_t *value);
 struct archive_limits {
     size_t members;
     uint64_t bytes; /* of all contents together */
-    uint64_t ratio; /* contents to archive, beside ARCHIVE_FREE_BYTES */
+    uint64_t ratio; /* of contents to archive, beyond ARCHIVE_FREE_BYTES */
 };
 enum { ARCHIVE_FREE_BYTES = 64 << 20 };
 extern const struct archive_limits archive_usual;
 
 /* The type of a file by its first bytes. */
 enum archive_kind { ARCHIVE_NONE, ARCHIVE_ZIP, ARCHIVE_TAR, ARCHIVE_COMPRESSED };
-/* A compressed tar is ARCHIVE_TAR if its name says so (.tar.gz, .tgz, .tar.zst). -1 with ERROR_FILE or ERROR_FORMAT. */
+/* Finds the type. A compressed tar is ARCHIVE_TAR if its name says so (.tar.gz, .tgz, .tar.zst). Returns -1 with ERROR_FILE or
+ * ERROR_FORMAT. */
 int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err);
 
-/* Unpacks a zip or tar into the folder, which exists and is empty. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY. */
+/* Unpacks a zip or tar into the folder, which exists and is empty. Returns -1 with ERROR_FORMAT, ERROR_FILE, ERROR_INPUT
+ * (interrupted) or ERROR_MEMORY. */
 int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits, import_stop stop, struct error *err);
 /* Unpacks a .gz or .zst into a new file. */
 int archive_expand(const char *path, const char *out, const struct archive_limits *limits, import_stop stop, struct error *err);
 
-/* A zip whose members are read without being unpacked. */
+/* A member of a zip that was unpacked into one file. */
 struct archive_member {
     const char *name;
-    uint64_t at, bytes; /* its contents in the file `spool` */
+    uint64_t at, bytes; /* the place of its contents in the file `spool` */
 };
 struct archive_members {
     struct archive_member *members; /* [count], in the arena */
     size_t count;
-    int spool; /* a file without a name, the caller's to close */
+    int spool; /* a file without a name, which the caller closes */
 };
-/* All contents of a zip, within archive_usual, end to end in one file in the folder `work`. Checksums are checked. */
+/* Unpacks all members of a zip, within archive_usual, one after the other into one file in the folder `work`, and checks their
+ * checksums. */
 int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
                   struct error *err);
 
 /* ---- YAML ----
- * One mapping of scalars and of lists of scalars, as Marian writes its options and vocabularies: keys and values as the strings
- * that they are (`on` is a word, 00 and 000 are two), in their order. Anchors, nested mappings and repeated keys are refused. */
+ * The parser reads one mapping of scalars and of lists of scalars, as Marian writes its options and vocabularies. Keys and values
+ * stay strings (`on` is a word, and 00 and 000 differ) and keep their order. Anchors, nested mappings and repeated keys are
+ * refused. */
 
 struct mapping_pair {
     const char *key;
@@ -127,11 +131,11 @@ struct mapping {
     size_t count;
 };
 
-/* text: UTF-8. -1 with ERROR_FORMAT, "line N: ...", or ERROR_MEMORY. */
+/* Parses UTF-8 text. Returns -1 with ERROR_FORMAT ("line N: ...", or a key that occurs twice) or ERROR_MEMORY. */
 int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out, struct error *err);
-/* NULL: the mapping lacks the key. */
+/* Returns NULL if the mapping lacks the key. */
 const struct mapping_pair *mapping_find(const struct mapping *mapping, const char *key);
-/* The value as messages show it: itself, or [a, b]. */
+/* Returns the value for a message: a scalar unchanged, a list as [a, b]. */
 const char *mapping_shown(struct arena *arena, const struct mapping_pair *pair);
 
 #endif

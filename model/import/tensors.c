@@ -332,7 +332,7 @@ uint64_t tensors_parameters(const struct tensors *tensors) {
 
 /* ---- assembling ---- */
 
-/* Foreign matrices that are in memory, because the made one reads their columns. */
+/* Foreign matrices that are in memory, because the new tensor reads their columns. */
 struct loaded {
     const struct stored_tensor *from[MOST_LOADED];
     float *numbers[MOST_LOADED];
@@ -345,7 +345,7 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
             *numbers = loaded->numbers[i];
             return 0;
         }
-    assert(loaded->count < MOST_LOADED); /* no tensor is made from the columns of more */
+    assert(loaded->count < MOST_LOADED); /* no new tensor reads the columns of more matrices */
     uint64_t count = stored_count(from);
     float *room = count <= SIZE_MAX / sizeof *room ? malloc((size_t)count * sizeof *room + 1) : NULL;
     if (!room)
@@ -360,7 +360,7 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
     return 0;
 }
 
-/* Rows begin .. end - 1 as float32. row: room for a row of each patch. */
+/* Assembles rows begin .. end - 1 as float32. row: a buffer for one row of a patch. */
 static int make_rows(const struct made *made, size_t begin, size_t end, float *out, float *row, struct loaded *loaded,
                      struct error *err) {
     memset(out, 0, (end - begin) * made->columns * sizeof *out);
@@ -418,7 +418,7 @@ struct slot {
     const char *name;
     enum dtype dtype;
     size_t dims, shape[2];
-    uint64_t *place; /* set to where it begins in the data */
+    uint64_t *place; /* set to its offset in the data */
 };
 
 struct places {
@@ -431,7 +431,7 @@ static int by_size_and_name(const void *a, const void *b) {
     return size != other_size ? (size > other_size ? -1 : 1) : strcmp(one->name, other->name);
 }
 
-/* Bytes that are not UTF-8, as a file's name may have, become U+FFFD. */
+/* Writes a JSON string. Bytes that are not UTF-8, which the name of a file may contain, become U+FFFD. */
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
     for (size_t length = strlen(text), next = 0; next < length;) {
@@ -455,7 +455,7 @@ static void write_string(FILE *out, const char *text) {
 struct output {
     int file;
     const char *path;
-    uint64_t data, bytes; /* where the data begin; of the file */
+    uint64_t data, bytes; /* the offset of the data; the size of the file */
 };
 
 static int put(const struct output *output, uint64_t at, const void *bytes, size_t count, struct error *err) {
@@ -471,8 +471,8 @@ static int put(const struct output *output, uint64_t at, const void *bytes, size
     return 0;
 }
 
-/* Creates the file and writes its beginning: the length of the header, and the header. Larger numbers come first, so that every
- * tensor is aligned to its own numbers without gaps. */
+/* Creates the file and writes the length of the header, and the header. Larger types of numbers come first, so that every tensor is
+ * aligned to its own numbers without gaps. */
 static int output_open(struct output *output, const char *path, struct slot *slots, size_t count, const char *origin,
                        struct error *err) {
     char *text = NULL;
@@ -539,7 +539,7 @@ uint16_t half_from_float(float value) {
         return sign | 0x7e00;
     if (bits >= 0x477ff000) /* rounds to 65536 or more */
         return sign | 0x7c00;
-    if (bits < 0x38800000) { /* a half without a leading one: a multiple of 2^-24 */
+    if (bits < 0x38800000) { /* a subnormal half: a multiple of 2^-24 */
         float magnitude;
         memcpy(&magnitude, &bits, sizeof magnitude);
         return sign | (uint16_t)lrintf(ldexpf(magnitude, 24));
@@ -621,7 +621,7 @@ static int write_made(const struct output *output, const struct made *made, enum
     return result;
 }
 
-/* Forgets pages of a mapped file that have been read. */
+/* Forgets pages of mapped files that have been read. */
 static void container_rest(const struct container *container) {
     if (container->mapped)
         safetensors_rest(container->mapped);

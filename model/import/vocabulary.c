@@ -14,7 +14,7 @@ enum { MOST_BYTES = 1 << 26, LEAST_WORDS = 3, MOST_WORDS = 1 << 20 };
 
 /* ---- lists of words ---- */
 
-/* A word as a list has it. */
+/* A word of a list. */
 struct word {
     const char *text;
     uint64_t id;
@@ -74,7 +74,7 @@ int vocabulary_of_words(const char *path, const char *const *words, size_t count
     return 0;
 }
 
-/* Words and ids as a list has them; id: the text of the number. */
+/* Words and ids in the order of their list. */
 struct pairs {
     struct word *words; /* [count] */
     size_t count, room;
@@ -151,8 +151,8 @@ static void skip(struct buffer *buffer, uint64_t count) {
         buffer->at += count;
 }
 
-/* The next field that has a length; others, numbers of 32 or any bits, are skipped. False at the end, or if it is not a protocol
- * buffer. */
+/* Finds the next field that has a length, and skips others, which are varints or numbers of 32 bits. Returns false at the end, or
+ * if this is not a protocol buffer, which clears `fits`. */
 static bool next_field(struct buffer *buffer, uint64_t *number, struct buffer *field) {
     while (buffer->fits && buffer->at < buffer->end) {
         uint64_t tag = varint(buffer), length;
@@ -177,8 +177,8 @@ static bool next_field(struct buffer *buffer, uint64_t *number, struct buffer *f
     return false;
 }
 
-/* Finds the next piece of a SentencePiece model: field 1 of the next field 1 of the top. False at the end, or where it is not such
- * a model, which then does not fit. */
+/* Finds the next piece of a SentencePiece model: field 1 of the next field 1 of the top. Returns false at the end, or if this is
+ * not such a model, which clears top->fits. */
 static bool next_piece(struct buffer *top, struct buffer *text) {
     struct buffer piece, field;
     uint64_t number;
@@ -226,7 +226,7 @@ int vocabulary_segmented(const char *path, const struct vocabulary *words, struc
     return 0;
 }
 
-/* A list's words are those of the first `size` ids: Marian takes the others for unknown, too. */
+/* Only the words of a list's first `size` ids are imported: to Marian, too, the others are unknown. */
 int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
     struct pairs pairs = {.path = path, .arena = arena};
     char *text;
@@ -287,7 +287,7 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
 
 /* ---- both sides ---- */
 
-/* Two files, or one if they are equal. Their names begin with joint, source or target. */
+/* Adds two files, or one if they are equal. Their names begin with joint, source or target. */
 static void add_files(struct tokenizer_files *files, const char *const names[3], const char *const contents[2],
                       const size_t bytes[2]) {
     bool joint = bytes[0] == bytes[1] && memcmp(contents[0], contents[1], bytes[0]) == 0;
@@ -363,7 +363,7 @@ int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids 
 
 bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id) {
     const struct id wanted = {piece, length, UINT32_MAX};
-    size_t low = 0, high = ids->size; /* the last one of this piece stands before `low` */
+    size_t low = 0, high = ids->size; /* finally, the last id of this piece is before `low` */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (by_piece(&ids->sorted[middle], &wanted) <= 0)
@@ -424,13 +424,13 @@ int tokens_check_pieces(const struct tokens *tokens, const char *path, struct ar
 
 enum { LEAST_LANGUAGES = 3 };
 
-/* Languages that have another name in codes of two letters, or in general (CLDR's aliases). */
+/* Codes of three letters, and the codes of two letters that are usual for these languages (CLDR's aliases). */
 static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"}, {"azj", "az"}, {"ekk", "et"},
                                       {"gaz", "om"}, {"khk", "mn"}, {"kmr", "ku"}, {"knc", "kr"}, {"lvs", "lv"},
                                       {"npi", "ne"}, {"ory", "or"}, {"pbt", "ps"}, {"pes", "fa"}, {"plt", "mg"},
                                       {"quy", "qu"}, {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"}, {"zsm", "ms"}};
 
-/* A token such as fra_Latn or __fr__. *letters: of the language's part, which begins at *begin. */
+/* Returns true for a token such as fra_Latn or __fr__. *letters: the length of the language's part, which begins at *begin. */
 static bool is_language(const char *token, size_t *begin, size_t *letters) {
     *begin = source_begins(token, "__") ? 2 : 0;
     *letters = strspn(token + *begin, "abcdefghijklmnopqrstuvwxyz");
@@ -456,7 +456,7 @@ static int add_language(json_t *section, const char *token, const struct tokens 
     if (!both)
         return 0;
 
-    /* Its BCP-47 code has the script if that is not the language's usual one, and always for Chinese. */
+    /* If the token names a script, the BCP-47 code has it unless it is the language's usual one, and always for Chinese. */
     const char *own = begin > 0 ? "" : token + letters + 1, *code;
     snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
@@ -499,7 +499,7 @@ int tokens_languages(const struct tokens *source, const struct tokens *target, s
 /* Pieces of plain letters that are on every list: those with the first ids, which are the most frequent, and short ones. */
 enum { PLAIN_FIRST = 32768, PLAIN_SHORT = 3 };
 
-/* Names of several scripts together; the last one may be there twice. */
+/* Names that stand for several scripts; the last script may be listed twice. */
 static const struct {
     const char *name;
     UScriptCode scripts[3];
@@ -509,11 +509,12 @@ static const struct {
                 {"Hans", {USCRIPT_HAN, USCRIPT_BOPOMOFO, USCRIPT_HAN}},
                 {"Hant", {USCRIPT_HAN, USCRIPT_BOPOMOFO, USCRIPT_HAN}}};
 
-/* Languages that are written in several scripts, of those that tokens name without a script. */
+/* Languages that tokens name without a script, and that are written in several scripts. */
 static const char *const several[] = {"az", "bs", "ff", "ha", "kk", "ku", "ky", "mn", "ms",
                                       "pa", "sd", "sr", "su", "tg", "tt", "ug", "uz"};
 
-/* The name of the script of a language: four letters in name [5]. False: it is not one. */
+/* Finds the name of the script of a language: four letters in name [5]. Returns false if the token is not a language's, or the
+ * script is unknown or one of several. */
 static bool script_of(const char *token, char name[5]) {
     char likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY], language[8];
     size_t begin, letters;
@@ -521,7 +522,7 @@ static bool script_of(const char *token, char name[5]) {
     if (!is_language(token, &begin, &letters))
         return false;
     if (begin == 0) {
-        memcpy(name, token + letters + 1, 5); /* four letters and the NUL, as is_language has seen */
+        memcpy(name, token + letters + 1, 5); /* four letters and the NUL, as is_language has checked */
         return true;
     }
     snprintf(language, sizeof language, "%.*s", (int)letters, token + begin);
@@ -536,7 +537,7 @@ static bool script_of(const char *token, char name[5]) {
     return known;
 }
 
-/* Makes the list of a script. Returns NULL if memory is out, or the script is not known. */
+/* Makes the list of a script. Returns NULL if memory runs out or the script is unknown. */
 static int32_t *list_of(const char *script, const struct tokens *target, struct arena *arena, size_t *count) {
     UScriptCode scripts[3];
     size_t known = 0;
@@ -556,7 +557,7 @@ static int32_t *list_of(const char *script, const struct tokens *target, struct 
     for (size_t id = 0; ids && id < target->count; id++) {
         const char *piece = target->list[id];
         size_t size = strlen(piece), length = 0, begin, letters;
-        bool all = true, plain = true; /* each character has one of these scripts, or none; all letters are ASCII's */
+        bool all = true, plain = true; /* all: each character has one of these scripts, or none; plain: all letters are ASCII */
         for (size_t next = 0; next < size; length++) {
             int32_t character = character_next(piece, size, &next);
             UErrorCode status = U_ZERO_ERROR;
