@@ -124,6 +124,10 @@ bool character_is_space(int32_t character) {
     return character >= 0 && u_isUWhiteSpace(character);
 }
 
+bool character_is_letter(int32_t character) {
+    return character >= 0 && u_isalnum(character);
+}
+
 bool character_ends_line(int32_t character) {
     return character == '\n' || character == '\r' || character == 0x85 || character == 0x2028 || character == 0x2029;
 }

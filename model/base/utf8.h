@@ -56,6 +56,8 @@ bool character_is_among(int32_t character, const wchar_t *characters);
 bool character_is_space(int32_t character);
 /* Line and paragraph separators, CR and LF, NEL: characters that always end a line. */
 bool character_ends_line(int32_t character);
+/* A letter or a digit of any script; false for -1. */
+bool character_is_letter(int32_t character);
 /* Unicode's categories P (punctuation) and S (symbols); false for -1. */
 bool character_is_punctuation(int32_t character);
 /* Unicode's category P alone; false for -1. */

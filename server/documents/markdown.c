@@ -4,6 +4,7 @@
  * from it by other characters in the copy that it reads. Front matter, code, HTML, formulas, addresses of links and definitions of
  * references are never translated. */
 #include "model/base/arena.h"
+#include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include "server/markup/piece.h"
 #include <cmark-gfm-core-extensions.h>
@@ -566,16 +567,17 @@ static bool take_block_from(struct md_reader *reader, const struct block *block,
     reader->line_ends = false;
     reader->tag_count = 0;
 
-    /* Links and images, at least two, without ASCII letters and digits between them, are a row. */
+    /* Links and images, at least two, without letters and digits between them, are a row. */
     size_t links = 0;
     reader->row = true;
     for (cmark_node *node = cmark_node_first_child(block->node); node && reader->row; node = cmark_node_next(node)) {
         cmark_node_type type = cmark_node_get_type(node);
         bool link = type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
         const char *text = type == CMARK_NODE_TEXT ? cmark_node_get_literal(node) : "";
+        size_t length = strlen(text);
         reader->row = link || type == CMARK_NODE_TEXT || type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK;
-        for (; *text && reader->row; text++)
-            reader->row = !isalnum((unsigned char)*text);
+        for (size_t next = 0; next < length && reader->row;)
+            reader->row = !character_is_letter(character_next(text, length, &next));
         links += link;
     }
     reader->row = reader->row && links > 1;

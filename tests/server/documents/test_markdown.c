@@ -157,6 +157,8 @@ END_TEST
 /* Links and images in a row have no sentence. */
 START_TEST(rows) {
     fake_expect("md", FAKE_REVERSED, "[![a b](c)](d) [e f](g)\n[h](i) | [j](k)\n", "[![B A](c)](d) [F E](g)\n[H](i) | [J](k)\n");
+    fake_expect("md", FAKE_REVERSED, "[a b](c) · 👍🏽 [d](e)\n", "[B A](c) · 👍🏽 [D](e)\n");
+    fake_expect("md", FAKE_REVERSED, "[a b](c) и [d](e)\n", "[D](e) и [B A](c)\n");
 }
 END_TEST
 
