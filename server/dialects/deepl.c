@@ -26,7 +26,7 @@ static unsigned deepl_status(const struct dialect_error *error) {
 
 /* ---- fields ---- */
 
-/* Reads an array of strings, or one string with names separated by commas, into the arena. */
+/* Reads an array of strings, or one string, whose names are separated by commas or spaces, into the arena. */
 static int read_names(const json_t *root, const char *field, struct arena *arena, struct html_names *names, struct reply *reply) {
     const json_t *value = json_object_get(root, field);
     const char **all = arena_alloc(arena, MOST_TAGS, sizeof *all);
@@ -109,7 +109,7 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_begin_object(w, NULL);
     writer_begin_array(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
-        char source[VARIANT_CODE_BYTES]; /* the region is cut off: "EN" of "en-GB" */
+        char source[VARIANT_CODE_BYTES]; /* without the region: "EN" for "en-GB" */
         snprintf(source, sizeof source, "%s", plan_source(plan, i));
         while (language_widen(source))
             ;
@@ -169,7 +169,7 @@ void api_deepl_languages(const struct service *service, const struct call *call,
     api_reply_json(reply, &w);
 }
 
-/* DeepL's limit for an account without a limit. */
+/* DeepL reports this limit for an account without a limit. */
 #define NO_LIMIT 1000000000000
 
 void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -187,9 +187,9 @@ void api_deepl_usage(const struct service *service, const struct call *call, str
 
 /* ---- glossaries: dictionaries ----
  *
- * Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h). Version 2 of its API has
- * glossaries for one pair of languages. Version 3 has glossaries of several dictionaries, each for one pair; they are stored here
- * as glossaries that share an id. */
+ * Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h). Version 2 of DeepL's API has
+ * glossaries for one pair of languages. Version 3 has glossaries of several dictionaries, each for one pair; the dictionaries are
+ * stored here as glossaries that share an id. */
 
 enum { MOST_DICTIONARIES = 64 };
 
@@ -215,7 +215,7 @@ static struct kept_glossary *find_pair(const struct glossary_list *dictionaries,
     return NULL;
 }
 
-/* Adds the dictionaries of the glossary that the path names; there is at least one. -1: the reply is set. */
+/* Adds the dictionaries of the glossary that the path names to found. Returns -1 with the reply set if there are none. */
 static int find_among(const struct glossary_list *all, const struct call *call, const struct request *request,
                       struct glossary_list *found, struct reply *reply) {
     size_t index, length;
@@ -230,7 +230,7 @@ static int find_among(const struct glossary_list *all, const struct call *call, 
     return found->count > 0 ? 0 : api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
 }
 
-/* The same for everything in service. */
+/* Like find_among, in all glossaries in service. */
 static int find_all(const struct service *service, const struct call *call, const struct request *request,
                     struct glossary_list *found, struct reply *reply) {
     struct glossary_list all;
@@ -276,7 +276,7 @@ static void put_about(struct writer *w, const struct kept_glossary *glossary) {
     writer_end_object(w);
 }
 
-/* Writes the i-th of the list, the first of its glossary, with the others of the same glossary. */
+/* Writes the glossary whose first dictionary is the i-th of the list, with all its dictionaries. */
 static void put_multilingual(struct writer *w, const struct glossary_list *list, size_t i) {
     const struct kept_glossary *first = list->all[i];
     writer_begin_object(w, NULL);
@@ -302,7 +302,7 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
     writer_begin_array(&w, "glossaries");
     for (size_t i = 0; i < list.count; i++) {
         const struct kept_glossary *one = list.all[i];
-        size_t first = 0, others = 0; /* the first dictionary of its glossary; how many follow this one */
+        size_t first = 0, others = 0; /* the first dictionary of the glossary; the number of its dictionaries after this one */
         while (!are_one(list.all[first], one))
             first++;
         if (first < i || !is_seen(one, api_glossary_owner(request)))
@@ -363,7 +363,7 @@ void api_deepl_entries(const struct service *service, const struct call *call, s
     glossary_list_done(&found);
 }
 
-/* Reads the pair of languages in the query string. -1: the reply is set. */
+/* Reads the pair of languages in the query string. Returns -1 with the reply set. */
 static int read_pair(const struct call *call, const char **source, const char **target, struct reply *reply) {
     const struct api_field *from = dialect_sent(call, "source_lang"), *to = dialect_sent(call, "target_lang");
     if (!from || !to)
@@ -408,7 +408,7 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
 
 /* ---- glossaries: requests ---- */
 
-/* Converts JSON or a form, whose fields "dictionaries[0].source_lang" are those of an array's objects. NULL: the reply is set. */
+/* Loads JSON, or a form whose fields "dictionaries[0].source_lang" become an array. Returns NULL with the reply set. */
 static json_t *load_change(const struct call *call, struct reply *reply) {
     bool form = api_is_form(call);
     if (form && api_check_fields(call, reply) != 0)
@@ -448,7 +448,7 @@ static int read_code(const json_t *root, const char *field, char code[GLOSSARY_C
     return !value[length] ? 0 : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
 }
 
-/* The name is part of a line of the file, so it may not contain control characters. */
+/* Copies the name, which is part of a line of the file and may not contain control characters. */
 static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct reply *reply) {
     const char *value;
     if (order_string(root, "name", &value, reply) != 0)
@@ -463,7 +463,7 @@ static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct 
     return 0;
 }
 
-/* Reads the languages and entries of an object, and adds them to out. begun: its owner and name. -1: the reply is set. */
+/* Adds the languages and entries of an object to out, with the owner and name of begun. Returns -1 with the reply set. */
 static int read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
                            struct glossary_list *out, struct reply *reply) {
     struct glossary_about about = *begun;
@@ -472,7 +472,7 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
     if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0)
         return -1;
 
-    /* some model must read the first language and some model must write the second, or no request could use the glossary */
+    /* One model must read the first language and one model must write the second, or no request could use the glossary. */
     const struct model_set *models = request->models;
     bool source = !models, target = !models; /* while models load, their languages are unknown */
     for (size_t i = 0; models && i < models->count; i++) {
@@ -501,7 +501,7 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
     return glossary_list_add(out, glossary, NULL) == 0 ? 0 : api_fail_memory(reply);
 }
 
-/* Reads the member "dictionaries". -1: the reply is set. */
+/* Reads the member "dictionaries". Returns -1 with the reply set. */
 static int read_dictionaries(const json_t *root, const struct glossary_about *about, const struct request *request,
                              struct glossary_list *out, struct reply *reply) {
     const json_t *array = json_object_get(root, "dictionaries");
@@ -531,8 +531,8 @@ static bool keeps_none(const struct service *service, struct reply *reply) {
     return true;
 }
 
-/* A full store stays full, so that retrying is useless; a file that cannot be written may soon be writable. Without an error, the
- * reply is set already. */
+/* Sets the reply, unless there is no error because the reply is already set. Retrying does not help if the store is full, but may
+ * help if the file cannot be written. */
 static void fail_change(const struct error *error, struct reply *reply) {
     if (error->code == ERROR_LENGTH) {
         api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
@@ -542,7 +542,7 @@ static void fail_change(const struct error *error, struct reply *reply) {
     }
 }
 
-/* For glossaries_change; context: the list of glossaries to add. */
+/* An edit for glossaries_change that adds the list of glossaries in context. */
 static int add_made(struct glossary_list *list, void *context, struct error *err) {
     const struct glossary_list *made = context;
     int result = 0;
@@ -581,8 +581,8 @@ static int compare_phrases(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a dictionary in the languages of old to the list, with the entries of old that `with` does not replace, followed by those of
- * `with`. with NULL: all entries of old. about: the description, except the languages. -1: the reply is set. */
+/* Adds a dictionary in the languages of old to the list, with the entries of old that `with` (NULL: empty) does not replace,
+ * followed by those of `with`, and with the other properties of about. Returns -1 with the reply set. */
 static int merge(const struct kept_glossary *old, const struct kept_glossary *with, struct glossary_about about,
                  struct glossary_list *list, struct reply *reply) {
     memcpy(about.source, old->about.source, sizeof about.source);
@@ -617,17 +617,17 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
 /* A change of the glossary that a call names. */
 struct change {
     const char *name;                  /* NULL: the name does not change */
-    const struct glossary_list *given; /* their entries are added to those of the same pair, or replace them */
+    const struct glossary_list *given; /* their entries are added to the dictionaries of the same pairs, or replace these */
     bool replaces;
     const char *source, *target; /* the pair of a dictionary to remove; NULL: none */
-    bool removes;                /* all dictionaries go */
+    bool removes;                /* all dictionaries are removed */
 
     const struct call *call;
     const struct request *request;
     struct reply *reply;
 };
 
-/* Replaces those of the dictionaries, now, that change. -1: the reply is set. */
+/* Applies the change to the list, in which `now` are the dictionaries of the glossary. Returns -1 with the reply set. */
 static int change_dictionaries(struct glossary_list *list, const struct glossary_list *now, const struct change *change) {
     struct glossary_about about = now->all[0]->about;
     size_t others = list->count - now->count;
@@ -649,7 +649,7 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
     }
     for (size_t i = 0; i < change->given->count; i++) {
         const struct kept_glossary *one = change->given->all[i];
-        if (!change->replaces && find_pair(now, one->about.source, one->about.target)) /* it has been merged */
+        if (!change->replaces && find_pair(now, one->about.source, one->about.target)) /* already merged above */
             continue;
         if (merge(one, NULL, about, list, change->reply) != 0)
             return -1;
@@ -659,7 +659,7 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
                : api_refuse(change->reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
 }
 
-/* For glossaries_change; context: a change. */
+/* An edit for glossaries_change that makes the change in context. */
 static int edit_glossary(struct glossary_list *list, void *context, struct error *err) {
     const struct change *change = context;
     struct glossary_list now = {0};
@@ -674,7 +674,7 @@ static int edit_glossary(struct glossary_list *list, void *context, struct error
     return result;
 }
 
-/* True: done; otherwise the reply is set. */
+/* Returns true on success; otherwise the reply is set. */
 static bool change_glossary(const struct service *service, const struct call *call, const struct request *request,
                             struct change change, struct reply *reply) {
     struct error error = {0};

@@ -57,20 +57,20 @@ static json_t *microsoft_merge(const struct call *call, json_t *body, struct rep
     return NULL;
 }
 
-/* The request has a form as its body, or no body. */
+/* Refuses a request whose body is a form or empty. */
 static json_t *microsoft_load(const struct call *call, struct reply *reply) {
     (void)call;
     api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
     return NULL;
 }
 
-/* A phrase that was replaced by its translation before the text was translated. Bytes [begin,end) of the text to translate stand
- * for the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that the client sent. */
+/* A phrase that its translation has replaced before the text is translated. Bytes [begin,end) of the text to translate stand for
+ * the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that the client sent. */
 struct replaced {
     size_t begin, end, element_begin, element_end, phrase_begin, phrase_end;
 };
 
-/* A text as it was sent, with its phrases [count]; count 0: the text is translated as it is. */
+/* A text as the client sent it, with its phrases [count]; count 0: there are no phrases, and text may be NULL. */
 struct sent_text {
     const char *text;
     struct replaced *phrases;
@@ -80,7 +80,7 @@ struct sent_text {
 /* The parts of an order that only this dialect has. */
 struct wanted {
     bool alignment, lengths;
-    struct sent_text *sent; /* [strings] the texts as they were sent */
+    struct sent_text *sent; /* [strings] the texts that the client sent */
 };
 
 static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena, struct reply *reply) {
@@ -130,8 +130,8 @@ static void decode(char *text) {
     *out = '\0';
 }
 
-/* Copies a text without such tags. Their translations are added to phrases, their positions to sent. An incomplete element stays.
- * NULL: memory is out. */
+/* Copies a text with the translations of phrases in place of their elements. Adds the translations to phrases, and the positions to
+ * sent. An element that is incomplete or has no translation stays. Returns NULL if memory runs out. */
 static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct sent_text *sent, struct arena *arena) {
     size_t length = strlen(text), room = 0;
     char *copy = arena_alloc(arena, length + 1, 1), *out = copy;
@@ -182,7 +182,7 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
 static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                             struct reply *reply) {
     struct arena *arena = &request->arena;
-    struct wanted *wanted = arena_zalloc(arena, 1, sizeof *wanted); /* order_create reports it if memory was out */
+    struct wanted *wanted = arena_zalloc(arena, 1, sizeof *wanted); /* if memory runs out, order_create reports it */
     struct order *order = order_create(request, &dialect->order, reply);
     if (!order)
         return;
@@ -216,7 +216,7 @@ static int compare_pairs(const void *a, const void *b) {
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
 }
 
-/* Maps a position in the translated text's source to the text that was sent. A word of a phrase's translation maps to the phrase; a
+/* Maps a position in the text to translate to the text that the client sent. A word of a phrase's translation maps to the phrase; a
  * sentence that ends with a phrase ends after its element. */
 enum edge { WORD_BEGIN, WORD_END, SENTENCE_END };
 static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge) {
@@ -259,7 +259,7 @@ static void put_projection(struct writer *w, const char *source_text, const stru
     writer_end_object(w);
 }
 
-/* sent: for the source; NULL: the target. */
+/* Writes the lengths of the sentences of the source or, if sent is NULL, of the target. */
 static void put_side(struct writer *w, const char *key, const char *text, const struct sent_text *sent,
                      const struct plan_alignment *alignment) {
     struct utf16_cursor cursor = {.text = text};
@@ -378,7 +378,7 @@ static void break_start(const struct dialect *dialect, const struct service *ser
         return;
     struct writer w = {.most = SIZE_MAX};
     struct error err = {0};
-    struct segmenter *segmenter = NULL; /* it is kept, because opening one takes longer than segmenting a text */
+    struct segmenter *segmenter = NULL; /* kept for the next text, because opening one takes longer than segmenting a text */
     const char *open = NULL;            /* its language */
     writer_begin_array(&w, NULL);
     for (size_t i = 0; i < plan.count && err.code != ERROR_FORMAT; i++) {

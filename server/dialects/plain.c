@@ -264,7 +264,7 @@ static int read_code(const json_t *root, const char *name, const char **out, str
     return *out ? 0 : api_refuse(reply, name, "Invalid request: missing %s parameter", name);
 }
 
-/* Reads a number, or a number in a string as forms have it. */
+/* Reads a number, which is a string in forms. */
 static int read_alternatives(const json_t *root, size_t most, size_t *out, struct reply *reply) {
     const char *name = "alternatives";
     const json_t *value = json_object_get(root, name);
@@ -302,7 +302,7 @@ static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *re
     }
 }
 
-/* Clients recognize by this word that they must ask again. */
+/* Clients retry if the message has the word "Slowdown". */
 static void libre_put_error(struct writer *w, const struct dialect_error *error) {
     char message[API_MESSAGE_BYTES];
     struct dialect_error own = *error;
@@ -339,7 +339,7 @@ static void libre_put_guess(struct writer *w, const char *key, const struct plan
     writer_end_object(w);
 }
 
-/* Each member is an array with an element for each item or, if q is not an array, the element of the only item. */
+/* Writes each member as an array with an element for each item or, if q is not an array, as the element of the only item. */
 static void libre_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
     enum { TEXT, ALTERNATIVES, LANGUAGE };
     static const char *const members[] = {"translatedText", "alternatives", "detectedLanguage"};
@@ -385,7 +385,7 @@ const struct dialect dialect_libre = {.name = "libre",
 /* LibreTranslate's page waits this long after a key is pressed; its clients expect the field. */
 enum { FRONTEND_TIMEOUT_MS = 500 };
 
-/* The first dialect of its path, used if the fields fit no other. */
+/* This dialect is the first of its path, so it is also used if the fields fit no dialect. */
 static bool libre_detect_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "q");
 }
@@ -422,7 +422,7 @@ static void put_code(struct writer *w, const char *code) {
 }
 
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    struct plan_codes codes, targets; /* without duplicates: sources first, then languages that are only targets */
+    struct plan_codes codes, targets; /* codes: without duplicates, sources first, then languages that are only targets */
     if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
         microsoft_languages(call, request, reply);
         return;

@@ -19,7 +19,7 @@
 enum {
     PATH_BYTES = 4096,
     MOST_REDIRECTS = 8,
-    MOST_REFUSED_BODY = 1 << 16, /* of a reply that is not the file */
+    MOST_REFUSED_BODY = 1 << 16, /* bytes of a body that is not the file */
     MOST_HEADERS = 1 << 16,
     VALIDATOR_BYTES = 256,
     CONNECT_S = 20,
@@ -51,7 +51,7 @@ static uint32_t big_endian(const unsigned char bytes[4]) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Address and port as comparable bytes; IPv4 addresses are mapped to IPv6. */
+/* An address and a port as comparable bytes; IPv4 addresses are mapped to IPv6. */
 struct place {
     unsigned char bytes[16];
     unsigned port;
@@ -129,7 +129,7 @@ static bool is_proxy(const struct place *place) {
     return found;
 }
 
-/* The host and the port of an HTTP or HTTPS URL, which the caller frees with curl_free also if this fails. */
+/* Sets the host and the port of an HTTP or HTTPS URL, which the caller frees with curl_free even if this fails. */
 static bool take_host(const char *url, char **host, char **port) {
     CURLU *parsed = curl_url();
     *host = *port = NULL;
@@ -151,8 +151,8 @@ static bool same_host(const char *a, const char *b) {
     return same;
 }
 
-/* True if the URL has a private address that is written out, or a name of this machine. If a proxy resolves names, the socket does
- * not show where a redirect leads. */
+/* True if the URL states a private address or a name of this machine. This is checked because the socket does not show where a
+ * redirect leads if a proxy resolves names. */
 static bool names_private(const char *url) {
     struct sockaddr_in in = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
@@ -214,20 +214,20 @@ struct transfer {
     char validator[VALIDATOR_BYTES]; /* of the content of PATH.part; "": none */
     int file;
     uint64_t at;   /* bytes in PATH.part */
-    uint64_t most; /* that it may have */
+    uint64_t most; /* limit for the bytes in PATH.part */
 
-    /* of the current reply: */
-    bool begun;       /* its first bytes have been examined */
+    /* of the current reply */
+    bool begun;       /* the first bytes of its body have been examined */
     bool wanted;      /* its body is part of the file */
-    uint64_t passed;  /* bytes of a body that is not */
+    uint64_t passed;  /* bytes of a body that is not part of the file */
     uint64_t total;   /* bytes of the whole file according to the reply; 0: unknown */
     uint64_t headers; /* bytes of headers */
 
     /* of the chain of redirects */
     bool first;      /* nothing has been redirected yet */
-    bool has_origin; /* it began at a private address: */
+    bool has_origin; /* it began at the private address `origin` */
     struct place origin;
-    char address[INET6_ADDRSTRLEN]; /* that was refused; "": none was */
+    char address[INET6_ADDRSTRLEN]; /* the private address that was refused; "": none */
     enum get_status status;         /* of a callback that ended the transfer */
     struct error *err;
 };
@@ -237,7 +237,8 @@ static size_t end_transfer(struct transfer *t, enum get_status status) {
     return 0;
 }
 
-/* Refuses private addresses, except the first one, and on later ways the same one again. */
+/* Refuses private addresses, except a proxy's, the one at which the download begins (unless its URL is from a list), and that one
+ * again. */
 static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_sockaddr *address) {
     struct transfer *t = owner;
     (void)purpose;
@@ -274,13 +275,13 @@ static size_t take_header(char *line, size_t size, size_t count, void *owner) {
     return length;
 }
 
-/* A header of the current reply; "": it is missing. */
+/* Returns a header of the current reply, or "" if it is missing. */
 static const char *header_of(const struct transfer *t, const char *name) {
     struct curl_header *header;
     return curl_easy_header(t->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value : "";
 }
 
-/* Empties PATH.part. -1 with errno. */
+/* Empties PATH.part. Returns -1 with errno. */
 static int start_over(struct transfer *t) {
     t->at = 0;
     return ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0 ? 0 : -1;
@@ -297,7 +298,7 @@ static bool is_strong(const char *etag) {
     return true;
 }
 
-/* Decides, at the first bytes of a body, whether it is the file, and how long the file is. False: the transfer ends. */
+/* Decides, at the first bytes of a body, if the body is the file, and how long the file is. Returns false if the transfer ends. */
 static bool begin_body(struct transfer *t) {
     long code = 0;
     curl_off_t length = -1;
@@ -384,7 +385,7 @@ static int watch(void *owner, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
     return is_stopped(t->manner->stop);
 }
 
-/* Opens PATH.part. Its content is kept if it can be checked to be the beginning of the same file. */
+/* Opens PATH.part. Its content is kept if the server or a SHA-256 can verify that it is the beginning of the same file. */
 static enum get_status open_part(struct transfer *t) {
     struct stat now;
     const struct download *download = t->download;
@@ -418,7 +419,7 @@ static bool add_line(struct curl_slist **list, const char *name, const char *val
     return longer != NULL;
 }
 
-/* Sends one request; code: of the reply. curl does not follow redirects, because each is checked first. */
+/* Sends one request, and sets the code of the reply. curl does not follow redirects, because each is checked first. */
 static CURLcode ask(struct transfer *t, const char *url, long *code) {
     struct curl_slist *headers = NULL;
     char range[32], bearer[VALIDATOR_BYTES];
@@ -479,11 +480,11 @@ static CURLcode ask(struct transfer *t, const char *url, long *code) {
     return result;
 }
 
-/* How a try ended. */
+/* The result of a try. */
 struct outcome {
-    enum get_status status; /* GET_NETWORK: err has a message */
+    enum get_status status; /* unless GET_DONE, err has a message */
     bool again;             /* another try may help */
-    size_t wait_ms;         /* wait that the server asks for; 0: none */
+    size_t wait_ms;         /* the wait that the server asks for; 0: none */
 };
 
 static struct outcome judge(struct transfer *t, CURLcode result, long code, struct error *err) {
@@ -540,7 +541,7 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
         char *next = NULL;
         bool redirects = code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
         if (code == STATUS_RANGE && t->at > 0 && start_over(t) == 0 && hops < MOST_REDIRECTS)
-            continue; /* PATH.part is not its beginning */
+            continue; /* PATH.part is not the beginning of the file */
         if (redirects && t->status == GET_DONE)
             curl_easy_getinfo(t->curl, CURLINFO_REDIRECT_URL, &next);
         if (!next) {
@@ -578,7 +579,7 @@ void downloads_end(void) {
     curl_global_cleanup();
 }
 
-/* PATH.part is complete: verifies it, syncs it to the disk and renames it. */
+/* Verifies PATH.part, which is complete, syncs it to the disk and renames it. */
 static enum get_status finish(struct transfer *t, struct error *err) {
     char sha256[65];
     if (t->download->sha256) {
@@ -595,7 +596,7 @@ static enum get_status finish(struct transfer *t, struct error *err) {
     return GET_DONE;
 }
 
-/* Retries until the file is complete. */
+/* Retries until the file is complete, or no retries are left. */
 static enum get_status transfer_all(struct transfer *t, struct error *err) {
     uint64_t reached = t->at; /* the bytes that PATH.part had when the retries were last counted from zero */
     size_t wait_ms = FIRST_WAIT_MS;
@@ -622,7 +623,7 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
             error_set(err, inner.code, "%.500s: %s", t->download->url, inner.message);
             return outcome.status;
         }
-        bool belongs = t->download->sha256 || t->validator[0]; /* otherwise nothing shows whether the rest belongs to it */
+        bool belongs = t->download->sha256 || t->validator[0]; /* if false, the rest may be of another file */
         if (t->at > 0 && !belongs && start_over(t) != 0)
             return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
         size_t pause_ms = outcome.wait_ms > wait_ms ? outcome.wait_ms : wait_ms;

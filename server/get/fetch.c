@@ -19,11 +19,11 @@ enum {
     MOST_WAITS = 1024,
     FETCHER_NICE = 5,
     LOOK_US = 20 * 1000,
-    FAILED_US = 60 * 1000 * 1000, /* after a failure it is not retried on demand for this time */
+    FAILED_US = 60 * 1000 * 1000, /* a pair that failed is not retried on demand for this time */
     PAIR_BYTES = 64,
     MODEL_BYTES = 256
 };
-static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the same if no source has it */
+static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the time for a pair that no source has */
 static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after this time */
 static const int64_t LIST_FAILED_US = INT64_C(60) * 1000000;
 
@@ -35,7 +35,7 @@ struct entry {
     bool on_demand;          /* requested on demand, from the sources of --fetch; otherwise ordered by an administrator */
     char model[MODEL_BYTES]; /* ENTRY_DONE: the name of its folder */
     uint64_t bytes, total;
-    int64_t order, changed_us; /* order: entries with a lower one come first */
+    int64_t order, changed_us; /* order: entries with lower numbers come first */
     char reason[256];
 };
 
@@ -54,14 +54,14 @@ struct fetcher {
     int64_t orders;
     struct fetch_wait *waits;
     size_t wait_count;
-    struct get_pair *pairs; /* [pair_count] of Mozilla's list; NULL: not read yet */
+    struct get_pair *pairs; /* [pair_count] the pairs of Mozilla's list; NULL: not read yet */
     size_t pair_count;
-    int64_t listed_us; /* when reading it was last tried; 0: never */
+    int64_t listed_us; /* when reading the list last succeeded or failed; 0: never */
 };
 
 /* ---- the pairs that may be fetched ---- */
 
-/* True if --fetch-pairs has it. */
+/* True if --fetch-pairs allows the pair. */
 static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
     return !fetcher->options.pairs || is_listed(fetcher->options.pairs, pair, FNM_CASEFOLD);
 }
@@ -81,12 +81,12 @@ static bool is_code(const char *code) {
     return length >= 2 && length < PAIR_BYTES / 2 && *code != '-' && is_made_of(code, "-");
 }
 
-/* True if both are the same language, one of them perhaps with a script or region. */
+/* True if both are the same language; one of them may have a script or region. */
 static bool codes_match(const char *a, const char *b) {
     return record_codes_match(a, strlen(a), b, true);
 }
 
-/* True if a source may have it; without the list, every pair may exist. Requires the lock. */
+/* True if a source may have the pair; OPUS-MT, or Mozilla while its list is unknown, may have any pair. Requires the lock. */
 static bool may_have(const struct fetcher *fetcher, const char *source, const char *target) {
     if (fetcher->opus || !fetcher->pairs)
         return true;
@@ -116,8 +116,8 @@ static double progress_of(const struct entry *entry) {
 static void *worker_run(void *argument);
 static void *keeper_run(void *argument);
 
-/* entry: that of `asked`; NULL: a new one, which replaces the oldest finished one if all are taken. False: the queue is full, or
- * the threads cannot start. */
+/* Queues a download. entry is that of `asked`, or NULL for a new one, which replaces the oldest finished one if all are taken.
+ * Returns false if the queue is full, the fetcher is stopped, or the threads cannot start. */
 static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
     static void *(*const runs[])(void *) = {worker_run, keeper_run};
     struct entry *oldest = NULL;
@@ -147,7 +147,7 @@ static bool order(struct fetcher *fetcher, struct entry *entry, const char *aske
 
 /* ---- requests ---- */
 
-/* The pair as entries name it. False: it is never fetched on demand. */
+/* Writes the name that entries have for the pair. Returns false if the pair is never fetched on demand. */
 static bool make_pair(const struct fetcher *fetcher, const char *source, const char *target, char pair[PAIR_BYTES]) {
     if (!fetcher_is_on(fetcher) || !is_code(source) || !is_code(target) || codes_match(source, target))
         return false;
@@ -239,7 +239,7 @@ size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_
 
 /* ---- waits ---- */
 
-/* Removes from the list the waits for this pair or, if it is NULL, those that are over. Requires the lock. */
+/* Removes and returns the waits for this pair or, if it is NULL, those that are over. Requires the lock. */
 static struct fetch_wait *take_waits(struct fetcher *fetcher, const char *pair) {
     struct fetch_wait *taken = NULL;
     int64_t now_us = clock_us();
@@ -258,7 +258,7 @@ static struct fetch_wait *take_waits(struct fetcher *fetcher, const char *pair) 
     return taken;
 }
 
-/* Called without the lock. */
+/* Must be called without the lock. */
 static void finish_waits(struct fetch_wait *waits) {
     for (struct fetch_wait *next; waits; waits = next) {
         next = waits->next;
@@ -304,7 +304,7 @@ static void *keeper_run(void *argument) {
 
 /* ---- the download ---- */
 
-/* The download on which the thread works. */
+/* The download that the thread is working on. */
 struct work {
     struct fetcher *fetcher;
     char asked[FETCH_ASKED_BYTES];
@@ -369,7 +369,7 @@ static void read_list(struct fetcher *fetcher) {
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* Sums the bytes of the folder's models, except the one with this name (NULL: none is excepted); all: including those that may be
+/* Sums the bytes of the folder's models except the one with this name (NULL: no exception). all: include models that may be
  * evicted. */
 static uint64_t sum_bytes(const struct installed_list *list, const char *name, bool all) {
     uint64_t sum = 0;
@@ -379,8 +379,8 @@ static uint64_t sum_bytes(const struct installed_list *list, const char *name, b
     return sum;
 }
 
-/* Returns the least recently used model that may be evicted; NULL: there is none. A model that was not used since the start counts
- * as used when it was downloaded. */
+/* Returns the least recently used model that may be evicted, or NULL if there is none. A model that was not used since the start
+ * counts as used when it was downloaded. */
 static struct installed *find_oldest(const struct fetcher *fetcher, const struct installed_list *list, const char *name) {
     struct installed *oldest = NULL;
     struct timespec now;
@@ -415,7 +415,7 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
         struct installed *model = find_oldest(fetcher, &list, name);
         struct error error = {0};
         pthread_mutex_lock(&fetcher->lock);
-        for (size_t i = 0; i < fetcher->count;) { /* its pair is fetched again on the next request */
+        for (size_t i = 0; i < fetcher->count;) { /* without a finished entry, the next request fetches the pair again */
             if (fetcher->entries[i].state == ENTRY_DONE && strcmp(fetcher->entries[i].model, model->name) == 0)
                 fetcher->entries[i] = fetcher->entries[--fetcher->count];
             else
@@ -439,7 +439,7 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
     return fits ? GET_DONE : GET_SPACE;
 }
 
-/* Gets the model from the first source that has it, and puts it into service. Called without the lock. */
+/* Gets the model from the first source that has it, and puts the model into service. Must be called without the lock. */
 static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
     struct fetcher *fetcher = work->fetcher;
     const struct fetcher_options *o = &fetcher->options;
@@ -452,7 +452,7 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     struct get_options options = get_options_of(fetcher, work);
     options.update = !on_demand;
     options.on_demand = on_demand;
-    if (o->most_bytes > 0) { /* it may take the space that the models that are never evicted leave */
+    if (o->most_bytes > 0) { /* the new model may take the space that is left by models that are never evicted */
         struct installed_list list = {NULL, 0};
         installed_list(o->into, &list, NULL);
         uint64_t kept = sum_bytes(&list, NULL, false);
@@ -493,7 +493,7 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
 
 static void *worker_run(void *argument) {
     struct fetcher *fetcher = argument;
-    setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux only of this thread */
+    setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux, this affects only this thread */
 
     /* Deletes folders that a killed process was removing. */
     const struct dirent *remains;
@@ -529,7 +529,7 @@ static void *worker_run(void *argument) {
         enum get_status status = work_on(&work, on_demand, &error);
         pthread_mutex_lock(&fetcher->lock);
         entry = find(fetcher, work.asked);
-        if (entry) { /* live ones stay */
+        if (entry) { /* a live entry is never removed */
             entry->state = status == GET_DONE || status == GET_PRESENT ? ENTRY_DONE
                            : status == GET_UNKNOWN                     ? ENTRY_UNKNOWN
                                                                        : ENTRY_FAILED;

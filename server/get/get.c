@@ -39,12 +39,12 @@ struct job {
     struct arena arena;
     struct download_manner manner;
     struct plan plan;
-    char key[256];                /* identifies the model: two jobs with one key and folder run one after the other */
-    char work[MODEL_PATH_BYTES];  /* INTO/.get, with the lists, locks, and a folder for each key */
-    char room[MODEL_PATH_BYTES];  /* INTO/.get/KEY: */
-    char in[MODEL_PATH_BYTES];    /* for downloaded files, */
-    char parts[MODEL_PATH_BYTES]; /* for unpacked files, */
-    char out[MODEL_PATH_BYTES];   /* and for the new model folder */
+    char key[256];                /* identifies the model: jobs with the same key and folder run one after the other */
+    char work[MODEL_PATH_BYTES];  /* INTO/.get, or INTO/.import: the lists, locks, and a folder for each key */
+    char room[MODEL_PATH_BYTES];  /* WORK/KEY */
+    char in[MODEL_PATH_BYTES];    /* ROOM/in: the downloaded files */
+    char parts[MODEL_PATH_BYTES]; /* ROOM/parts/NAME: the unpacked files */
+    char out[MODEL_PATH_BYTES];   /* ROOM/out: the new model folder */
     char lock_path[MODEL_PATH_BYTES];
     int lock;
     uint64_t before; /* bytes of the files that are complete */
@@ -102,8 +102,8 @@ static enum get_status make_rooms(const struct job *job, struct error *err) {
     return GET_DONE;
 }
 
-/* Sets the key's paths, and waits until no other process gets this model. The lock file is deleted when it is released, so a file
- * that was deleted in the meantime is not a lock. */
+/* Sets the key's paths, and waits until no other process gets this model. Releasing the lock deletes its file, so a file that was
+ * deleted in the meantime is not a lock. */
 static enum get_status take_lock(struct job *job, struct error *err) {
     bool waits = false;
     bool fits = put_path(job->lock_path, "%s/%s.lock", job->work, job->key) && put_path(job->room, "%s/%s", job->work, job->key) &&
@@ -157,7 +157,7 @@ static void note_present(struct got *got, const struct installed *model) {
     got->unpacked = model->bytes;
 }
 
-/* GET_PRESENT: there is nothing to do; GET_DONE: the model must be downloaded. */
+/* Returns GET_PRESENT if there is nothing to do, GET_DONE if the model must be downloaded, or GET_FAILED with an error. */
 static enum get_status look(const struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
     char folder[MODEL_PATH_BYTES];
@@ -210,7 +210,7 @@ static enum get_status download_all(struct job *job, struct error *err) {
         enum get_status status = GET_DONE;
         if (!put_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
             return fail_file(err, job->in);
-        char *slash = strrchr(file->name, '/') ? strrchr(path, '/') : NULL; /* a name that another file has already */
+        char *slash = strrchr(file->name, '/') ? strrchr(path, '/') : NULL; /* another file has the same name */
         if (slash) {
             *slash = '\0';
             if (mkdir(path, 0755) != 0 && errno != EEXIST)
@@ -243,7 +243,7 @@ static enum get_status download_all(struct job *job, struct error *err) {
     return GET_DONE;
 }
 
-/* The file may unpack to exactly the size that it states. */
+/* Unpacks a file, which must have exactly the size and the SHA-256 that the list states. */
 static enum get_status unpack(const struct job *job, const struct plan_file *file, struct error *err) {
     char from[MODEL_PATH_BYTES], to[MODEL_PATH_BYTES], sha256[65];
     struct error inner = {0};
@@ -278,7 +278,7 @@ static void hide(const char *path, char *message) {
         memmove(at, at + length + (at[length] == '/'), strlen(at + length + (at[length] == '/')) + 1);
 }
 
-/* Returns the status of a model whose import has failed. */
+/* Sets the error of a failed import, and returns its status. */
 static enum get_status fail_import(const struct job *job, struct error *inner, struct error *err) {
     if (is_stopped(job))
         return get_fail_stopped(err);
@@ -287,7 +287,7 @@ static enum get_status fail_import(const struct job *job, struct error *inner, s
     return inner->code == ERROR_FORMAT || inner->code == ERROR_INPUT ? GET_UNREADABLE : GET_FAILED;
 }
 
-/* The URL of the largest file, or of the first. */
+/* Returns the URL of the largest file, or of the first one if no sizes are known. */
 static const char *main_url(const struct plan *plan) {
     const struct plan_file *largest = &plan->files[0];
     for (size_t i = 1; i < plan->count; i++)
@@ -300,7 +300,7 @@ static const char *or_null(const char *text) {
     return text && *text ? text : NULL;
 }
 
-/* *made: the model folder, the caller's to free. */
+/* Imports the files. Sets *made to the path of the model folder, which the caller frees. */
 static enum get_status import(struct job *job, char **made, struct error *err) {
     const struct plan *plan = &job->plan;
     const struct get_options *o = job->options;
@@ -351,7 +351,7 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
     return *made ? GET_DONE : get_fail_memory(err);
 }
 
-/* made: the folder that the import has made. */
+/* Renames `made`, the folder that the import has made, to its final name. */
 static enum get_status publish(const struct job *job, const char *made, struct got *got, struct error *err) {
     char folder[MODEL_PATH_BYTES];
     const char *name = strrchr(made, '/') + 1;
@@ -393,7 +393,7 @@ static enum get_status publish(const struct job *job, const char *made, struct g
 
 /* ---- one model ---- */
 
-/* Everything under the lock. */
+/* Gets a model. Requires the lock. */
 static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
     char text[512], *made = NULL;
@@ -409,7 +409,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     if (most > 0 && (plan->bytes > most || unpacked > most))
         return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
                         (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
-    if (plan->bytes > 0) /* the downloaded files, the unpacked ones, and the model made of them */
+    if (plan->bytes > 0) /* space for the downloaded files, the unpacked files and the model */
         status = space_check(job->work, plan->bytes + 2 * unpacked, err);
     if (status == GET_DONE)
         status = make_rooms(job, err);
@@ -432,7 +432,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     return status;
 }
 
-/* arena_done(&job->arena) is the caller's. */
+/* The caller must call arena_done(&job->arena). */
 static void job_init(struct job *job, const struct get_options *options) {
     *job = (struct job){.options = options, .lock = -1};
     job->manner = (struct download_manner){
@@ -462,7 +462,7 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE) {
         const char *name = job.plan.name = options->name ? options->name : job.plan.name;
-        if (!*name || *name == '.' || strlen(name) >= 200 || strpbrk(name, "/\n\r")) /* it must stay in its folder */
+        if (!*name || *name == '.' || strlen(name) >= 200 || strpbrk(name, "/\n\r")) /* the name must not lead to another folder */
             status =
                 get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name", name);
     }
@@ -491,7 +491,7 @@ bool get_is_url(const char *path) {
     return source_parse(path, &kind, &rest, NULL) == 0 && kind == SOURCE_URL;
 }
 
-/* Everything under the lock. */
+/* Imports from URLs. Requires the lock. */
 static enum get_status import_locked(struct job *job, const struct import_options *import, const char **local, char **said,
                                      struct error *err) {
     const struct plan *plan = &job->plan;
@@ -526,7 +526,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
     return status;
 }
 
-/* The number of characters of the longest beginning of the path that is a folder. */
+/* Returns the length of the longest beginning of the path that exists. */
 static size_t length_there(const char *path) {
     char folder[MODEL_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
@@ -537,7 +537,7 @@ static size_t length_there(const char *path) {
     return strlen(folder);
 }
 
-/* Removes the folders at the end of the path that are empty, and were not there before. */
+/* Removes the empty folders at the end of the path that did not exist before. */
 static void unmake(const char *path, size_t length_before) {
     char folder[MODEL_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
@@ -563,7 +563,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
     if (*folder && access(folder, F_OK) == 0)
         return get_fail(err, GET_FAILED, ERROR_INPUT, "%.400s: already exists", folder);
 
-    /* Plans the download of the URLs, under a key that only an import of the same URLs has. */
+    /* Plan the download of the URLs, with a key that only an import of the same URLs has. */
     struct job job;
     job_init(&job, options);
     show_downloads(&job);
@@ -593,7 +593,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
         release_lock(&job);
     }
     if (*job.work)
-        rmdir(job.work); /* unless another import is running, or the next try continues there */
+        rmdir(job.work); /* fails if another import is running, or the next try continues there */
     if (status != GET_DONE)
         unmake(options->into, before);
     arena_done(&job.arena);
@@ -602,14 +602,14 @@ enum get_status get_import(const struct get_options *options, const struct impor
 
 /* ---- lists ---- */
 
-/* en-: pairs that begin so; -en: that end so; en-fr: this one; "": all. */
+/* True if a pair matches a pattern: its beginning "en-", its end "-en", a pair "en-fr", or "" for all pairs. */
 static bool fits(const char *pair, const char *pattern) {
     size_t length = strlen(pair), size = strlen(pattern);
     if (*pattern == '-')
         return length > size && strcasecmp(pair + length - size, pattern) == 0;
     if (strncasecmp(pair, pattern, size) != 0)
         return false;
-    return size == 0 || pattern[size - 1] == '-' || pair[size] == '\0' || pair[size] == '-'; /* en-zh: en-zh-Hans, too */
+    return size == 0 || pattern[size - 1] == '-' || pair[size] == '\0' || pair[size] == '-'; /* "en-zh" matches en-zh-Hans, too */
 }
 
 enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err) {

@@ -11,21 +11,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* How getting a model ends. */
+/* The result of getting a model. */
 enum get_status {
     GET_DONE,
-    GET_PRESENT,    /* it was there already */
-    GET_FAILED,     /* a file cannot be written, or memory is out */
+    GET_PRESENT,    /* the model was already installed */
+    GET_FAILED,     /* any other failure: a file cannot be written, or memory runs out */
     GET_UNKNOWN,    /* the source has no such model or file */
     GET_NETWORK,    /* no server answered, or it answered with an error */
-    GET_REFUSED,    /* the download is not the one that the list states, or is not allowed */
+    GET_REFUSED,    /* the download differs from the list, or is not allowed */
     GET_SPACE,      /* the disk has too little space */
     GET_UNREADABLE, /* the model cannot be imported */
     GET_STOPPED     /* `stop` was set */
 };
 
-/* Prepares the library that downloads. Called once, before another thread starts or after all have ended, because the library does
- * not promise that this is thread-safe. -1 with ERROR_MEMORY. */
+/* Prepares the library that downloads. Must be called once, before another thread starts or after all have ended, because libcurl
+ * does not promise that this is thread-safe. Returns -1 with ERROR_MEMORY. */
 int downloads_begin(struct error *err);
 void downloads_end(void);
 
@@ -37,11 +37,11 @@ void downloads_end(void);
 struct import_options;
 
 enum get_event_kind {
-    GET_WAITS,     /* for another process that gets the same model */
-    GET_BEGINS,    /* text: the source, the licence and the author */
-    GET_DOWNLOADS, /* so many bytes are there */
-    GET_RETRIES,   /* text: why; after wait_ms */
-    GET_IMPORTS,   /* everything is there and verified */
+    GET_WAITS,     /* another process is getting the same model */
+    GET_BEGINS,    /* text: the source, version, licence and author; for an import: the first URL */
+    GET_DOWNLOADS, /* `bytes` have been downloaded */
+    GET_RETRIES,   /* text: the reason; the retry follows after wait_ms */
+    GET_IMPORTS,   /* all files have been downloaded and verified */
     GET_SAYS       /* text: a line from the import */
 };
 
@@ -54,25 +54,25 @@ struct get_event {
 };
 
 struct get_options {
-    const char *into;        /* the folder of the model folders, which is created if it is missing */
+    const char *into;        /* the parent of the model folders, which is created if it is missing */
     const char *mirror;      /* NULL: none */
     const char *records;     /* a file with Mozilla's list; NULL: it is downloaded */
     bool offline, preview;   /* use only lists and models that are already there; include unreleased models */
-    bool update;             /* replace another version of it; otherwise that stays */
+    bool update;             /* replace another version of the model; otherwise that version stays */
     const char *name;        /* of the model folder; NULL: its languages, or the source's name */
-    const char *from, *to;   /* languages; NULL: as the source says */
-    size_t retries, stall_s; /* as in struct download_manner */
-    uint64_t most_bytes;     /* of all files; 0: no limit */
-    bool on_demand; /* it may be deleted later to make room for another; otherwise it is kept, even if it was already there */
+    const char *from, *to;   /* languages; NULL: those that the source states */
+    size_t retries, stall_s; /* as in struct download_manner; stall_s 0: 30 */
+    uint64_t most_bytes;     /* limit for all files; 0: 8 GiB for files of unknown size */
+    bool on_demand; /* the model may be deleted to make room for another; otherwise it stays, even if it was installed before */
     const atomic_bool *stop;                                  /* NULL: never */
     void (*tell)(void *owner, const struct get_event *event); /* NULL: not called */
-    /* Called once the model is complete, before it gets this name: makes room for its bytes in the folder. Unless it returns
-     * GET_DONE, the model does not get the name, and is kept for the next try. NULL: there is room. */
+    /* Called once the model is complete, before it gets this name: makes room for its bytes in the folder. Unless this returns
+     * GET_DONE, the model does not get the name, and its files are kept for the next try. NULL: there is room. */
     enum get_status (*make_room)(void *owner, const char *name, uint64_t bytes, struct error *err);
     void *owner;
 };
 
-/* The model that was downloaded or was already there. Unknown strings are "". */
+/* The model that was downloaded or was already installed. Unknown strings are "". */
 struct got {
     char folder[4096];
     char source[32], target[32];
@@ -81,45 +81,46 @@ struct got {
     uint64_t unpacked; /* bytes of the model folder */
 };
 
-/* asked: en-fr, opus:en-fr, hf:ORGANISATION/NAME, argos:en-fr or a URL. Returns GET_DONE, GET_PRESENT, or another status with an
- * error. After a failure of the network or the disk, downloaded files are kept for the next try. */
+/* asked is en-fr, mozilla:en-fr, opus:en-fr, hf:ORGANISATION/NAME, argos:en-fr or a URL. Returns GET_DONE, GET_PRESENT, or another
+ * status with an error. After a failure of the network or the disk, downloaded files are kept for the next try. */
 enum get_status get_model(const struct get_options *options, const char *asked, struct got *got, struct error *err);
 
 /* True if a path of an import is an HTTP or HTTPS URL. */
 bool get_is_url(const char *path);
 
-/* Like import_run, for paths that may be URLs: downloads these, as get_model does, into a hidden folder in `into`, imports them
- * together with the other paths, and removes the downloads. Of the options, only `into`, which must be the import's, the limits and
- * the callbacks are used. An existing model folder is an error. After a failure of the network, downloaded files are kept for the
- * next try. */
+/* Like import_run, for paths that may be URLs: downloads the URLs, as get_model does, into a hidden folder in `into`, imports the
+ * files together with the other paths, and removes the downloads. Uses only these options: `into`, which must be the import's, the
+ * limits, `stop` and `tell`. An existing model folder is an error. If the network fails, the disk is full or `stop` is set,
+ * downloaded files are kept for the next try. */
 enum get_status get_import(const struct get_options *options, const struct import_options *import, char **said, struct error *err);
 
-/* Prints a line for each model that a source has (what: "", "mozilla:" or "argos:" and perhaps the beginning of a pair "en-", its
- * end "-en", or a pair). */
+/* Prints a line for each model of a source. what is "", "mozilla:" or "argos:", optionally followed by the beginning of a pair
+ * "en-", its end "-en", or a pair. */
 enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err);
 
-/* The pairs of languages that a source has. The caller frees both. */
+/* Lists the pairs of languages in Mozilla's list; the caller frees *pairs. */
 struct get_pair {
     char source[32], target[32];
 };
 enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count, struct error *err);
 
-/* The exit status of `alignd get`, and of `alignd import` of URLs: 0 done or already there; 3 unknown; 4 network; 5 refused; 6 no
- * space; 7 cannot be imported; 130 interrupted; 1 any other failure. */
+/* Returns the exit status of `alignd get`, and of `alignd import` of URLs: 0 done or already installed; 3 unknown; 4 network; 5
+ * refused; 6 no space; 7 cannot be imported; 130 interrupted; 1 any other failure. */
 int get_exit_status(enum get_status status);
-/* A word for logs and metrics: "done", "present", "failed", "unknown", "network", "refused", "space", "unreadable", "stopped". */
+/* Returns the status as a word: "done", "present", "failed", "unknown", "network", "refused", "space", "unreadable",
+ * "stopped". */
 const char *get_status_name(enum get_status status);
 
 /* ---- models for a daemon that serves ----
  *
- * Models that the daemon downloads while it serves, because a request needs a pair of languages for which there is no model
- * (--fetch), or because an administrator orders it.
+ * The daemon downloads models while it serves, because a request needs a pair of languages for which there is no model (--fetch),
+ * or because an administrator orders a model.
  *
  * Under a limit on the bytes of the folder, models that were fetched on demand are evicted for those that are fetched later.
  *
- * One thread downloads one model after the other, at a low priority; another ends waits at their deadline. A pair that the sources
- * do not have, or whose download failed, is not tried again for a while. Thread-safe; nothing here waits for the network on the
- * caller's thread. */
+ * One thread downloads one model after the other, at a low priority; another thread ends the waits that are past their deadline or
+ * cancelled. On demand, a pair that no source has, or whose download failed, is not tried again for a while. All functions are
+ * thread-safe, and none waits for the network on the caller's thread. */
 
 struct catalog;
 struct fetcher;
@@ -128,66 +129,67 @@ struct metrics;
 enum { FETCH_ASKED_BYTES = 160, FETCH_MOST_VIEWS = 64, FETCH_MOST_SOURCES = 2 };
 
 struct fetcher_options {
-    const char *into;    /* folder of the model folders */
+    const char *into;    /* parent of the model folders */
     const char *sources; /* on demand: "mozilla", "opus" or both, separated by ','; NULL: nothing is fetched on demand */
     const char *pairs;   /* globs of the pairs that are fetched on demand, separated by ','; NULL: all */
-    uint64_t most_bytes; /* limit for all models in the folder; 0: no limit. Of those that were fetched on demand, the least
-                            recently used are evicted for another; others stay */
+    uint64_t most_bytes; /* limit for all models in the folder; 0: no limit. The least recently used models that were fetched on
+                            demand are evicted for another model; others stay */
     const char *mirror, *records;
     size_t retries, stall_s;
     bool offline;
     struct metrics *metrics;
-    struct catalog *catalog; /* puts them into service */
+    struct catalog *catalog; /* puts the models into service */
 };
 
-/* True if the list of sources is right. -1 with ERROR_INPUT. */
+/* Checks a list of sources. Returns -1 with ERROR_INPUT if it is invalid. */
 int fetch_check_sources(const char *sources, struct error *err);
 
-/* Its strings must outlive it. Starts its threads when they are first needed. NULL when memory is out. */
+/* The options' strings must outlive the fetcher, which starts its threads when they are first needed. NULL: memory runs out. */
 struct fetcher *fetcher_create(const struct fetcher_options *options);
 /* Ends the running download and all waits. Only fetcher_free may be called afterwards. Accepts NULL. */
 void fetcher_stop(struct fetcher *fetcher);
 void fetcher_free(struct fetcher *fetcher);
 
 enum fetch_answer {
-    FETCH_NONE,    /* not fetched: no source has it, it is not allowed, it failed recently, or it is already there */
-    FETCH_RUNNING, /* being downloaded, or queued */
-    FETCH_BUSY     /* the queue is full */
+    FETCH_NONE,    /* not fetched: no source has the pair, it is not allowed, failed recently, or is already there */
+    FETCH_RUNNING, /* the pair is being downloaded, or is queued */
+    FETCH_BUSY     /* the queue is full, or the fetcher is stopped */
 };
 
-/* Requests a model for a pair of languages that has none; the download is queued if it is allowed. *progress: 0 to 1. Accepts a
- * NULL fetcher. */
+/* Requests a model for a pair of languages that has none; the download is queued if it is allowed. Sets *progress, from 0 to 1.
+ * Accepts a NULL fetcher. */
 enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const char *target, double *progress);
 /* True if models are fetched on demand. Accepts NULL. */
 bool fetcher_is_on(const struct fetcher *fetcher);
-/* True if a download for this pair may begin, is running, or has ended well. */
+/* True if the pair may be fetched on demand, and its last download, if any, has not failed. */
 bool fetcher_could(struct fetcher *fetcher, const char *source, const char *target);
-/* The languages from which the target can be fetched, as far as Mozilla's list is known: at most `most`. */
+/* Lists at most `most` languages from which the target can be fetched, if Mozilla's list has been read. Returns their number. */
 size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most);
-/* Queues a download that an administrator orders. asked: as for get_model, but not a URL. update: a newer version replaces the
- * installed one. -1 with ERROR_INPUT. */
+/* Queues a download that an administrator orders. asked: as for get_model, but not a URL. Another version replaces the installed
+ * one. Returns -1 with ERROR_INPUT, or with ERROR_MEMORY if the queue is full. */
 int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err);
 
-/* A wait for a download; in its owner's memory, which may be freed as soon as finish is called. */
+/* A wait for a download. Its owner allocates it, and may free it as soon as finish is called. */
 struct fetch_wait {
     char pair[FETCH_ASKED_BYTES];
-    int64_t deadline_us;          /* of clock_us */
+    int64_t deadline_us;          /* a time of clock_us */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
     void (*finish)(struct fetch_wait *wait);
     void *owner;
     struct fetch_wait *next;
 };
-/* Waits until the pair is in service, has failed, or the deadline passes. finish is called once, on a thread of the fetcher, or on
- * the caller's before this returns. False: too many requests wait, or the fetcher is stopped; finish is not called. */
+/* Waits until the pair is in service, has failed, or the wait is cancelled or past its deadline. finish is called once, on a thread
+ * of the fetcher, in fetcher_stop, or before this returns. Returns false, without calling finish, if too many requests wait or the
+ * fetcher is stopped. */
 bool fetcher_await(struct fetcher *fetcher, struct fetch_wait *wait);
 
-/* A download that is running, or that failed recently. */
+/* A download that is queued, is running, or has failed. */
 struct fetch_view {
     char asked[FETCH_ASKED_BYTES]; /* "en-fr", "opus:en-fr" */
     bool failed;
     double progress;
     uint64_t bytes, total; /* total 0: not known */
-    char reason[256];      /* of a failure; for administrators */
+    char reason[256];      /* why it failed; for administrators */
 };
 size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_VIEWS]);
 

@@ -1,5 +1,5 @@
-/* Getting a model has these steps: downloading files (download.c), reading Mozilla's list of models (records.c), and finding the
- * files of each source (sources.c). */
+/* This header has the steps of getting a model: downloading files (download.c), reading Mozilla's list of models (records.c), and
+ * finding the files of each source (sources.c). */
 #ifndef ALIGND_GET_PARTS_H
 #define ALIGND_GET_PARTS_H
 
@@ -16,26 +16,26 @@
 bool is_listed(const char *list, const char *word, int flags);
 /* True if a text has only ASCII letters, digits and characters of `also`. */
 bool is_made_of(const char *text, const char *also);
-/* NULL: false. */
+/* True for 64 hexadecimal digits in lower case; text may be NULL. */
 bool is_sha256(const char *text);
 
 /* ---- downloads ----
  *
- * Downloads one file over HTTP or HTTPS, by libcurl.
+ * These functions download one file over HTTP or HTTPS with libcurl.
  *
- * The file is written to PATH.part, which is kept after a failure so that the next download goes on from there, and gets its name
- * once it is whole and its SHA-256 is right. Proxies are those of curl (http_proxy, https_proxy, all_proxy, no_proxy), certificates
- * those of CURL_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR, otherwise the system's.
+ * The file is written to PATH.part, which is kept after a failure so that the next download continues there, and is renamed once it
+ * is complete and its SHA-256 is correct. The proxies are curl's (http_proxy, https_proxy, all_proxy, no_proxy); the certificates
+ * are those of CURL_CA_BUNDLE or SSL_CERT_FILE and of SSL_CERT_DIR, otherwise the system's.
  *
  * Servers are not trusted. A download fails if it exceeds its allowed size or is slower than MIN_BYTES_PER_SECOND. A redirect may
  * lead only to HTTP or HTTPS, from HTTPS only to HTTPS, and not to a private address, unless the download began at that address. */
 
 /* The settings of all downloads of a command. */
 struct download_manner {
-    size_t retries;          /* after a failure of the network */
-    size_t stall_s;          /* a transfer below MIN_BYTES_PER_SECOND for so long has failed */
+    size_t retries;          /* the number of retries after a failure of the network */
+    size_t stall_s;          /* a transfer that is below MIN_BYTES_PER_SECOND for this time fails */
     const atomic_bool *stop; /* NULL: never */
-    /* Called often while bytes arrive. bytes: those of the file so far. NULL: not called. */
+    /* Called often while bytes arrive, with the bytes of the file so far. NULL: not called. */
     void (*progress)(void *owner, uint64_t bytes, uint64_t total);
     /* Called before each retry. NULL: not called. */
     void (*retried)(void *owner, const char *why, size_t wait_ms);
@@ -45,9 +45,9 @@ struct download_manner {
 struct download {
     const char *url;
     const char *path;   /* of the complete file; its folder exists */
-    const char *sha256; /* in digits; NULL: it is not known */
+    const char *sha256; /* in hexadecimal digits; NULL: not known */
     uint64_t bytes;     /* 0: not known */
-    uint64_t most;      /* bytes that it may have; ignored if `bytes` is known */
+    uint64_t most;      /* limit for the bytes of the file; ignored if `bytes` is known */
     uint64_t spare;     /* free bytes of disk that must remain for each byte of the file */
     bool outside;       /* the URL comes from a list, so it may not lead to a private address */
     const char *token;  /* sent to the URL's own host as a bearer token; NULL: none */
@@ -55,10 +55,10 @@ struct download {
 
 enum { MIN_BYTES_PER_SECOND = 4096 };
 
-/* Returns GET_DONE, or another status with an error that names the URL. */
+/* Returns GET_DONE, or another status with an error. */
 enum get_status download_file(const struct download_manner *manner, const struct download *download, struct error *err);
 
-/* Computes the SHA-256 of a file in digits. Returns GET_DONE, GET_STOPPED or GET_FAILED. */
+/* Computes the SHA-256 of a file in hexadecimal digits. Returns GET_DONE, GET_STOPPED or GET_FAILED. */
 enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err);
 
 /* True if an address is of this machine, a private network or a link, or is otherwise not on the public internet. */
@@ -69,17 +69,17 @@ enum get_status space_check(const char *folder, uint64_t bytes, struct error *er
 
 /* ---- Mozilla's list ----
  *
- * Mozilla's list of models, as Remote Settings serves the collection translations-models-v2: one record for each file. The list is
- * not trusted: names and locations of files are checked, so that they cannot lead outside. */
+ * Remote Settings serves Mozilla's list of models as the collection translations-models-v2, with one record for each file. The list
+ * is not trusted: the names and locations of files are checked, so that they cannot lead outside their folder. */
 
-enum { RECORDS_MOST_BYTES = 16 << 20 }; /* of the list */
+enum { RECORDS_MOST_BYTES = 16 << 20 }; /* limit for the list */
 
 enum record_kind { RECORD_MODEL, RECORD_LEX, RECORD_VOCAB, RECORD_SRCVOCAB, RECORD_TRGVOCAB, RECORD_QUALITY, RECORD_KINDS };
 
 struct record_file {
     const char *name;            /* of the unpacked file, without a folder; NULL: the model has no such file */
-    const char *location;        /* relative to where attachments are served; without a slash at the beginning */
-    const char *sha256;          /* of the downloaded file, in digits */
+    const char *location;        /* below the URL of attachments; without a slash at the beginning */
+    const char *sha256;          /* of the downloaded file, in hexadecimal digits */
     const char *unpacked_sha256; /* of the unpacked file */
     uint64_t bytes, unpacked_bytes;
     bool packed; /* with zstd */
@@ -109,25 +109,25 @@ struct records_view {
 /* A released Firefox on Linux, and one that gets models earlier. */
 extern const struct records_view records_released, records_preview;
 
-/* Evaluates an expression of env.appinfo.OS, env.channel and strings with ==, !=, ||, &&, ! and parentheses. *applies: whether the
- * record is for this view; an empty expression is for all. -1 with ERROR_FORMAT: it says something else. */
+/* Evaluates an expression of env.appinfo.OS, env.channel, strings, true and false with ==, !=, ||, &&, ! and parentheses. *applies
+ * says if the record is for this view; an empty expression is for all. Returns -1 with ERROR_FORMAT for anything else. */
 int record_filter(const char *expression, const struct records_view *view, bool *applies, struct error *err);
 
-/* Compares versions such as 3.0a1 < 3.0b2 < 3.0 < 3.1 < 3.10; the part after the letter is a number, too. False: one of them is not
- * a version. */
+/* Compares versions such as 3.0a1 < 3.0b2 < 3.0 < 3.1 < 3.10; the part after the letter is a number, too. Returns false if one of
+ * them is not a version. */
 bool record_versions(const char *a, const char *b, int *order);
 
 /* Reads the list {"data": [record, ...]}, text [length]. Strings are in the arena. A record that is not for this view is skipped;
- * one that is invalid is counted in left_out. For each pair the highest version counts that is complete (a model, a shortlist, and
- * one vocabulary or two), and of equal ones the largest. -1 with ERROR_FORMAT (it is not such a list) or ERROR_MEMORY. */
+ * one that is invalid is counted in left_out. Each pair gets its highest version that is complete (a model, a shortlist, and one
+ * vocabulary or two), and of equal versions the largest. Returns -1 with ERROR_FORMAT (no such list) or ERROR_MEMORY. */
 int records_read(const char *text, size_t length, const struct records_view *view, struct arena *arena, struct records *out,
                  struct error *err);
 
-/* The model of a pair written as en-fr or en-zh-Hans, in any case. If there is none for these codes, a model whose codes differ
- * only by a script or region counts: zh-Hans-en for zh-en, pt-en for pt-BR-en. NULL: not found. */
+/* Returns the model of a pair written as en-fr or en-zh-Hans, in any case, or NULL. If there is no model for these codes, one whose
+ * codes differ only by a script or region is returned: zh-Hans-en for zh-en, pt-en for pt-BR-en. */
 const struct record_model *records_find(const struct records *records, const char *pair);
 
-/* True if two codes are the same, in any case; loose: whether one of them is the other with a script or region after it. */
+/* True if two codes are the same, in any case; if loose is set, one of them may have a script or region in addition. */
 bool record_codes_match(const char *a, size_t length, const char *b, bool loose);
 
 /* ---- sources ----
@@ -140,15 +140,15 @@ bool record_codes_match(const char *a, size_t length, const char *b, bool loose)
  * A mirror serves the paths of all sources' hosts. */
 
 enum source_kind { SOURCE_MOZILLA, SOURCE_OPUS, SOURCE_HUGGINGFACE, SOURCE_ARGOS, SOURCE_URL, SOURCES };
-/* "mozilla", "opus", "hf", "argos", "url" */
+/* Returns "mozilla", "opus", "hf", "argos" or "url". */
 const char *source_name_of(enum source_kind kind);
-/* Splits the name of a model. rest: a pair, a repository or the URL. -1 with ERROR_INPUT. */
+/* Splits the name of a model into the kind and the rest: a pair, a repository or the URL. Returns -1 with ERROR_INPUT. */
 int source_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err);
 
 struct source_options {
-    const char *mirror;  /* its URL; NULL: the sources themselves */
+    const char *mirror;  /* the mirror's URL; NULL: the sources themselves */
     const char *records; /* file with Mozilla's list; NULL: it is downloaded */
-    const char *work;    /* folder for lists; it exists */
+    const char *work;    /* existing folder for lists */
     bool offline;        /* use only lists that are already there */
     bool preview;
     const struct download_manner *manner;
@@ -163,7 +163,7 @@ struct plan_file {
     bool packed, outside;
 };
 
-/* All strings are in the arena; those that are not known are "". */
+/* Strings are in the arena, constant, or borrowed from the caller and the environment; unknown ones are "". */
 struct plan {
     enum source_kind kind;
     const char *asked; /* the name that gives the same plan again: "mozilla:en-fr" */
@@ -181,8 +181,8 @@ struct plan {
 enum get_status source_plan(const struct source_options *options, const char *asked, struct arena *arena, struct plan *plan,
                             struct error *err);
 
-/* Adds the file at an HTTP or HTTPS URL to a plan of such files, which begins zeroed and is named after the first. *file: the entry
- * of this URL, which a plan contains once; its name has a folder if an earlier file has the same name. */
+/* Adds the file at an HTTP or HTTPS URL to a plan of such files, which begins zeroed and is named after the first. Sets *file to
+ * the entry of this URL, which a plan contains once; its name has a folder if an earlier file has the same name. */
 enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
                                 struct error *err);
 
@@ -195,7 +195,7 @@ struct listed {
     const char *pair, *version, *detail, *licence;
     uint64_t bytes; /* 0: not known */
 };
-/* The list of models that Mozilla or Argos publishes. */
+/* Lists the models that Mozilla or Argos publishes, sorted by pair. */
 enum get_status source_list(const struct source_options *options, enum source_kind kind, struct arena *arena, struct listed **list,
                             size_t *count, struct error *err);
 

@@ -46,7 +46,7 @@ static bool take(struct filter *filter, const char *token) {
     return true;
 }
 
-/* Reads a string in quotation marks, or a variable that stands for one. */
+/* Reads a string in quotation marks, or a variable whose value is a string. */
 static bool take_value(struct filter *filter, const char **text, size_t *length) {
     static const char system[] = "env.appinfo.OS", channel[] = "env.channel";
     skip_blanks(filter);
@@ -106,7 +106,7 @@ static bool unary(struct filter *filter) {
     return value;
 }
 
-/* Reads terms with || (any) or && between them; a term of || is a row of terms with &&. */
+/* Reads terms separated by || (any) or &&; each term of || consists of terms separated by &&. */
 static bool terms(struct filter *filter, bool any) {
     bool value = any ? terms(filter, false) : unary(filter);
     while (!filter->wrong && take(filter, any ? "||" : "&&")) {
@@ -135,7 +135,7 @@ struct version {
     unsigned long stage_number;
 };
 
-/* At most six digits. */
+/* Reads a number of at most six digits. */
 static bool take_number(const char **at, unsigned long *number) {
     size_t digits = strspn(*at, "0123456789");
     if (digits == 0 || digits > 6)
@@ -193,7 +193,7 @@ struct record {
     json_int_t modified;
 };
 
-/* Copies a string field of at most `most` bytes, which may be "" only if `empty` is set. NULL: the field is invalid. */
+/* Copies a string field of at most `most` bytes, which may be "" only if `empty` is set. Returns NULL if it is invalid. */
 static const char *take_string(const json_t *object, const char *key, size_t most, bool empty, struct arena *arena) {
     const json_t *value = json_object_get(object, key);
     const char *text = json_string_value(value);
@@ -249,7 +249,7 @@ static bool is_code(const char *code) {
     return code && *code != '-' && is_made_of(code, "-");
 }
 
-/* Returns NULL if the record is valid, or else what is wrong with it. */
+/* Returns NULL if the record is valid, or else the reason why not. */
 static const char *read_record(const json_t *json, struct arena *arena, struct record *record) {
     const char *kind = json_string_value(json_object_get(json, "fileType"));
     record->kind = RECORD_KINDS;
@@ -308,7 +308,7 @@ static int compare_groups(const struct record *a, const struct record *b) {
     return order != 0 ? order : strcmp(a->filter, b->filter);
 }
 
-/* Sorts the records of a model together, and of two for the same file the newer first. */
+/* Orders records by model, then by file, and then the newer one first. */
 static int compare_records(const void *left, const void *right) {
     const struct record *a = left, *b = right;
     int order = compare_groups(a, b);
@@ -317,7 +317,7 @@ static int compare_records(const void *left, const void *right) {
     return order != 0 ? order : strcmp(a->file.sha256, b->file.sha256);
 }
 
-/* The files of the records [count], which are of one model. False: some are missing. */
+/* Makes a model of the records [count]. Returns false if files are missing or two have the same name. */
 static bool make_model(const struct record *records, size_t count, struct record_model *model) {
     *model = (struct record_model){records->source, records->target, records->architecture, records->version, {{0}}, 0, 0};
     for (size_t i = 0; i < count; i++) {
@@ -328,7 +328,7 @@ static bool make_model(const struct record *records, size_t count, struct record
         model->bytes += file->bytes;
         model->unpacked_bytes += file->unpacked_bytes;
     }
-    for (int i = 0; i < RECORD_KINDS; i++) /* two files of one name would be written over each other */
+    for (int i = 0; i < RECORD_KINDS; i++) /* one of two files with the same name would overwrite the other */
         for (int j = 0; j < i; j++)
             if (model->files[i].name && model->files[j].name && strcmp(model->files[i].name, model->files[j].name) == 0)
                 return false;
@@ -337,7 +337,7 @@ static bool make_model(const struct record *records, size_t count, struct record
     return files[RECORD_MODEL].name && files[RECORD_LEX].name && vocabularies;
 }
 
-/* Makes models of the records [count] that apply to this view. */
+/* Makes a model for each pair in the records [count]. */
 static int choose(struct record *records, size_t count, struct arena *arena, struct records *out, struct error *err) {
     size_t room = 0;
     if (count > 0)

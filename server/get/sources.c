@@ -13,7 +13,7 @@
 
 enum { MOST_LIST_BYTES = 16 << 20, MOST_CODE = 24, MOST_PACKAGES = 10000, NAME_BYTES = 128 };
 
-static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30; /* if the source does not state its size */
+static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30; /* limit for each file */
 
 /* The hosts that a mirror replaces. */
 static const char settings_host[] = "https://firefox.settings.services.mozilla.com";
@@ -72,10 +72,10 @@ __attribute__((format(printf, 2, 3))) static const char *say(struct arena *arena
         vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     va_end(arguments);
-    return text ? text : ""; /* the arena remembers */
+    return text ? text : ""; /* arena_failed reports the failure */
 }
 
-/* The path below the host or the mirror. */
+/* Returns the URL of a path on the mirror or, without one, on the host. */
 static const char *url_of(const struct source_options *options, const char *host, const char *path, struct arena *arena) {
     const char *base = options->mirror ? options->mirror : host;
     size_t length = strlen(base);
@@ -84,7 +84,7 @@ static const char *url_of(const struct source_options *options, const char *host
     return say(arena, "%.*s%s", (int)length, base, path);
 }
 
-/* A URL of a list, with the mirror in place of its host. NULL: it is not http. */
+/* Returns a URL of a list, with the mirror in place of its host, or NULL if it is not a valid HTTP or HTTPS URL. */
 static const char *mirrored(const struct source_options *options, const char *url, struct arena *arena) {
     size_t scheme = strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0;
     if (scheme == 0 || strlen(url) > 1024 || strpbrk(url, " \t\r\n\"<>\\"))
@@ -95,7 +95,7 @@ static const char *mirrored(const struct source_options *options, const char *ur
 
 /* ---- lists ---- */
 
-/* Reads a list into the arena. name: of the file in the work folder that keeps it. */
+/* Reads a list into the arena, and keeps it in the file `name` in the work folder. */
 static enum get_status fetch_text(const struct source_options *options, const char *url, const char *name, const char *token,
                                   struct arena *arena, char **text, size_t *length, struct error *err) {
     const char *path = say(arena, "%s/%s", options->work, name), *form = say(arena, "%s/.list-XXXXXX", options->work);
@@ -105,7 +105,7 @@ static enum get_status fetch_text(const struct source_options *options, const ch
     if (options->offline) {
         if (access(path, F_OK) != 0)
             return get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
-    } else { /* into a separate folder, because other processes may do the same, then renamed over the previous list */
+    } else { /* downloads to a separate folder, because other processes may do the same, then replaces the previous list */
         if (!mkdtemp(folder))
             return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
         const struct download list = {.url = url, .path = say(arena, "%s/list", folder), .most = MOST_LIST_BYTES, .token = token};
@@ -216,7 +216,7 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
 
 /* ---- OPUS-MT ---- */
 
-/* The newest package in the card that uses SentencePiece; NULL: there is none. *bpe: there is one that uses BPE. */
+/* Returns the newest package in the card that uses SentencePiece, or NULL. Sets *bpe if a package uses BPE. */
 static const char *opus_newest(const char *card, struct arena *arena, bool *bpe) {
     const char *section = NULL, *found = NULL;
     size_t section_length = 0, found_length = 0;
@@ -246,7 +246,7 @@ static const char *opus_newest(const char *card, struct arena *arena, bool *bpe)
     return found ? arena_copy(arena, found, found_length) : NULL;
 }
 
-/* The newest zip in a listing of the container, [{"name": "en-fr/opus-DATE.zip", "bytes": N}, ...]. */
+/* Returns the newest zip in a listing of the container, [{"name": "en-fr/opus-DATE.zip", "bytes": N}, ...], or NULL. */
 static const char *opus_listed(const char *text, size_t length, const char *pair, struct arena *arena, uint64_t *bytes) {
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
     const char *newest = NULL;
@@ -285,7 +285,7 @@ static enum get_status plan_opus(const struct source_options *options, const cha
         return status;
     }
     const char *package = status == GET_DONE ? opus_newest(text, arena, &bpe) : NULL;
-    if (!package && !bpe) { /* without a card: the files in the container */
+    if (!package && !bpe) { /* without a card, look at the files in the container */
         path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
         status = fetch_text(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &text,
                             &length, err);
@@ -315,7 +315,7 @@ static enum get_status plan_opus(const struct source_options *options, const cha
 
 /* ---- the Hugging Face hub ---- */
 
-/* The files that an import may need, and those that are downloaded only if another is missing. */
+/* The files that an import may need; pytorch_model.bin is downloaded only if there is no model.safetensors. */
 static const char hub_files[] = "config.json,generation_config.json,tokenizer_config.json,vocab.json,target_vocab.json,source.spm,"
                                 "target.spm,README.md,LICENSE,model.safetensors,pytorch_model.bin,model.bin,"
                                 "shared_vocabulary.json,shared_vocabulary.txt,source_vocabulary.json,source_vocabulary.txt,"
@@ -328,8 +328,8 @@ static struct plan_file *find_file(struct plan *plan, const char *name) {
     return NULL;
 }
 
-/* Returns "" where the string is missing, is too long, or has control characters, which a terminal would obey. jansson has checked
- * that it is UTF-8. */
+/* Returns "" if the string is missing, is too long, or has control characters, which a terminal would obey. jansson has checked
+ * that the string is UTF-8. */
 static const char *printable(const json_t *object, const char *key, struct arena *arena) {
     const char *text = json_string_value(json_object_get(object, key));
     if (!text || strlen(text) >= NAME_BYTES)
@@ -342,7 +342,7 @@ static const char *printable(const json_t *object, const char *key, struct arena
     return say(arena, "%s", text);
 }
 
-/* opus-mt-en-fr -> en, fr */
+/* Sets the languages and the name of the plan: opus-mt-en-fr -> en, fr. */
 static void hub_languages(const char *name, struct arena *arena, struct plan *plan) {
     const char *last = strrchr(name, '-'), *before = last;
     while (before && before > name && before[-1] != '-')
@@ -367,7 +367,7 @@ static enum get_status plan_hub(const struct source_options *options, const char
         strncmp(url, hub_host, strlen(hub_host)) == 0 && url[strlen(hub_host)] == '/'; /* the token is sent to no other host */
     plan->token = hub && token ? token : "";
     enum get_status status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &inner);
-    if (status == GET_UNKNOWN) { /* a mirror may have the other list */
+    if (status == GET_UNKNOWN) { /* a mirror may have only the list of files */
         url = url_of(options, base, say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);
         status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &(struct error){0});
     }
@@ -385,7 +385,7 @@ static enum get_status plan_hub(const struct source_options *options, const char
         revision = say(arena, "%s", sha);
     for (size_t i = 0; i < json_array_size(files) && i < MOST_PACKAGES && !arena_failed(arena); i++) {
         const json_t *item = json_array_get(files, i), *lfs = json_object_get(item, "lfs");
-        const char *path = json_string_value(json_object_get(item, "rfilename")); /* of the tree's list: path */
+        const char *path = json_string_value(json_object_get(item, "rfilename")); /* the list of files has "path" instead */
         path = path ? path : json_string_value(json_object_get(item, "path"));
         if (!path || !is_listed(hub_files, path, 0) || find_file(plan, path))
             continue;
@@ -436,12 +436,12 @@ static enum get_status argos_index(const struct source_options *options, struct 
     return unusable(err, url, "must be a list of packages");
 }
 
-/* Its codes are its own: zt is traditional Chinese, pb Brazilian Portuguese. */
+/* Converts two codes that only Argos uses: zt is traditional Chinese, pb Brazilian Portuguese. */
 static const char *argos_code(const char *code) {
     return strcmp(code, "zt") == 0 ? "zh-Hant" : strcmp(code, "pb") == 0 ? "pt-BR" : code;
 }
 
-/* Reads a package's languages as standard codes, and its version. False: the package cannot be used. */
+/* Reads a package's languages as standard codes, and its version. Returns false if the package cannot be used. */
 static bool argos_package(const json_t *item, const char **source, const char **target, const char **version) {
     const char *from = json_string_value(json_object_get(item, "from_code"));
     const char *to = json_string_value(json_object_get(item, "to_code"));
@@ -509,7 +509,7 @@ static enum get_status plan_argos(const struct source_options *options, const ch
 
 /* ---- a URL ---- */
 
-/* An empty plan, without files. */
+/* Returns a plan without files. */
 static struct plan empty_plan(enum source_kind kind, const char *asked) {
     return (struct plan){.kind = kind,
                          .asked = asked,

@@ -1,6 +1,6 @@
-/* Glossaries that outlive requests: those of --glossary, read again on SIGHUP, and those that clients make, which are kept in one
- * file. A change counts once the complete file has been written beside the old one and renamed: after a crash there is the old file
- * or the new one. One change is made after the other. All calls are thread-safe. */
+/* This module has the glossaries that outlive requests: those of --glossary, read again on SIGHUP, and those that clients make,
+ * which are kept in one file. A change counts once the complete file has been written beside the old one and renamed, so that a
+ * crash leaves either the old file or the new one. Changes are made one after the other. All calls are thread-safe. */
 #ifndef ALIGND_GLOSSARIES_H
 #define ALIGND_GLOSSARIES_H
 
@@ -16,8 +16,8 @@ enum {
     GLOSSARY_NAME_BYTES = 256,
     GLOSSARY_CODE_BYTES = 36,
     GLOSSARY_OWNER_BYTES = 64,
-    GLOSSARY_PHRASE_BYTES = 1024,  /* maximum in a phrase */
-    GLOSSARY_MOST_ENTRIES = 100000 /* maximum in one glossary */
+    GLOSSARY_PHRASE_BYTES = 1024,  /* maximum of a phrase */
+    GLOSSARY_MOST_ENTRIES = 100000 /* maximum of a glossary */
 };
 
 struct glossary_about {
@@ -25,12 +25,12 @@ struct glossary_about {
     char name[GLOSSARY_NAME_BYTES];
     char source[GLOSSARY_CODE_BYTES], target[GLOSSARY_CODE_BYTES]; /* language codes in lower case; "": any */
     char owner[GLOSSARY_OWNER_BYTES];                              /* the holder of the key that made it; "": without API keys */
-    int64_t created_ms;                                            /* seconds since 1970 */
-    bool fixed; /* from an option: everybody may use it, and nobody can remove it */
+    int64_t created_ms;                                            /* milliseconds since 1970 */
+    bool fixed; /* from an option: every client may use it, and none can remove it */
 };
 
-/* Immutable and reference-counted: requests hold a reference while they translate, so that it can be taken out of service without
- * waiting for them. */
+/* A glossary is immutable and reference-counted: requests hold a reference while they translate, so that it can be taken out of
+ * service without waiting for them. */
 struct kept_glossary {
     struct glossary_about about;
     struct lexicon lexicon;
@@ -44,14 +44,15 @@ struct kept_glossary {
 
 enum glossary_format { GLOSSARY_TSV, GLOSSARY_CSV };
 
-/* Reads text [length], any bytes: one entry a line, source and target phrase separated by a tab, or the first two of
- * comma-separated values (RFC 4180). Lines end with LF or CRLF; blank ones are ignored. The caller gets a reference. Returns NULL
- * with ERROR_MEMORY, or with ERROR_INPUT and a message that names the line: it does not have two phrases, a phrase is blank, too
- * long, not UTF-8 or has control characters, a source phrase occurs twice, or there are no entries or too many. */
+/* Reads text [length], any bytes. Each line has one entry: the source and target phrase separated by a tab, or the first two of
+ * comma-separated values (RFC 4180). Lines end with LF or CRLF; blank lines are ignored. The caller gets a reference. Returns NULL
+ * with ERROR_MEMORY, or with ERROR_INPUT: a line (which the message names) does not have two phrases, or has one that is blank, too
+ * long, not UTF-8 or has control characters; a source phrase (which the message names) occurs twice; there are no entries or too
+ * many. */
 struct kept_glossary *kept_glossary_create(const struct glossary_about *about, const char *text, size_t length,
                                            enum glossary_format format, struct error *err);
 struct kept_glossary *kept_glossary_acquire(struct kept_glossary *glossary);
-/* The last release frees it. Accepts NULL. */
+/* Releases a reference; the last release frees the glossary. Accepts NULL. */
 void kept_glossary_release(struct kept_glossary *glossary);
 
 /* A list of glossaries that owns a reference to each. It starts zeroed. */
@@ -68,12 +69,12 @@ void glossary_list_remove(struct glossary_list *list, const struct kept_glossary
 /* Releases the references and empties the list. */
 void glossary_list_done(struct glossary_list *list);
 
-/* ---- the file that keeps those of clients ----
+/* ---- the file of the glossaries that clients make ----
  *
  * The first line names the format. Each glossary is a line with its id, languages, time, owner, number of entries and name,
  * followed by its entries as TSV. */
 
-/* Returns the malloc'ed text of the file; *length. NULL if memory is out. Fixed glossaries are left out. */
+/* Returns the malloc'ed text of the file, without fixed glossaries, and sets *length. Returns NULL if memory runs out. */
 char *glossary_file_write(const struct glossary_list *list, size_t *length);
 /* Adds the glossaries of the file, at most GLOSSARIES_MOST. Returns -1 with ERROR_INPUT (the message names the line) or
  * ERROR_MEMORY. */
@@ -86,14 +87,14 @@ enum { GLOSSARIES_MOST = 1000, GLOSSARIES_MOST_OF_OWNER = 100, GLOSSARIES_MOST_E
 
 struct glossaries;
 
-/* Both must outlive the glossaries. */
+/* Both members must outlive the glossaries. */
 struct glossaries_options {
     const struct name_list *fixed; /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
-    const char *path;              /* path of the file; NULL: clients cannot make glossaries */
+    const char *path;              /* path of the file with the glossaries of clients; NULL: clients cannot make any */
 };
 
-/* Returns NULL with ERROR_INPUT (the message names the option or file, and the line), ERROR_FILE or ERROR_MEMORY. A missing file is
- * empty. */
+/* Returns NULL with ERROR_INPUT (the message names the option or file, and the line), ERROR_FILE or ERROR_MEMORY. A missing file
+ * counts as empty. */
 struct glossaries *glossaries_open(const struct glossaries_options *options, struct error *err);
 /* Accepts NULL. */
 void glossaries_free(struct glossaries *glossaries);
@@ -103,14 +104,14 @@ int glossaries_reload(struct glossaries *glossaries, struct error *err);
 /* Returns whether clients may make glossaries. */
 bool glossaries_keep(const struct glossaries *glossaries);
 
-/* Sets a list of everything in service, the fixed ones first. Returns -1 with ERROR_MEMORY; the list is empty then. */
+/* Sets *list to all glossaries in service, the fixed ones first. Returns -1 with ERROR_MEMORY; the list is empty then. */
 int glossaries_all(struct glossaries *glossaries, struct glossary_list *list, struct error *err);
 
-/* Returns -1, with or without an error, if nothing is to change. */
+/* Edits a list of glossaries. Returns -1, with or without an error, if nothing shall change. */
 typedef int glossaries_edit(struct glossary_list *list, void *context, struct error *err);
-/* Changes what clients have made. edit gets a list of everything in service, removes glossaries from it and adds new ones. Returns
- * 0 when the file with the change is durable; it waits for the changes that came before. Otherwise nothing has changed, and it
- * returns -1 with ERROR_LENGTH (the message says which limit an addition exceeds), ERROR_FILE or ERROR_MEMORY, or because edit did.
+/* Changes what clients have made. edit gets a list of all glossaries in service, removes glossaries from it and adds new ones.
+ * Waits for earlier changes, and returns 0 once the file with the change is durable. Otherwise nothing has changed, and it returns
+ * -1 with ERROR_LENGTH (the message says which limit an addition exceeds), ERROR_FILE or ERROR_MEMORY, or because edit returned -1.
  */
 int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void *context, struct error *err);
 /* Sets a new id and the time. Returns -1 with ERROR_FILE. */

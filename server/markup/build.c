@@ -50,7 +50,7 @@ static struct html_piece *add(struct html_builder *builder, enum html_kind kind,
     return piece;
 }
 
-/* Notes how the piece is written in the document. */
+/* Sets the notation of the piece in the document. */
 static void set_source(struct html_piece *piece, struct html_bytes raw) {
     piece->source = raw.start;
     piece->source_length = (uint32_t)raw.length;
@@ -99,7 +99,7 @@ bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, stru
     return true;
 }
 
-/* A unit with one text, which represents it. */
+/* Adds a unit with one text, which represents it. */
 static void add_around(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes raw,
                        struct html_bytes after) {
     size_t begin = builder->html.piece_count;
@@ -135,7 +135,7 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
     if (builder->failed) {
         size_t line = builder->line;
         char where[32] = "";
-        /* Without a line from the caller: that of the last piece that is part of the document. */
+        /* Without a line from the caller, the error names the line of the last piece in the document. */
         for (size_t i = builder->html.piece_count; document->start && line == 0 && i-- > 0;) {
             const struct html_piece *piece = &builder->html.pieces[i];
             const char *at = piece->plain ? piece->source : piece->raw;
@@ -187,11 +187,11 @@ size_t html_reference(const char *at, const char *end, int32_t *character) {
 struct tag {
     char name[NAME_BYTES];
     bool is_end, is_closed, escaped;
-    bool has_attributes, has_values; /* has some; all of them have values */
-    const char *attributes, *end;    /* where the attributes begin; after the tag */
+    bool has_attributes, has_values; /* there are attributes; all of them have values */
+    const char *attributes, *end;    /* the start of the attributes; the end of the tag */
 };
 
-/* The '>' of a tag. NULL: there is none, or another tag begins before it. */
+/* Returns the '>' of a tag, or NULL if there is none or another tag begins before it. */
 static const char *find_close(const char *at, const char *end, bool escaped) {
     char quote = 0;
     for (; at < end; at++) {
@@ -241,7 +241,7 @@ static bool read_tag(const char *at, const char *end, struct tag *tag) {
     return !(number || tag->is_end) || !tag->has_attributes;
 }
 
-/* Returns the flags of the tag's element. *known: HTML has an element of this name. */
+/* Returns the flags of the tag's element, and sets *known if HTML has an element of this name. */
 static unsigned find_element(const struct tag *tag, bool *known) {
     char lower[NAME_BYTES] = "";
     for (size_t i = 0; tag->name[i]; i++)
@@ -291,7 +291,7 @@ static bool is_letter_after(const struct html_mark_scan *scan, size_t at) {
     return !character_is_space(c) && !character_is_punctuation(c);
 }
 
-/* A reference is a letter of the sentence, a mark that it shows, white space, or nothing. */
+/* Takes a reference: a letter, white space, a line end, or a unit, which a symbol may represent in the sentence. */
 static bool take_reference(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
     int32_t c;
     size_t bytes = html_reference(at, end, &c), begin = (size_t)(at - scan->text);
@@ -314,7 +314,7 @@ static bool take_reference(struct html_mark_scan *scan, const char *at, const ch
     return true;
 }
 
-/* Comments and similar marks, from one string to another. */
+/* Takes a comment or a similar mark, from one string to another. */
 static bool take_other(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
     static const struct {
         const char *begin, *end;
@@ -343,7 +343,7 @@ static const char *skip_run(const char *at, const char *end, char c) {
     return at;
 }
 
-/* The same run of backticks as before `content`, on the same line, with something between. */
+/* Returns the next run of as many backticks as before `content`, on the same line, or NULL if the run or the content is missing. */
 static const char *find_run(const char *content, const char *end, size_t run) {
     end = end - content > MOST_CODE ? content + MOST_CODE : end;
     for (const char *at = content; at < end && *at != '\n'; at++) {
@@ -355,7 +355,7 @@ static const char *find_run(const char *content, const char *end, size_t run) {
     return NULL;
 }
 
-/* Backticks surround code, or a link of reStructuredText whose text is prose. */
+/* Takes backticks, which surround code, or a link of reStructuredText whose text is prose. */
 static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
     size_t begin = (size_t)(at - scan->text);
     const char *ticks = at;
@@ -527,7 +527,7 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
         if (piece->kind != PIECE_UNIT || (piece->tag & TAG_ALONE) != TAG_END)
             continue;
 
-        /* The end joins the last start of its name that is written in the same way: with '<', or with a reference. */
+        /* The end pairs with the last start of the same name and the same notation: with '<', or with a reference. */
         size_t at = depth;
         struct html_bytes name = name_of(piece);
         while (at > 0 && !open[at - 1].element &&
@@ -568,14 +568,14 @@ bool html_is_marked(struct html_bytes text) {
     return html_next_mark(&scan, &mark);
 }
 
-/* FNV-1a of the bytes in lower case. */
+/* Returns the FNV-1a hash of the bytes in lower case, which continues from sum. */
 static uint64_t hash(const char *bytes, size_t length, uint64_t sum) {
     for (size_t i = 0; i < length; i++)
         sum = (sum ^ (uint64_t)tolower((unsigned char)bytes[i])) * 0x100000001b3u;
     return sum;
 }
 
-/* A sum over the marks of a text that does not depend on their order. */
+/* Returns a sum over the marks of a text that does not depend on their order. */
 static uint64_t sum_marks(struct html_bytes text, bool references) {
     struct html_mark_scan scan = {.text = text.start, .length = text.length};
     struct html_mark mark;
@@ -615,7 +615,7 @@ int html_parse_text(const char *text, size_t length, struct arena *arena, struct
     if (length >= HTML_MAX_BYTES || !html_is_marked((struct html_bytes){text, length}))
         return 0;
     html_add_marked(&builder, (struct html_bytes){text, length}, &marking);
-    if (builder.failed == ERROR_INPUT) /* a text that is too long for marks is plain text */
+    if (builder.failed == ERROR_INPUT) /* a text with too many pieces is plain text */
         return 0;
     if (html_build(&builder, NULL, out, err) != 0)
         return -1;

@@ -13,7 +13,7 @@
  *
  * The values of alt, title, placeholder, aria-label and of a document's description are segments, too.
  *
- * Never translated: script, style, code, pre, textarea, template, svg, math, elements with translate="no" or class="notranslate",
+ * Translation skips script, style, code, pre, textarea, template, svg, math, elements with translate="no" or class="notranslate",
  * and character references with unknown names. Inside a sentence such an element is a unit, which moves as a whole. */
 #ifndef ALIGND_MARKUP_H
 #define ALIGND_MARKUP_H
@@ -23,7 +23,7 @@
 #include <strings.h>
 
 enum {
-    HTML_MAX_DEPTH = 256,      /* open elements: libxml2 takes time for each of them at every end tag */
+    HTML_MAX_DEPTH = 256,      /* open elements: libxml2 examines each of them at every end tag */
     HTML_MAX_ATTRIBUTES = 256, /* attributes in a tag: libxml2 compares each with all others */
     HTML_MAX_PIECES = 1 << 17, /* a piece may be as little as four bytes of markup */
     HTML_MAX_BYTES = 1 << 29
@@ -31,7 +31,7 @@ enum {
 
 /* ---- bytes ---- */
 
-/* Bytes of a document, or made from them. */
+/* Bytes of a document, or bytes that were made from it. */
 struct html_bytes {
     const char *start; /* [length] */
     size_t length;
@@ -54,7 +54,7 @@ static inline bool bytes_same_any_case(struct html_bytes a, struct html_bytes b)
 static inline bool bytes_are_any_case(struct html_bytes bytes, const char *text) {
     return bytes_same_any_case(bytes, bytes_of(text));
 }
-/* True if the text stands at `at`. */
+/* True if the bytes at `at` begin with the text. */
 static inline bool bytes_begin(const char *at, const char *end, const char *text) {
     size_t length = strlen(text);
     return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
@@ -65,7 +65,7 @@ static inline bool bytes_same(struct html_bytes a, struct html_bytes b) {
 
 /* True if the word is one of a list that spaces separate. */
 bool bytes_among(struct html_bytes word, const char *list);
-/* The same, whatever the case of ASCII letters. */
+/* Like bytes_among, but ignores the case of ASCII letters. */
 bool bytes_among_any_case(struct html_bytes word, const char *list);
 
 /* True if two codes are of one language, regardless of their regions. */
@@ -76,14 +76,14 @@ struct html_buffer {
     struct arena *arena;
     char *bytes; /* [length] and a NUL, once something was put */
     size_t length, capacity;
-    bool failed; /* memory is out, and nothing more is added */
+    bool failed; /* memory ran out, and nothing more is added */
 };
 
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length);
 void html_put_string(struct html_buffer *buffer, const char *string);
-/* Returns the bytes, or NULL with ERROR_MEMORY if the buffer has failed. */
+/* Returns the bytes (NULL if nothing was put), or NULL with ERROR_MEMORY if the buffer has failed. */
 char *html_take(const struct html_buffer *buffer, size_t *length, struct error *err);
-/* Writes references for the given marks, which are some of "&<>\"". */
+/* Appends the text with references for the given marks, which are some of "&<>\"". */
 void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks);
 
 /* ---- documents, segments and translations ---- */
@@ -94,7 +94,7 @@ struct html_inset;
 struct html_segment {
     const char *text; /* [length] plain text: references decoded, white space collapsed */
     size_t length;
-    size_t first, end; /* its pieces; 0 if it is the value of an attribute */
+    size_t first, end; /* its pieces [first,end); both 0 if it is the value of an attribute */
 };
 
 /* The end of an inline element that is about to be written in a format other than HTML. */
@@ -102,8 +102,8 @@ struct html_end {
     size_t open, inside;  /* where its start tag, and the text after that, begin in the document so far */
     bool first;           /* its start tag directly follows that of its parent */
     int32_t next;         /* the character that follows: '*' for any other tag; 0 if the segment ends there */
-    const char *written;  /* [written_length] how it ended in the source */
-    const char *replaced; /* [replaced_length] how it ends if its text has changed */
+    const char *written;  /* [written_length] the end in the source */
+    const char *replaced; /* [replaced_length] the end if its text has changed */
     size_t written_length, replaced_length;
 };
 /* Writes the end, and may change the output from the element's start tag on. */
@@ -125,7 +125,7 @@ struct html {
     /* html_write sets lang to this BCP 47 code (NULL: lang stays) where the document states its language, and in elements whose
      * lang is the source language, `from` (NULL: unknown). */
     const char *language, *from;
-    bool built; /* by html_build, for a format whose text is written by `escape` (NULL: as it is) */
+    bool built; /* made by html_build, for a format whose text is written by `escape` (NULL: as it is) */
     html_escape *escape;
     html_close *close; /* NULL: ends of elements are written as they were */
     /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace
@@ -141,7 +141,7 @@ struct html_names {
     const char *const *all; /* [count] names of elements */
     size_t count;
 };
-/* How the elements of an XML document are treated. */
+/* The treatment of the elements of an XML document. */
 struct html_tags {
     struct html_names ignored;      /* not translated, like an element with translate="no" */
     struct html_names splitting;    /* end segments */
@@ -150,12 +150,12 @@ struct html_tags {
     bool outline; /* elements without text beside them end segments: children of an element that holds only elements */
 };
 
-/* Reads XML, a document or a part of one, which outlives the html. Like html_parse; ERROR_INPUT also if tags do not nest or a
- * declaration is not allowed. The message names the line. */
+/* Reads XML, a document or a part of one, which outlives the html. Like html_parse, but also fails with ERROR_INPUT if tags do not
+ * nest or a declaration is not allowed. The message names the line and the column. */
 int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
                    struct error *err);
 
-/* Byte ranges of a segment's text and of its translation: the second came from the first. */
+/* Byte ranges of a segment's text and of its translation; target is the translation of source. */
 struct html_link {
     struct span source, target;
 };
@@ -169,12 +169,12 @@ struct html_translation {
     size_t link_count;
 };
 
-/* True if html_write needs the words and links of the segment's translation: there is an element, a unit or a second part to be
- * placed in it. */
+/* True if html_write needs the words and links of the segment's translation, because it must place an element, a unit or a second
+ * part. */
 bool html_is_placed(const struct html *html, const struct html_segment *segment);
 
-/* translations [html->count]; a segment whose translation has text NULL stays as it is. The result is NUL-terminated and in the
- * arena. Returns NULL with ERROR_MEMORY. */
+/* Writes the document with the translations [html->count]; a segment whose translation has text NULL stays as it is. Returns a
+ * NUL-terminated string in the arena, or NULL with ERROR_MEMORY. */
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err);
 
@@ -189,38 +189,38 @@ __attribute__((format(printf, 4, 5))) int html_error_at(struct error *err, const
 
 struct html_builder {
     struct arena *arena;
-    struct html_bytes document; /* errors name its lines, if the pieces are part of it */
-    size_t line;                /* otherwise errors name this line; 0: none */
+    struct html_bytes document; /* if pieces are part of it, errors name its lines */
+    size_t line;                /* errors name this line instead; 0: a line of the document */
     struct html html;
-    size_t room, most;             /* most: how many pieces there may be; 0: HTML_MAX_PIECES */
+    size_t room, most;             /* most: limit for the pieces; 0: HTML_MAX_PIECES */
     uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces: elements that are open */
     size_t depth;
     bool tags;              /* tags were added that html_build must pair */
     enum error_code failed; /* ERROR_NONE, or ERROR_MEMORY or ERROR_INPUT, after which nothing more is added */
 };
 
-/* Bytes that stay as they are and end a segment. */
+/* Adds bytes that stay as they are and end a segment. */
 void html_add_break(struct html_builder *builder, struct html_bytes raw);
-/* Words of a sentence. raw: their notation in the document, which is kept if the segment is not translated. */
+/* Adds words of a sentence. raw: their notation in the document, which is kept if the segment is not translated. */
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw);
-/* Bytes within a sentence that move as a whole. */
+/* Adds bytes within a sentence that move as a whole. */
 void html_add_unit(struct html_builder *builder, struct html_bytes raw);
-/* A unit that another word represents in the sentence, such as a formula. */
+/* Adds a unit that another word represents in the sentence, such as a formula. */
 void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw);
-/* A unit whose own word represents it: `code`. All three are written unchanged. */
+/* Adds a unit whose own word represents it: `code`. All three are written unchanged. */
 void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes after);
-/* The start and the end of an element around words. Return false without adding anything if too many elements are open, or if no
- * element is open. */
+/* Add the start and the end of an element around words. Return false without adding anything if too many elements are open, no
+ * element is open, or the builder has failed. */
 bool html_add_open(struct html_builder *builder, struct html_bytes raw);
 bool html_add_close(struct html_builder *builder, struct html_bytes raw);
-/* An end that html.close writes as `replaced` if the words have changed. */
+/* Adds an end that html.close writes as `replaced` if the words have changed. */
 bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced);
-/* The start of a part, such as a cue of subtitles or a line, which html_add_close ends. Adjacent parts share a separate segment,
- * whose translation is divided among them in order, each word going to the part of its source words. The end's raw bytes separate
+/* Adds the start of a part, such as a cue of subtitles or a line, which html_add_close ends. Adjacent parts share a segment, whose
+ * translation is divided among them in order, so that each word goes to the part of its source words. The end's raw bytes separate
  * the part from the next. */
 void html_add_part(struct html_builder *builder);
 
-/* Cuts segments from what was added; every element must have been closed. escape NULL: translations are written as they are. Like
+/* Cuts the pieces into segments; every element must have been closed. escape NULL: translations are written as they are. Fails like
  * html_parse. */
 int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err);
 
@@ -233,7 +233,7 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
 enum html_mark_kind {
     MARK_TAG,   /* html_pair_tags decides what it becomes */
     MARK_UNIT,  /* stays as it is */
-    MARK_SPACE, /* white space that is written as a reference */
+    MARK_SPACE, /* a reference to white space */
     MARK_TEXT,  /* a reference that is read as its character */
     MARK_BREAK, /* stays as it is and ends a sentence */
     MARK_OPEN,  /* surrounds words up to the next MARK_CLOSE */
@@ -245,31 +245,30 @@ enum { MARK_SHOWN_BYTES = 32 };
 struct html_mark {
     size_t begin, end; /* bytes of the text */
     enum html_mark_kind kind;
-    char shown[MARK_SHOWN_BYTES]; /* [shown_length] what represents MARK_UNIT and MARK_TEXT in the sentence */
+    char shown[MARK_SHOWN_BYTES]; /* [shown_length] represents MARK_UNIT and MARK_TEXT in the sentence */
     size_t shown_length;
 };
 
-/* How marks and the text between them become pieces. Members may be NULL: bytes are then written as they are. */
+/* The functions that turn marks and the text between them into pieces. Members may be NULL: bytes are then written as they are. */
 struct html_marking {
     const void *owner; /* the caller's data */
-    /* How a mark is written in the document. */
+    /* Returns the notation in the document of a mark or, without add_text, of text. */
     struct html_bytes (*written)(const struct html_marking *marking, struct html_bytes mark, struct arena *arena);
     void (*add_text)(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text);
-    /* Returns the bytes of something that begins at `at` and holds no marks, or 0. */
+    /* Returns the length of a part of the text that begins at `at` and has no marks, or 0. */
     size_t (*skip)(const struct html_marking *marking, const char *at, const char *end);
 };
 
-/* A scan through a text, which starts as {text, length}. quoted: the text mentions marks instead of having them, as HTML's own text
- * does in which "&lt;br&gt;" is written; all of them are tags and units within the sentence. */
+/* A scan through a text, which starts as {text, length}. quoted: the text mentions marks instead of having them, like text in HTML
+ * with "&lt;br&gt;"; all marks are then tags and units within the sentence. */
 struct html_mark_scan {
     const char *text; /* [length] */
     size_t length, at;
     bool quoted;
-    const struct html_marking *marking; /* whose skip is used; NULL: none */
+    const struct html_marking *marking; /* its `skip` is used; NULL: none */
     size_t close_begin, close_end;      /* the end of a link that is open */
 };
-/* Finds the next mark at or after scan->at, and moves scan->at past it. Returns false at the end. A whole scan is linear in the
- * text. */
+/* Finds the next mark at or after scan->at, and moves scan->at past it. Returns false at the end. A scan takes linear time. */
 bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark);
 
 /* Returns the bytes of the reference that begins at `at`, or 0. *character: its character, or -1 if it is unknown. */
@@ -279,18 +278,18 @@ size_t html_reference(const char *at, const char *end, int32_t *character);
 void html_add_marked(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking);
 /* True if html_add_marked would find a mark. */
 bool html_is_marked(struct html_bytes text);
-/* True if two texts have the same marks in any order; tags are compared by name. references: compare these, too. */
+/* True if two texts have the same tags, compared by name, in any order. references: compare all other marks but MARK_TEXT, too. */
 bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references);
 
-/* Reads a text whose lines are separate segments, like html_parse. If it has no marks, *marked is false and nothing is read. */
+/* Like html_parse for lines that are separate segments. If there are no marks or too many pieces, only sets *marked to false. */
 int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
 
 /* ---- XML tag by tag (xml.c) ----
  *
- * Reads the tags and texts of an XML document one after the other, each with its place, so that a caller that rewrites the document
- * can keep all other bytes. libxml2's reader does not state where in the bytes a tag begins, and a document that is held as pieces
- * may have millions of them. Nothing is expanded or looked up: a document type declaration is refused or skipped as a whole. Memory
- * does not depend on the length, time is linear. */
+ * xml_next reads the tags and texts of an XML document one after the other, each with its place, so that a caller that rewrites the
+ * document can keep all other bytes. libxml2's reader does not state the byte at which a tag begins, and a document may have
+ * millions of pieces. Nothing is expanded or looked up: a document type declaration is refused or skipped as a whole. Memory does
+ * not depend on the length; time is linear. */
 
 enum xml_kind {
     XML_START, /* <name ...> */
@@ -316,13 +315,13 @@ struct xml_scan {
     size_t depth;
 };
 
-/* Begins with a document, which outlives the scan. A byte order mark before it is skipped. */
+/* Starts a scan of a document, which must outlive the scan. Skips a byte order mark. */
 void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doctype, struct budget *budget);
-/* Returns 1 with the next token, 0 after the last, or -1 with ERROR_INPUT, whose message names line and column, or ERROR_MEMORY if
- * the budget is used up. After XML_START the depth includes the element, after XML_END it no longer does. */
+/* Returns 1 with the next token, 0 after the last, or -1 with ERROR_INPUT (the message names the place, except for invalid UTF-8)
+ * or ERROR_MEMORY (the budget is used up). The depth includes the element after XML_START, but not after XML_END. */
 int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err);
 
-/* The value of an attribute by its name without prefix, as it is written. Returns false if the tag has none. */
+/* Sets the undecoded value of an attribute, whose name may omit the prefix. Returns false if the tag has no such attribute. */
 bool xml_attribute(const struct xml_token *tag, const char *name, struct html_bytes *value);
 struct xml_attribute {
     const char *begin, *end; /* with the white space before it */
@@ -331,15 +330,15 @@ struct xml_attribute {
 /* Reads the next attribute of a tag from *at, which is NULL at first. */
 bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out);
 
-/* The text without references, which borrows or is in the arena. Returns -1 with ERROR_INPUT if a reference is unknown, or
- * ERROR_MEMORY. document: for the place in a message. */
+/* Decodes a text, which then borrows from the document or is in the arena. Returns -1 with ERROR_INPUT if a reference is unknown
+ * (the message names its place in the document), or ERROR_MEMORY. */
 int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct html_bytes *out, struct error *err);
 
-/* The name without its prefix. */
+/* Returns the name without its prefix. */
 struct html_bytes xml_local_name(struct html_bytes name);
 
-/* Finds the first occurrence of a short text in the bytes, which may be long: the budget lets others run in between. NULL: not
- * found, or the budget is used up. */
+/* Finds the first occurrence of a short text in the bytes, which may be long: the budget lets others run in between. Returns NULL
+ * if the text is not found or the budget is used up. */
 const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget);
 
 #endif

@@ -1,4 +1,4 @@
-/* This header has the pieces that readers produce, and the table of HTML's elements. Outside this room, only readers that use the
+/* This header has the pieces that readers produce, and the table of HTML's elements. Outside this folder, only readers that use the
  * pieces of another reader include it. */
 #ifndef ALIGND_MARKUP_PIECE_H
 #define ALIGND_MARKUP_PIECE_H
@@ -15,7 +15,7 @@ enum html_kind {
     PIECE_CLOSE, /* its end tag */
 };
 
-/* A tag in text whose partner is to be found, with flags. */
+/* A tag in text whose partner html_pair_tags finds, with flags. */
 enum html_tag { TAG_NONE, TAG_START, TAG_END, TAG_ALONE };
 enum { TAG_FIRM = 1 << 2 /* is a tag even without a partner */, TAG_QUOTED = 1 << 3 /* never leaves its sentence */ };
 
@@ -25,15 +25,15 @@ struct html_piece {
     uint32_t pair;       /* the piece at the other end of the element */
     uint32_t begin, end; /* in the segment's text; of a unit: the words that represent it */
     union {
-        uint32_t source_length; /* of a text or tag of another format: how it was written */
+        uint32_t source_length; /* of a text or tag of another format: the length of `source` */
         uint32_t inset;         /* if source is NULL: the first inset of the tag in html->insets, counted from 1; 0: none */
     };
-    const char *source;     /* [source_length] NULL: raw, escaped. [shown_length] of a unit: what represents it in the segment */
+    const char *source;     /* [source_length] how it was written; NULL: raw, escaped. [shown_length] of a unit: represents it */
     uint8_t kind;           /* enum html_kind */
     bool plain;             /* raw is text and escaped when it is written; otherwise it is markup */
-    bool part;              /* of PIECE_OPEN: shares the segment with the parts beside it (html_add_part) */
+    bool part;              /* of PIECE_OPEN: a part, which shares its segment with adjacent parts (html_add_part) */
     bool opaque, stands_in; /* of PIECE_OPEN: the element is a unit; its content represents it in the segment */
-    bool blank;             /* of PIECE_UNIT: is white space */
+    bool blank;             /* of PIECE_UNIT: white space */
     uint8_t tag;            /* of PIECE_UNIT: enum html_tag, until html_pair_tags */
     uint8_t shown_length;   /* of PIECE_UNIT: bytes of source that represent it */
 };
@@ -41,7 +41,7 @@ struct html_piece {
 /* A value in a start tag that is rewritten: a separate text, or the language of the text. */
 struct html_inset {
     uint32_t piece, begin, end; /* bytes of the piece's raw */
-    bool language, root;        /* is a language code; is that of the whole document */
+    bool language, root;        /* a language code; that of the whole document */
     const char *text;           /* [length] the decoded value */
     size_t length;
     uint32_t segment; /* of html->segments */
@@ -56,11 +56,11 @@ enum {
     ELEMENT_CODE = 1 << 3,   /* its content is meant for programs and represents no word of a sentence */
 };
 
-/* Flags of the element with this name, in lower case; 0: an inline element, or an unknown one. */
+/* Returns the flags of the element with this name, in lower case; 0: an inline element, or an unknown one. */
 unsigned html_element(const char *name);
 /* True if HTML has an element of this name, in lower case. */
 bool html_is_known(const char *name);
-/* The character of a reference such as "eacute"; -1 if HTML 4 has no such name. */
+/* Returns the character of a reference such as "eacute", or -1 if HTML 4 has no such name. */
 int32_t html_entity(const char *name);
 
 /* An attribute as browsers read it. */
@@ -75,19 +75,19 @@ bool html_attributes_forbid(const char *at, const char *end);
 
 /* ---- steps between the modules ---- */
 
-/* Read HTML and XML into html->pieces. Like html_parse and html_parse_xml. */
+/* Read HTML and XML into html->pieces. They fail like html_parse and html_parse_xml. */
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err);
 int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
                   struct error *err);
 
-/* Notes in a unit that is a tag in text what kind of tag it is (build.c). */
+/* Sets the kind of tag of a unit that is a tag in text (build.c). */
 void html_note_tag(struct html_piece *piece, const char *text, size_t length, bool quoted);
-/* Turns noted tags whose start and end nest into elements, and those that turn out to be no tags into text. Time is linear. */
+/* Turns noted tags whose start and end nest into elements, and unpaired tags without TAG_FIRM into text, in linear time. */
 void html_pair_tags(struct html_piece *pieces, size_t count);
 
-/* Cuts html's pieces into segments (segment.c). */
+/* Cuts the pieces of html into segments (segment.c). */
 int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err);
-/* True if there is more than numbers and marks, which are the same in all languages. */
+/* True if bytes [begin,end) have more than digits, marks and spaces, which are the same in all languages. */
 bool html_has_letters(const char *text, size_t begin, size_t end);
 
 /* The place of an inline element in the translation of its segment. */
@@ -95,30 +95,30 @@ struct html_node {
     size_t piece, end_piece; /* a unit includes all pieces between them */
     size_t parent;
     size_t first, end;  /* words of the translation */
-    size_t begin, past; /* the same in bytes; equal if the node is a point between words */
+    size_t begin, past; /* bytes of the translation; equal if the node is a point between words */
     bool unit, part, space_before, space_after;
 
     /* only place.c uses these */
     struct span source; /* bytes of the segment's text, without white space at either end */
-    size_t need;        /* words that it must get: one if it had any, and at least as many as its children need */
-    size_t owed;        /* needs of its children that have no place yet */
-    size_t free;        /* its words that no child has, punctuation not counted */
+    size_t need;        /* the number of words that it must get: one if it had any, and at least as many as its children need */
+    size_t owed;        /* the needs of its children that have no place yet */
+    size_t free;        /* the number of its words that no child has, without punctuation */
     bool kept;          /* stays as it was, because the translation has no word left for it or for the unit around it */
 };
-/* Places the elements of a segment (place.c): *nodes, in the order of their start tags; the first is the whole segment. Returns
- * their number, or 0 if memory runs out. */
+/* Places the elements of a segment (place.c). Sets *nodes in the order of their start tags; the first node is the whole segment.
+ * Returns the number of nodes, or 0 if memory runs out. */
 size_t html_place(const struct html *html, const struct html_segment *segment, const struct html_translation *translation,
                   struct arena *arena, struct html_node **nodes);
 
-/* HTML's white space. */
+/* True for HTML's white space. */
 static inline bool html_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
-/* A character of a tag's name. */
+/* True for a character of a tag's name. */
 static inline bool html_is_of_name(char c) {
     return isalnum((unsigned char)c) || (c && strchr("-_.:", c));
 }
-/* True if a character stands at this byte that Unicode calls white space. */
+/* True if the character at this byte is white space according to Unicode. */
 static inline bool html_is_space_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_space(character_next(text, length, &at));
 }

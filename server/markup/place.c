@@ -1,8 +1,8 @@
 /* This file hides where the inline elements of a segment go in its translation.
  *
  * Each element becomes a node with a range of words of the translation: the densest run of words that are linked to its own, belong
- * to its parent and were not taken by a sibling, so that nodes nest. An element that had words always gets some: those that are
- * unchanged in the translation, or else those nearest to the expected place. If its parent has no words left, the element stays
+ * to its parent and were not taken by a sibling, so that nodes nest. An element that had words always gets some: words that are
+ * unchanged in the translation, or else the word nearest to the expected place. If its parent has no words left, the element stays
  * whole, in the source language. A node that had no words (a comment, an image, an empty element) goes after the translation of the
  * preceding word.
  *
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_GAP = 8,         /* this many words that belong to others end a run */
+    MAX_GAP = 8,         /* the most words with other links between two words of a run */
     MAX_FAR = 256,       /* the distance from its point, in words, within which a node may take a free word */
     NEAR = 2,            /* the distance within which an unlinked word is preferred to a linked one */
     MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
@@ -33,7 +33,7 @@ struct placer {
     size_t *owner;           /* [word_count] the innermost node that has the word so far */
     size_t *link_word;       /* [link_count] the word of each link's target */
     bool *linked;            /* [word_count] */
-    bool *spoken;            /* [word_count] the word is more than punctuation */
+    bool *spoken;            /* [word_count] the word has more than punctuation */
     uint32_t *covers;        /* [translation->length] the innermost node around each byte */
     struct html_node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
     size_t count;
@@ -57,7 +57,7 @@ static size_t find_words(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-/* The word at this byte, or the next; word_count if there is none. */
+/* Returns the word at this byte, or else the next, or word_count. */
 static size_t word_at(const struct placer *placer, size_t byte) {
     size_t low = 0, high = placer->word_count;
     while (low < high) {
@@ -93,7 +93,7 @@ static int compare_links(const void *a, const void *b) {
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
 }
 
-/* The first link whose source ends after this byte. Sources are words: they are ordered by their ends as by their begins. */
+/* Returns the first link whose source ends after this byte. Sources are words, so sorting by begin also sorts by end. */
 static size_t link_after(const struct placer *placer, size_t byte) {
     size_t low = 0, high = placer->translation->link_count;
     while (low < high) {
@@ -120,7 +120,7 @@ static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, si
     return placer->count++;
 }
 
-/* Takes the words of the translation, its links and the nodes of the segment. */
+/* Collects the words of the translation, its links, and the nodes of the segment. */
 static int prepare(struct placer *placer, struct arena *arena) {
     const struct html_translation *translation = placer->translation;
     const struct html_segment *segment = placer->segment;
@@ -181,23 +181,23 @@ static int prepare(struct placer *placer, struct arena *arena) {
 
 /* ---- parts ---- */
 
-static const double balance = 0.25;     /* of a misplaced word: a cut that is off by the length of a part */
-static const double at_mark = 0.125;    /* gain of a cut after a punctuation mark */
-static const size_t no_part = SIZE_MAX; /* cost of an unlinked word */
+static const double balance = 0.25;     /* cost, in misplaced words, of a cut that is off by the length of a part */
+static const double at_mark = 0.125;    /* saving, in misplaced words, of a cut after a punctuation mark */
+static const size_t no_part = SIZE_MAX; /* part_of an unlinked word, which costs nothing */
 
 struct cutter {
     struct placer *placer;
     size_t *parts; /* [count] nodes */
     size_t count;
-    size_t *part_of; /* [word_count] where the word's own words stood */
+    size_t *part_of; /* [word_count] the part in which the word's source was */
     bool *open;      /* [word_count + 1] a cut before this word is possible */
-    size_t least;    /* words of a part */
+    size_t least;    /* minimum of words in a part */
     double *before;  /* [word_count + 1] the cost of the earlier parts, if they end before this word */
-    double *cost;    /* the same including the part that is being added */
-    uint32_t *back;  /* [count, word_count + 1] where the part that ends there begins */
+    double *cost;    /* [word_count + 1] like `before`, including the part that is being added */
+    uint32_t *back;  /* [count, word_count + 1] the first word of the part that ends before this word */
 };
 
-/* Where the end of the part would be if parts had the same shares of the translation as of the source. */
+/* Returns the end that the part would have if parts had the same shares of the translation as of the source. */
 static double wanted_end(const struct cutter *cutter, size_t part) {
     const struct placer *placer = cutter->placer;
     double length = (double)placer->translation->length, source = (double)placer->segment->length;
@@ -209,7 +209,7 @@ static double misplaced(const struct cutter *cutter, size_t word, size_t part) {
     return own == no_part ? 0 : fabs((double)own - (double)part);
 }
 
-/* One step of the search for the cheapest cuts: for each possible end of the part, where it best begins. */
+/* Finds the best start of the part for each of its possible ends: one step of the search for the cheapest cuts. */
 static void add_part(struct cutter *cutter, size_t part) {
     const struct placer *placer = cutter->placer;
     size_t count = placer->word_count, best_begin = 0;
@@ -244,7 +244,7 @@ static void give_part(struct cutter *cutter, size_t part, size_t first, size_t e
         cutter->placer->owner[word] = cutter->parts[part];
 }
 
-/* The cheapest cuts, by dynamic programming. Returns -1 if memory runs out. */
+/* Finds the cheapest cuts by dynamic programming. Returns -1 if memory runs out. */
 static int cut_by_links(struct cutter *cutter, struct arena *arena) {
     const struct placer *placer = cutter->placer;
     const struct html_translation *translation = placer->translation;
@@ -257,7 +257,7 @@ static int cut_by_links(struct cutter *cutter, struct arena *arena) {
     if (arena_failed(arena))
         return -1;
 
-    /* Find where the words of the translation stood. */
+    /* Find the part of each word's source. */
     for (size_t i = 0; i < words; i++)
         cutter->part_of[i] = no_part;
     for (size_t i = 0; i < translation->link_count; i++) {
@@ -299,7 +299,7 @@ static int cut_by_links(struct cutter *cutter, struct arena *arena) {
     return 0;
 }
 
-/* The parts of the segment, if it has any, get all words. Returns -1 if memory runs out. */
+/* Divides all words among the parts of the segment, if it has any. Returns -1 if memory runs out. */
 static int place_parts(struct placer *placer, struct arena *arena) {
     struct cutter cutter = {.placer = placer, .parts = arena_alloc(arena, placer->count, sizeof *cutter.parts)};
     if (!cutter.parts)
@@ -319,7 +319,7 @@ static int place_parts(struct placer *placer, struct arena *arena) {
         give_part(&cutter, part, first, last);
     }
 
-    /* Parts have all bytes but the white space between them, so that nothing that is not a word (an emoji) is lost. */
+    /* Parts get all bytes except the white space between them, so that an emoji, for example, is not lost. */
     const struct html_translation *translation = placer->translation;
     size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
     for (size_t i = 0; i < cutter.count; i++) {
@@ -335,7 +335,7 @@ static int place_parts(struct placer *placer, struct arena *arena) {
 
 /* ---- where a node may go ---- */
 
-/* The word before which a node without its own words goes. */
+/* Returns the word before which a node without words goes. */
 static size_t find_point(const struct placer *placer, const struct html_node *node) {
     const struct html_node *parent = &placer->nodes[node->parent];
     if (node->source.begin <= parent->source.begin)
@@ -354,7 +354,7 @@ static bool is_free(const struct placer *placer, const struct html_node *node, s
     return word >= parent->first && word < parent->end && placer->owner[word] == node->parent;
 }
 
-/* The word that represents a unit, if it was copied unchanged. */
+/* Takes the word that represents a unit, if the translation has it unchanged. */
 static bool take_copy(const struct placer *placer, struct html_node *node) {
     const struct html_node *parent = &placer->nodes[node->parent];
     const char *word = placer->segment->text + node->source.begin;
@@ -378,8 +378,8 @@ static int compare_sizes(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The run with the most words of the translation that are linked with the node's and still its parent's, less the words of others
- * in between. */
+/* Takes the run with the most words of the translation that are linked to the node's words and still belong to its parent, minus
+ * the words of others in between. */
 static bool take_run(struct placer *placer, struct html_node *node) {
     const struct html_translation *translation = placer->translation;
     size_t *candidates = placer->candidates, linked = 0, count = 0, begin = 0, length = node->source.end - node->source.begin;
@@ -393,7 +393,7 @@ static bool take_run(struct placer *placer, struct html_node *node) {
             candidates[linked++] = word;
     }
     qsort(candidates, linked, sizeof *candidates, compare_sizes);
-    for (size_t i = 0; i < linked; i++) /* each once */
+    for (size_t i = 0; i < linked; i++) /* keep each word once */
         if (count == 0 || candidates[count - 1] != candidates[i])
             candidates[count++] = candidates[i];
 
@@ -414,7 +414,7 @@ static bool take_run(struct placer *placer, struct html_node *node) {
         }
     }
 
-    /* A mark that is shown in the sentence replaces its translation if that is one word, and only "&" replaces more than a mark. */
+    /* A mark that is shown in the sentence replaces one word of the translation: punctuation, or any word if the mark is "&". */
     if (best == 0 || !node->unit || has_word(placer->segment->text, node->source))
         return best > 0;
     node->end = node->first + 1;
@@ -425,7 +425,7 @@ static bool is_letter(int32_t c) {
     return c >= 0 && !character_is_space(c) && !character_is_punctuation(c);
 }
 
-/* True if the place begins or ends within a word. */
+/* True if bytes [begin,end) begin or end within a word. */
 static bool cuts_word(const char *text, size_t length, size_t begin, size_t end) {
     size_t before = begin, past = end, first = begin, last = end;
     if (begin == end)
@@ -434,7 +434,7 @@ static bool cuts_word(const char *text, size_t length, size_t begin, size_t end)
            (end < length && is_letter(character_next(text, length, &past)) && is_letter(character_previous(text, &last)));
 }
 
-/* A name or a part of a word that stands in the translation as it is, near to where the node would be. */
+/* Takes a name or a part of a word that is unchanged in the translation, near the expected place of the node. */
 static bool take_text(struct placer *placer, struct html_node *node) {
     const char *source = placer->segment->text, *text = placer->translation->text;
     const struct html_node *parent = &placer->nodes[node->parent];
@@ -465,7 +465,7 @@ static bool take_text(struct placer *placer, struct html_node *node) {
     return false;
 }
 
-/* The free word that is nearest to where the node's own would be; a word that is linked with nothing is better. */
+/* Takes the free word nearest to the expected place of the node; within NEAR, an unlinked word is preferred. */
 static bool take_nearest(const struct placer *placer, struct html_node *node) {
     size_t point = find_point(placer, node);
     for (size_t wanted = 0; wanted < 2; wanted++) {
@@ -489,7 +489,7 @@ static bool is_quotation_mark(int32_t c) {
     return character_is_among(c, L"\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a");
 }
 
-/* True if the word is free and the same mark as one of the source; quotation marks differ from language to language. */
+/* True if the word is free and is this mark of the source; quotation marks differ between languages, so any of them counts. */
 static bool is_sign(const struct placer *placer, const struct html_node *node, size_t word, int32_t sign) {
     if (!is_free(placer, node, word) || placer->spoken[word])
         return false;
@@ -507,7 +507,7 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
     const struct span *word = &placer->words[node->first];
     size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end, whole = placer->translation->length;
 
-    /* It may be part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of a longer one.
+    /* The node may be part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of another.
      */
     size_t length = node->source.end - node->source.begin;
     bool one = node->end == node->first + 1 && length > 0;
@@ -520,7 +520,7 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
         return;
     }
 
-    /* It gets the bytes of its words, without the punctuation at either end that the node's own words do not have. */
+    /* Otherwise the node gets the bytes of its words, without punctuation at either end that its source does not have. */
     bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);
     bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
     while (inner_head && is_punctuation_at(text, end, begin))
@@ -546,7 +546,7 @@ static bool take(struct placer *placer, struct html_node *node, size_t most) {
     bool found = !node->unit && node->source.begin == parent->source.begin && node->source.end == parent->source.end &&
                  parent->first < parent->end && placer->owner[parent->first] == node->parent &&
                  placer->owner[parent->end - 1] == node->parent;
-    if (found) { /* an element around all that its parent holds */
+    if (found) { /* the element surrounds the whole content of its parent */
         node->first = parent->first;
         node->end = parent->end;
     }
@@ -560,7 +560,7 @@ static bool take(struct placer *placer, struct html_node *node, size_t most) {
         return true;
     }
 
-    /* It gets as many words as it needs, but no more than leave its siblings what they need. */
+    /* The node gets as many words as it needs, but leaves its siblings the words that they need. */
     size_t count = count_spoken(placer, node->first, node->end);
     while (count > most && node->end > node->first)
         count -= placer->spoken[--node->end];
@@ -615,7 +615,7 @@ size_t html_place(const struct html *html, const struct html_segment *segment, c
             parent->owed -= node->need;
             size_t left = parent->free > parent->owed ? parent->free - parent->owed : 0;
             if (!take(&placer, node, left > node->need ? left : node->need)) {
-                /* The node goes between two words, and touches the one that its source touched. */
+                /* The node goes between two words, next to the word that its source touched. */
                 size_t point = node->first = node->end = find_point(&placer, node);
                 size_t before = point > 0 ? placer.words[point - 1].end : 0;
                 size_t past = point < placer.word_count ? placer.words[point].begin : translation->length;
@@ -627,7 +627,7 @@ size_t html_place(const struct html *html, const struct html_segment *segment, c
             }
         }
         for (size_t word = node->first; word < node->end && !node->part; word++) {
-            if (placer.owner[word] != node->parent) /* a part of the word is a sibling's */
+            if (placer.owner[word] != node->parent) /* a sibling has a part of the word */
                 continue;
             placer.owner[word] = i;
             node->free += placer.spoken[word];

@@ -1,8 +1,8 @@
 /* This file reads HTML into pieces that nest. libxml2's parser decides where elements begin and end, including tags that the markup
- * omits. It never sees attributes, because it would drop those whose names it does not accept (@click, [href], *ngIf, #name),
- * convert others to lower case, and compare each with all before it. In the markup that the parser gets, each start tag has one
- * attribute instead, HIDDEN, whose value is the number of the span with the tag's own attributes; a comment with such a number
- * represents a declaration. */
+ * omits. The parser never sees attributes, because it would drop those whose names it does not accept (@click, [href], *ngIf,
+ * #name), convert others to lower case, and compare each with all before it. In the markup that the parser gets, each start tag has
+ * one attribute instead, HIDDEN, whose value is the number of the span with the tag's own attributes. Such numbers also replace the
+ * content of scripts and styles and, in comments, declarations and instructions that HTML does not know. */
 #include "server/markup/piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
@@ -13,13 +13,13 @@
 #include <threads.h>
 
 enum {
-    REFERENCE_BYTES = 32, /* of the name of a reference */
-    NAME_BYTES = 100,     /* of the name of an element, as libxml2 reads it */
+    REFERENCE_BYTES = 32, /* limit for the name of a reference */
+    NAME_BYTES = 100,     /* the part of an element's name that libxml2 reads */
     PACK_BYTES = 4096,
     PACKED_BYTES = PACK_BYTES / 8
 };
 
-/* Surrounds markup that is not a whole document: in it the parser does not add paragraphs and keeps all white space. */
+/* The ROOT element surrounds markup that is not a document, so that the parser adds no paragraphs and keeps all white space. */
 #define ROOT   "alignd-fragment"
 #define HIDDEN "alignd-hidden"
 
@@ -115,7 +115,7 @@ bool html_attributes_forbid(const char *at, const char *end) {
 
 struct hider {
     struct html_buffer out;
-    struct html_bytes *spans; /* [count] of the markup: attributes of a tag each */
+    struct html_bytes *spans; /* [count] hidden parts of the markup, such as the attributes of a tag */
     size_t count, room;
     const char *done; /* the markup up to here is in the output */
 };
@@ -143,8 +143,8 @@ static bool hide(struct hider *hider, const char *begin, const char *end, const 
     return true;
 }
 
-/* The start tag at `at` gets the hidden attribute instead of its own. The content of a script or style is hidden, too, since the
- * parser takes "</" at its beginning for an end tag. Returns the place after both; NULL if memory runs out. */
+/* Replaces the attributes of the start tag at `at` with the hidden attribute. Also hides the content of a script or style, because
+ * the parser takes "</" at its beginning for an end tag. Returns the place after both, or NULL if memory runs out. */
 static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
     struct html_attribute attribute;
     size_t length = 0;
@@ -171,21 +171,21 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     for (at = content; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
         size_t left = (size_t)(end - at) - 2;
         if (left >= length && strncasecmp(at + 2, name, length) == 0 && (left == length || !html_is_of_name(at[2 + length])))
-            break; /* </scripts> ends no script */
+            break; /* </scripts> does not end a script */
     }
     if (!at)
         at = end;
     return at == content || hide(hider, content, at, HIDDEN " ", "") ? at : NULL;
 }
 
-/* before: markup to put in front. Returns -1 if memory runs out. */
+/* Writes `before` and the markup with its attributes hidden. Returns -1 if memory runs out. */
 static int hide_attributes(const char *before, const char *markup, size_t length, struct arena *arena, struct hider *hider) {
     const char *at = markup, *end = markup + length;
     *hider = (struct hider){.out.arena = arena, .done = markup};
     html_put_string(&hider->out, before);
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
-        /* "<!" that begins neither a comment nor a document type, and "<?" that begins no instruction, begin a comment in HTML's
-         * standard, but not in all versions of the parser. */
+        /* HTML's standard, but not every version of the parser, reads a comment at "<!" without a comment or document type, and at
+         * "<?" without an instruction. */
         bool bogus = (at[1] == '?' && (end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':'))) ||
                      (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0));
         if (isalpha((unsigned char)at[1])) { /* before anything else '<' is text, as in HTML's standard */
@@ -197,7 +197,7 @@ static int hide_attributes(const char *before, const char *markup, size_t length
             bool hidden = !close || hide(hider, at, close + 1, "<!--" HIDDEN " ", "-->");
             at = !hidden ? NULL : close ? close + 1 : end;
         } else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2])))) {
-            at += 2; /* no end tag: the parser goes on here */
+            at += 2; /* this is not an end tag, and the parser continues here */
         } else {
             at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
         }
@@ -215,8 +215,8 @@ struct element {
     size_t content_before;
 };
 
-/* How much the parser has reported of a reference with an unknown name: "&" and the name come alone, and the ';' begins what
- * follows. */
+/* The part of a reference with an unknown name that the parser has reported so far. It reports "&" and the name separately, and
+ * then text that begins with ';'. */
 enum reference { NO_REFERENCE, AMPERSAND, NAME };
 
 struct reader {
@@ -228,7 +228,7 @@ struct reader {
     size_t depth;
     size_t opaque;  /* the depth of the outermost open element that is not translated; 0: none */
     size_t content; /* the number of pieces so far that are text or end a segment */
-    char *pack;     /* [pack_left] for bytes of pieces: in the arena each would begin a cache line */
+    char *pack;     /* [pack_left] for bytes of pieces: in the arena each piece would begin a cache line */
     size_t pack_left;
     struct html_buffer markup; /* of the piece that is being made */
     struct html_buffer text;   /* since the last piece */
@@ -239,7 +239,7 @@ struct reader {
     size_t inset_count, inset_room;
     bool rooted, failed;
     bool tags;          /* there are tags in text */
-    struct error error; /* an error in the markup, if that is the reason of the failure */
+    struct error error; /* an error in the markup, if it caused the failure */
     const char *unread; /* [unread_length] markup that the parser has not asked for yet */
     size_t unread_length;
 };
@@ -296,7 +296,7 @@ static struct html_piece *add(struct reader *reader, enum html_kind kind, const 
     return piece;
 }
 
-/* Makes a piece of the markup so far, and empties it. */
+/* Makes a piece of reader->markup, and empties the buffer. */
 static void add_markup(struct reader *reader, enum html_kind kind) {
     if (reader->markup.failed)
         fail(reader);
@@ -305,7 +305,7 @@ static void add_markup(struct reader *reader, enum html_kind kind) {
     reader->markup.length = 0;
 }
 
-/* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") are not for the translator to read. */
+/* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") become units, which models do not read. */
 static void end_text(struct reader *reader) {
     struct html_buffer *text = &reader->text;
     struct html_mark_scan scan = {.text = text->bytes, .length = text->length, .quoted = true};
@@ -348,7 +348,7 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     const char *text = (const char *)characters;
     size_t length = (size_t)count;
     enum reference was = reader->reference;
-    size_t letters = 0; /* and digits */
+    size_t letters = 0; /* letters and digits */
     reader->reference = NO_REFERENCE;
     while (was == AMPERSAND && letters < length && isalnum((unsigned char)text[letters]))
         letters++;
@@ -358,7 +358,7 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     } else if (was == AMPERSAND && letters == length && length < REFERENCE_BYTES) {
         reader->reference = NAME;
     } else if (was == NAME && *text == ';') {
-        /* libxml2 reports "&check;" of HTML 5, which it does not know, as "&", "check" and "; ...": a unit, as it is. */
+        /* libxml2 reports "&check;" of HTML 5, which it does not know, as "&", "check" and "; ...": this becomes a unit. */
         char unit[REFERENCE_BYTES + 2];
         size_t name = reader->text.length - reader->reference_begin;
         memcpy(mempcpy(unit, reader->text.bytes + reader->reference_begin, name), ";", 1);
@@ -384,7 +384,7 @@ static bool find_hidden(const struct reader *reader, const char *text, size_t le
     return true;
 }
 
-/* Scripts and styles. */
+/* Adds the content of a script or style. */
 static void on_code(void *owner, const xmlChar *code, int length) {
     struct reader *reader = owner;
     struct html_bytes hidden = {(const char *)code, (size_t)length};
@@ -395,8 +395,8 @@ static void on_code(void *owner, const xmlChar *code, int length) {
 
 /* ---- start tags ---- */
 
-/* The attributes as written in the markup. Those of a tag without an end were not hidden, and are reassembled from the parser's
- * report. */
+/* Returns the attributes as written in the markup. Those of a tag without an end were not hidden, and are reassembled from the
+ * parser's report. */
 static struct html_bytes find_attributes(struct reader *reader, const char *const *reported) {
     struct html_buffer all = {.arena = reader->arena};
     if (!reported || !reported[0])
@@ -466,7 +466,7 @@ static void put_attribute(struct reader *reader, const char *element, const stru
     html_put_string(tag, "=\"");
     size_t begin = tag->length;
     html_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
-    struct html_inset inset = {.piece = (uint32_t)reader->count, /* the tag's, which is added later */
+    struct html_inset inset = {.piece = (uint32_t)reader->count, /* the piece of the tag, which is added later */
                                .begin = (uint32_t)begin,
                                .end = (uint32_t)tag->length};
     html_put_string(tag, "\"");
@@ -517,7 +517,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     unsigned flags = html_element(name) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
     bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
 
-    /* The tag. A name that contains '<' is text after a tag that was not closed. */
+    /* Add the tag. An attribute whose name contains '<' is text after a tag that was not closed. */
     size_t insets = reader->inset_count;
     bool description = translated && is_description(name, attributes);
     html_put_string(&reader->markup, "<");
@@ -535,7 +535,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     if (reader->failed)
         return;
 
-    /* The element. */
+    /* Open the element. */
     struct html_piece *piece = &reader->pieces[reader->count - 1];
     if (reader->inset_count > insets)
         piece->inset = (uint32_t)insets + 1;
@@ -558,7 +558,7 @@ static void end_to(struct reader *reader, size_t depth) {
             continue;
         if (reader->opaque == reader->depth + 1)
             reader->opaque = 0;
-        else if (reader->content == element->content_before) /* other programs' placeholders are such elements */
+        else if (reader->content == element->content_before) /* an empty element may be a placeholder of another program */
             reader->pieces[element->piece].opaque = reader->pieces[element->piece].kind == PIECE_OPEN;
         add_strings(reader, element->flags & ELEMENT_BLOCK ? PIECE_BREAK : PIECE_CLOSE,
                     (const char *const[]){"</", element->name, ">", NULL});
@@ -569,7 +569,7 @@ static void end_to(struct reader *reader, size_t depth) {
     }
 }
 
-/* The parser does not report the end of an element whose start tag is the unfinished end of the markup. */
+/* Ends an element. The parser does not report the end of an element whose start tag is cut off by the end of the markup. */
 static void on_end(void *owner, const xmlChar *name) {
     struct reader *reader = owner;
     size_t depth = reader->depth;
@@ -605,7 +605,7 @@ static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, 
 /* ---- libxml2's memory ---- */
 
 /* libxml2 leaks if a parser cannot be made, so its allocations fall back on the reserve. The parser's errors do not show every
- * failed allocation, so it is noted here. */
+ * failed allocation, so `lacking` notes failures. */
 static thread_local bool lacking;
 
 static void *note_failure(void *block) {
@@ -634,9 +634,9 @@ static void set_up(void) {
 
 /* ---- the whole markup ---- */
 
-/* The parser compares each attribute with all before it in the tag: a tag with 200,000 would take minutes, and is not reported
- * before its end. So the parser gets a few kilobytes at a time, and no more once its table of attributes (names and values, doubled
- * when it is full) is too large for the limit. */
+/* The parser compares each attribute with all before it in the tag: a tag with 200,000 attributes would take minutes, and is not
+ * reported before its end. So the parser gets a few kilobytes at a time, and no more once its table of attributes (names and
+ * values, doubled when it is full) is too large for the limit. */
 static int give(void *owner, char *buffer, int room) {
     struct reader *reader = owner;
     if (reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES)

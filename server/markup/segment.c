@@ -1,14 +1,14 @@
-/* This module hides what a segment is, in reading and in writing: it cuts pieces into the texts to translate, in which at most one
- * word represents a unit, and writes pieces and translations as markup. */
+/* This module hides the form of segments: it cuts pieces into the texts to translate, in which at most one word represents a unit,
+ * and writes pieces and translations as markup. */
 #include "server/markup/piece.h"
 #include <stdlib.h>
 
 enum {
     STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word of at most this length */
-    NOTE_BYTES = 12,     /* of the mark of a footnote */
+    NOTE_BYTES = 12,     /* limit for the mark of a footnote */
     NOTE_PIECES = 8,
     PIECES_OF_STEP = 16,      /* pieces that count as one step of a budget */
-    BYTES_OF_STEP = 16,       /* the same for bytes of a translation */
+    BYTES_OF_STEP = 16,       /* bytes of a translation that count as one step */
     SCRATCH_BYTES = 16 * 1024 /* usually enough to place the nodes of one segment */
 };
 
@@ -90,7 +90,7 @@ void html_put_escaped(struct html_buffer *buffer, const char *text, size_t lengt
 struct cutter {
     struct html *html;
     struct arena *arena;
-    char *text; /* the rest of a buffer that is as long as all pieces */
+    char *text; /* the unused rest of a buffer that is as long as all pieces */
     size_t capacity;
     bool failed;
 };
@@ -99,7 +99,7 @@ struct cutter {
 struct segment_text {
     char *text;
     size_t length;
-    bool space; /* the last character is white space, which the next one joins */
+    bool space; /* white space that follows is omitted, because the last character is a space */
 };
 
 static void put_text(struct segment_text *out, const char *raw, size_t length) {
@@ -144,7 +144,7 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, s
                 word = !html_is_space(inner->raw[k]);
             if (word)
                 put_text(out, inner->raw, inner->length);
-            out->space = piece->blank; /* white space on both sides of a unit counts */
+            out->space = piece->blank; /* white space is kept on both sides of a unit */
         }
         piece->end = (uint32_t)out->length;
     }
@@ -193,7 +193,7 @@ static bool is_name(const struct html_piece *piece, const char *name) {
 }
 
 /* Makes units of elements that hold the mark of a footnote and no words, which models would change: "[1]", "[a]", "(12)", "*", or
- * nothing but signs. Numbers in <sup> are such marks if they are links. False: the budget is used up. */
+ * nothing but signs. Numbers in <sup> are such marks if they are links. Returns false if the budget is used up. */
 static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *budget) {
     for (size_t i = 0; i < count; i++) {
         if (i % PIECES_OF_STEP == 0 && !budget_step(budget, 1))
@@ -367,8 +367,8 @@ struct scribe {
     const struct order *orders;    /* [count] */
     size_t count;
     struct html_buffer *out;
-    size_t at;         /* bytes of the translation that are written */
-    size_t after_unit; /* where the last unit ended in the output; 0: none */
+    size_t at;         /* bytes of the translation that have been written */
+    size_t after_unit; /* the end of the last unit in the output; 0: none */
 };
 
 static void write_to(struct scribe *scribe, size_t byte) {
@@ -390,7 +390,7 @@ static size_t skip_space(const struct html_translation *translation, size_t at) 
     return at;
 }
 
-/* A unit takes the place of the words that represented it. White space moves to the side of it where it stood in the source. */
+/* Writes a unit in place of the words that represented it. White space moves to the side of the unit where it was in the source. */
 static void write_unit(struct scribe *scribe, const struct html_node *node) {
     const struct html_translation *translation = scribe->translation;
     const struct html_piece *first = &scribe->writing->html->pieces[node->piece];
@@ -449,7 +449,7 @@ static void write_end(struct scribe *scribe, const struct frame *frame) {
     html->close(scribe->out, &end);
 }
 
-/* The first order of this parent's children or of a later parent's. */
+/* Returns the first order of the children of this parent, or else of a later one. */
 static size_t first_child(const struct scribe *scribe, size_t parent) {
     size_t low = 1, high = scribe->count;
     while (low < high) {
@@ -462,7 +462,7 @@ static size_t first_child(const struct scribe *scribe, size_t parent) {
     return low;
 }
 
-/* White space at either end of a segment stays as it was in the source. */
+/* Writes the white space at one end of a segment as it was in the source. */
 static void write_edge(struct html_buffer *out, const struct html_piece *piece, bool head) {
     size_t blank = 0;
     if (piece->kind != PIECE_TEXT)
@@ -509,7 +509,7 @@ static void write_translation(const struct writing *writing, const struct html_s
             write_unit(&scribe, node);
             continue;
         }
-        if (pieces[node->piece].part) /* nothing stands between parts */
+        if (pieces[node->piece].part) /* there is nothing between parts */
             scribe.at = node->begin;
         else
             write_to(&scribe, node->begin);
@@ -522,7 +522,7 @@ static void write_translation(const struct writing *writing, const struct html_s
     arena_reset(writing->scratch);
 }
 
-/* A translation that equals its segment is not written. */
+/* Writes the segment and, unless it is equal, the translation below it. */
 static void write_below(const struct writing *writing, const struct html_segment *segment,
                         const struct html_translation *translation) {
     struct writing anew = *writing;
@@ -545,7 +545,7 @@ static void write_below(const struct writing *writing, const struct html_segment
 
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
-    /* The buffer is about as long as the document will be, so that it seldom grows: each time it does, it leaves a copy. */
+    /* The buffer is about as long as the document will be, so that it seldom grows, which leaves a copy in the arena. */
     size_t bytes = 1, segment = 0, segments = html->count - html->values;
     for (size_t i = 0; i < html->piece_count; i++) {
         const struct html_piece *piece = &html->pieces[i];

@@ -7,8 +7,8 @@
 
 enum { NAME_SHOWN = 40, MOST_REFERENCE = 40, UTF8_BYTES = 4 };
 enum { CHECKED_BYTES = 16 * 1024 /* at once */, FOUND_BYTES = 64 * 1024, FOUND_STEPS = 16, STEP_BYTES = 64 /* of a token */ };
-/* Limits of a tag, so that looking through one takes far less than a turn of the budget. Values may be long, as those that hold
- * pictures are: they are searched by memchr. */
+/* These limits keep the time for one tag far below a turn of the budget. Values have no limit, since they may hold pictures and are
+ * searched by memchr. */
 enum { MOST_NAME = 1024, MOST_BESIDE_VALUES = 32 * 1024, MOST_DOCTYPE = 64 * 1024 };
 
 static int refuse(const char *document, const char *at, const char *what, struct html_bytes name, struct error *err) {
@@ -18,7 +18,7 @@ static int refuse(const char *document, const char *at, const char *what, struct
 
 /* ---- names, tags and attributes ---- */
 
-/* The name of a tag that begins at `at`; it may be empty. */
+/* Returns the name that begins at `at` and may be empty. */
 static struct html_bytes name_at(const char *at, const char *end) {
     const char *begin = at;
     while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
@@ -26,8 +26,8 @@ static struct html_bytes name_at(const char *at, const char *end) {
     return bytes_between(begin, at);
 }
 
-/* Returns the end of a tag, past its '>'; values in quotes may hold others. NULL: the tag is incomplete, or *large, with this many
- * bytes beside its values. */
+/* Returns the end of a tag, past its '>'; quoted values may contain '>', too. Returns NULL if the tag is incomplete or, with *large
+ * set, if it has more than `most` bytes outside its values. */
 static const char *tag_end(const char *at, const char *end, size_t most, bool *large) {
     for (size_t beside = 0; at < end && *at != '>' && *at != '<'; beside++) {
         *large = beside == most;
@@ -43,8 +43,8 @@ static const char *tag_end(const char *at, const char *end, size_t most, bool *l
     return at < end && *at == '>' ? at + 1 : NULL;
 }
 
-/* Returns the end of a document type declaration, past its '>'; its values and inner declarations may hold others. NULL: it has no
- * end. at: after "<!DOCTYPE". */
+/* Returns the end of a document type declaration, past its '>', or NULL if it has no end; its values and inner declarations may
+ * contain '>', too. at: after "<!DOCTYPE". */
 static const char *doctype_end(const char *at, const char *end) {
     bool inside = false; /* of the brackets */
     while (at < end && (inside || *at != '>')) {
@@ -95,8 +95,8 @@ bool xml_attribute(const struct xml_token *tag, const char *name, struct html_by
 
 /* ---- references ---- */
 
-/* Reads the reference that begins at `at`: one of XML's own five or, if `all` is set, of HTML's, or a number of a character that
- * XML has (XML 1.0, production 2). Returns its bytes, or 0. */
+/* Reads the reference that begins at `at`: one of XML's own five or, if `all` is set, of HTML's, or the number of a character that
+ * XML allows (XML 1.0, production 2). Returns its length, or 0. */
 static size_t read_character(const char *at, const char *end, bool all, int32_t *character) {
     static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
     for (size_t i = 0; i < 5; i++)
@@ -162,7 +162,7 @@ void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doct
         scan->begin = scan->at += 3;
 }
 
-/* Everything that begins with "<!" or "<?". */
+/* Reads a token that begins with "<!" or "<?". */
 static int read_other(struct xml_scan *scan, struct xml_token *token, struct error *err) {
     static const char *const others[][2] = {{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"}};
     const char *begin = scan->at;
@@ -251,7 +251,7 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
     if (read < 0)
         return -1;
 
-    /* The bytes must be UTF-8 without control characters, which XML does not have and the notation of messages uses. */
+    /* The bytes must be UTF-8 without control characters, which XML does not allow and the notation of messages uses. */
     for (const char *at = begin; at < scan->at;) {
         size_t left = (size_t)(scan->at - at), checked = utf8_clip(at, left, CHECKED_BYTES);
         if (checked == 0 || !utf8_valid(at, checked))
@@ -271,7 +271,7 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
 struct element {
     struct html_bytes name;
     uint32_t piece;
-    bool content; /* has had text or an element in it */
+    bool content; /* there is text or an element in it */
 };
 
 struct reader {
@@ -316,7 +316,7 @@ static int end_text(struct reader *reader) {
     if (!copy)
         return error_memory(reader->err);
 
-    /* The piece of the innermost open element is marked by its `end` as having its own text, until segments are cut. */
+    /* Until segments are cut, `end` of the innermost open element's piece says that the element has text of its own. */
     while (blank < length && html_is_space(copy[blank]))
         blank++;
     struct element *parent = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
@@ -331,7 +331,7 @@ static int end_text(struct reader *reader) {
 
 /* ---- character data ---- */
 
-/* An ampersand that begins no reference is a character. */
+/* Reads character data. An ampersand that does not begin a reference is a character. */
 static int read_text(struct reader *reader) {
     while (reader->at < reader->end && *reader->at != '<') {
         const char *begin = reader->at;
@@ -419,7 +419,7 @@ static int read_end(struct reader *reader) {
 
 /* ---- comments, instructions and declarations ---- */
 
-/* Returns 1 if it read one of them, 0 if there was nothing to read, -1 on failure. */
+/* Returns 1 if there was one of them, 0 if not, -1 on failure. */
 static int add_other(struct reader *reader) {
     static const struct {
         const char *begin, *end;
@@ -481,7 +481,7 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
     if (reader->depth > 0)
         return refuse(markup, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, err);
 
-    /* Tags end segments if they are listed or, in an outline, if no text stands beside the element. */
+    /* Tags end segments if they are listed or, in an outline, if there is no text beside the element. */
     for (size_t i = 0; i < reader->count; i++) {
         struct html_piece *piece = &reader->pieces[i];
         if (piece->kind != PIECE_OPEN || piece->opaque)
