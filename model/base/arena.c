@@ -148,7 +148,7 @@ void arena_done(struct arena *arena) {
     arena->failed = false;
 }
 
-/* Where the list of blocks that are not in use begins. */
+/* Returns the link to the first block that is not in use. */
 static struct arena_block **spare_blocks(struct arena *arena) {
     return arena->last ? &arena->last->next : &arena->first;
 }
@@ -291,8 +291,7 @@ void *reserve_alloc(size_t bytes) {
 }
 
 void *reserve_realloc(void *block, size_t bytes) {
-    /* A realloc that fails leaves the block alone, but gcc 14 would warn of a use after free. It cannot follow a volatile pointer.
-     */
+    /* A realloc that fails leaves the block alone, but gcc 14 would warn of a use after free without a volatile pointer. */
     void *volatile kept = block;
     void *made;
     do

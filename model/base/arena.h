@@ -11,10 +11,10 @@
  * A budget bounds the memory, the sentences and the time that reading an input or writing an answer may take.
  *
  * An arena with a budget (arena_limit) consults it at each allocation, so code that allocates as it goes needs no checks of its
- * own: when the budget is used up, allocations fail as they do when memory is out, and the owner finds the reason in `spent`. Long
+ * own: when the budget is used up, allocations fail as they do when memory runs out, and `spent` holds the reason. Long
  * loops that allocate nothing call budget_step. Every so many steps, go_on asks the owner whether to continue. The owner may let
- * others run first, so budget_step must not be called with a lock held. All functions accept NULL, which has no bounds. Not
- * thread-safe. */
+ * others run first, so budget_step must not be called with a lock held. All functions accept NULL, which has no bounds. They are
+ * not thread-safe. */
 
 enum budget_spent { BUDGET_LEFT, BUDGET_BYTES, BUDGET_SENTENCES, BUDGET_TIME };
 
@@ -29,25 +29,25 @@ struct budget {
 };
 
 /* Counts small steps of some microseconds at most, such as a piece, a sentence, an allocation, or a dozen bytes to be tokenized.
- * False: the budget is used up, and the caller must stop. */
+ * Returns false if the budget is used up; the caller must stop then. */
 bool budget_step(struct budget *budget, size_t steps);
-/* Takes bytes before they are allocated. False: fewer are left. */
+/* Takes bytes before they are allocated. Returns false if fewer are left or the budget is used up. */
 bool budget_take(struct budget *budget, size_t bytes);
 /* Returns bytes that were freed. */
 void budget_give(struct budget *budget, size_t bytes);
-/* Counts one more sentence. False: the limit is exceeded. */
+/* Counts one more sentence, and a step. Returns false if the budget is used up. */
 bool budget_add_sentence(struct budget *budget);
-/* memcpy that counts steps for a long copy. False: the budget is used up, and not all was copied. */
+/* Copies as memcpy does, and counts steps for a long copy. Returns false if the budget is used up; not all is copied then. */
 bool budget_copy(struct budget *budget, void *to, const void *from, size_t length);
-/* Checks in advance whether that many sentences may be added. */
+/* Checks in advance whether that many sentences may be added; if not, the budget is used up. */
 bool budget_has_room(struct budget *budget, size_t sentences);
 /* Between away = true and away = false, the caller waits for a lock or does work that cannot be interrupted, and the owner lets
  * others run. Steps in between only ask whether to continue, so locks may be held. Returns when it is the caller's turn again. */
 void budget_away(struct budget *budget, bool away);
 
 /* ---- arenas ----
- * An arena allocates many small objects and frees them together. It grows by blocks; marks give it the discipline of a stack. Not
- * thread-safe: an arena belongs to one owner at a time. */
+ * An arena allocates many small objects and frees them together. It grows by blocks; marks give it the discipline of a stack. It is
+ * not thread-safe: an arena belongs to one owner at a time. */
 
 struct arena_block;
 
@@ -73,13 +73,13 @@ void arena_limit(struct arena *arena, struct budget *budget);
 /* Frees every block; the arena is empty and usable again. Accepts NULL. */
 void arena_done(struct arena *arena);
 
-/* Returns count x size bytes, aligned to 64 and not cleared; NULL if memory is out or the product overflows. With a count or size
- * of 0 the pointer is valid but must not be used. */
+/* Returns count x size bytes, aligned to 64 and not cleared, or NULL if memory runs out, the budget is used up, or the product
+ * overflows. With a count or size of 0 the pointer is valid but must not be used. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
-/* The same, cleared. */
+/* Does the same and clears the bytes. */
 void *arena_zalloc(struct arena *arena, size_t count, size_t size);
 /* Makes room for `more` items after the `used` ones of items [*room]: returns items, or a copy of more than twice the length. The
- * original stays in the arena. NULL: memory is out, and *room is unchanged. */
+ * original stays in the arena. Returns NULL and leaves *room unchanged if arena_alloc fails. */
 void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more, size_t size);
 /* Copies length bytes and adds a NUL. */
 char *arena_copy(struct arena *arena, const char *text, size_t length);
@@ -95,7 +95,7 @@ void arena_release(struct arena *arena, struct arena_mark mark);
 void arena_reset(struct arena *arena);
 /* Frees the blocks that are kept for reuse. */
 void arena_trim(struct arena *arena);
-/* The total size of all blocks, used or not. */
+/* Returns the total size of all blocks, used or not. */
 size_t arena_bytes(const struct arena *arena);
 
 /* ---- the reserve ----
@@ -106,9 +106,9 @@ size_t arena_bytes(const struct arena *arena);
 
 enum { RESERVE_BYTES = 256 * 1024 };
 
-/* Called before each call of such a library: makes sure that the block exists, or returns -1 with ERROR_MEMORY. */
+/* Call it before each call of such a library. It makes sure that the block exists, or returns -1 with ERROR_MEMORY. */
 int reserve_fill(struct error *err);
-/* Gives the block back to the heap. False: there was no block. */
+/* Gives the block back to the heap. Returns false if there was no block. */
 bool reserve_release(void);
 /* malloc and realloc that fall back on the block. */
 void *reserve_alloc(size_t bytes);

@@ -8,8 +8,8 @@
 enum error_code {
     ERROR_NONE = 0,
     ERROR_INPUT,  /* the caller's text or options cannot be used */
-    ERROR_LENGTH, /* the caller's text is longer than the model accepts */
-    ERROR_FILE,   /* a file cannot be opened or read */
+    ERROR_LENGTH, /* the caller's text is too long */
+    ERROR_FILE,   /* a file cannot be opened, read or written */
     ERROR_FORMAT, /* a file's content does not follow its format */
     ERROR_MEMORY, /* an allocation failed */
 };

@@ -24,13 +24,13 @@ bool utf8_has_digit(const char *text, size_t length);
 /* Returns the length of the longest prefix of at most max_bytes that ends on a character boundary. */
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes);
 
-/* The line and column of byte `at`, in characters, both from 1. at may be the end of the text. */
+/* The line of byte `at`, and its column in characters, both from 1. at may be the end of the text. */
 struct utf8_place {
     size_t line, column;
 };
 struct utf8_place utf8_place(const char *text, const char *at);
 
-/* Turns byte positions in a text into UTF-16 positions; fastest if they rise. */
+/* Turns byte positions in a text into UTF-16 positions, fastest if they rise. */
 struct utf16_cursor {
     const char *text;
     size_t byte, unit;
@@ -40,9 +40,9 @@ size_t utf16_position(struct utf16_cursor *cursor, size_t byte);
 /* ---- characters ---- */
 
 /* Reads the character at text[*next], *next < length, and moves *next to its end. Returns -1 for ill-formed bytes (a stray or
- * missing continuation, an overlong form, a surrogate, anything past U+10FFFF), of which *next then passes at least one. */
+ * missing continuation, an overlong form, a surrogate, anything past U+10FFFF), and moves *next past at least one of them. */
 int32_t character_next(const char *text, size_t length, size_t *next);
-/* The same backwards: reads the character that ends at *end, *end > 0, and moves *end to its beginning. */
+/* Does the same backwards: reads the character that ends at *end, *end > 0, and moves *end to its beginning. */
 int32_t character_previous(const char *text, size_t *end);
 
 /* Writes a character as at most 4 bytes and returns their number. */
@@ -50,7 +50,7 @@ size_t character_put(int32_t character, char *to);
 
 /* ---- properties ---- */
 
-/* True if it is one of these; false for 0 and -1. */
+/* True if the character is one of these; false for 0 and -1. */
 bool character_is_among(int32_t character, const wchar_t *characters);
 /* Unicode's White_Space; false for -1. */
 bool character_is_space(int32_t character);
@@ -62,15 +62,15 @@ bool character_is_letter(int32_t character);
 bool character_is_punctuation(int32_t character);
 /* Unicode's category P alone; false for -1. */
 bool character_is_mark(int32_t character);
-/* Unicode's category C: control and format characters, private use, unassigned. */
+/* Unicode's category C: control and format characters, private use, unassigned; true for -1. */
 bool character_is_other(int32_t character);
-/* Chinese, Japanese and Korean letters and marks, which have no space between them; false for -1. */
+/* Unicode's wide and full-width characters: Chinese, Japanese and Korean ones, and most emoji; false for -1. */
 bool character_is_wide(int32_t character);
-/* A letter or digit of a script that writes spaces between words; false for -1. */
+/* Neither white space nor punctuation, a symbol or wide: a letter or digit of most scripts with spaces; false for -1. */
 bool character_is_spaced(int32_t character);
-/* The value of a decimal digit of any script, or -1. */
+/* Returns the value of a decimal digit of any script, or -1. */
 int character_digit(int32_t character);
-/* The number of a character's script, below CHARACTER_SCRIPTS; 0 for one that belongs to several or to none, and for -1. */
+/* Returns the number of a character's script, below CHARACTER_SCRIPTS; 0 for one that belongs to several or to none, and for -1. */
 enum { CHARACTER_SCRIPTS = 512 };
 size_t character_script(int32_t character);
 /* Unicode's simple lower and upper case: one character for one. */

@@ -1,5 +1,5 @@
-/* This file hides how a language writes and names numbers: ICU's data, the words of everyday language that ICU lacks, and how an
- * amount of another language is written in it. */
+/* This file hides how a language writes and names numbers: ICU's data, the words of everyday language that ICU lacks, and how
+ * amounts of other languages are written. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "model/text/numbers.h"
@@ -48,8 +48,8 @@ const struct number_word *number_words_find(const struct number_words *words, co
     return found->key ? found : NULL;
 }
 
-/* Adds a meaning to a phrase: "un" is an article and a number, "mille" a number and a power. The arena remembers a failure, and is
- * checked once. Names beyond three quarters of the table are left out; ICU has a tenth of that. */
+/* Adds a meaning to a phrase: "un" is an article and a number, "mille" a number and a power. The arena remembers a failure and is
+ * checked once. Phrases beyond three quarters of the table are left out; ICU's take a tenth of that. */
 static void add_word(struct number_words *words, const char *phrase, size_t length, struct number_word meaning) {
     char key[NUMBER_WORDS_KEY];
     size_t used = 0, begin = 0;
@@ -80,7 +80,7 @@ static void add_word(struct number_words *words, const char *phrase, size_t leng
 /* A family has one bit; its members are ISO 4217's codes. Words that the names of two members share are the family's own: "dollar"
  * of "US dollar" and "Canadian dollar". */
 static const struct {
-    const char *codes, *names; /* separated by spaces; names: in any language, where one member is not enough to know them */
+    const char *codes, *names; /* separated by spaces; names: in any language, beyond those found in ICU's data */
     int32_t symbols[2];
 } families[] = {
     {"EUR", "euro euros eur", {0x20ac}},
@@ -124,7 +124,7 @@ number_sign number_sign_of(int32_t character) {
     return character == 0x2030 ? NUMBER_PERMILLE : sign;
 }
 
-/* Converts ICU's text to UTF-8; "" if ICU has failed or the text is too long. */
+/* Converts ICU's text to UTF-8. Returns "" if ICU has failed or the text is too long. */
 static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTEN], UErrorCode status) {
     UErrorCode own = U_ZERO_ERROR;
     int32_t bytes = 0;
@@ -137,7 +137,7 @@ static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTE
     return out;
 }
 
-/* The number as this format writes it; "" if it cannot. */
+/* Returns the number as this format writes it, or "" if it cannot. */
 static const char *written_by(const UNumberFormat *numbers, int n, char out[WRITTEN]) {
     UErrorCode status = U_ZERO_ERROR;
     UChar written[WRITTEN];
@@ -154,7 +154,7 @@ static const char *currency_name(const char *locale, const char *code, const cha
     return to_utf8(name, length, out, name ? status : U_MISSING_RESOURCE_ERROR);
 }
 
-/* Adds the words of one name that the other name has, too. */
+/* Adds the words of three bytes or more that both names have. */
 static void add_shared(struct number_words *words, const char *one, const char *other, number_sign sign) {
     char padded[WRITTEN + 2];
     snprintf(padded, sizeof padded, " %s ", other);
@@ -203,9 +203,9 @@ static void add_currencies(struct number_words *words, const char *locale) {
 
 /* ---- numbers that are spelled ---- */
 
-/* Adds the numbers that ICU writes in letters. */
+/* Adds the numbers that ICU writes in letters, the endings of ordinals, and the names of months. */
 static void add_spelled(struct number_words *words, const char *locale) {
-    /* all forms of a number in words: cardinal and ordinal, in each gender and case; not as a year */
+    /* all forms of a number in words: cardinal and ordinal, in each gender and case, but not as a year */
     UChar written[RULES];
     char text[WRITTEN];
     UErrorCode status = U_ZERO_ERROR;
@@ -325,8 +325,8 @@ static const struct {
 
 /* ---- how numbers are written ---- */
 
-/* Formats a number by a skeleton (https://unicode-org.github.io/icu/userguide/format_parse/numbers/skeletons.html); "" if ICU
- * cannot. */
+/* Formats a number by a skeleton (https://unicode-org.github.io/icu/userguide/format_parse/numbers/skeletons.html). Returns "" if
+ * ICU cannot. */
 static const char *format(const char *locale, const char *skeleton, double number, char out[WRITTEN]) {
     UErrorCode status = U_ZERO_ERROR;
     UChar pattern[WRITTEN], written[WRITTEN];
@@ -345,7 +345,7 @@ static const char *format(const char *locale, const char *skeleton, double numbe
     return out;
 }
 
-/* The white space between a number's digits and its sign, and on which side of them it stands. */
+/* Reads the white space between a number's digits and its sign, and the side of the digits on which the sign stands. */
 static struct number_place read_place(const char *sample) {
     struct number_place place = {0};
     size_t length = strlen(sample), first = strcspn(sample, DIGITS), last = length;
@@ -363,7 +363,7 @@ static struct number_place read_place(const char *sample) {
     return place;
 }
 
-/* Reads the separator between two digits. */
+/* Copies the separator between two digits. Returns its first character, or -1 if it is empty or too long. */
 static int32_t read_separator(const char *begin, const char *end, char out[8]) {
     size_t length = (size_t)(end - begin), at = 0;
     if (length == 0 || length >= 8)
@@ -395,20 +395,20 @@ static void read_powers(struct number_words *words, const char *locale) {
 
 /* ---- opening ---- */
 
-/* False: ICU does not know how the language writes numbers. */
+/* Returns false if ICU does not know how the language writes numbers. */
 static bool read_language(struct number_words *words, const char *locale) {
     char base[ULOC_LANG_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     uloc_getLanguage(locale, base, sizeof base, &status);
     UNumberFormat *numbers = unum_open(UNUM_DECIMAL, NULL, 0, locale, NULL, &status);
-    /* ICU may have numbers of this language, or only those of any */
+    /* for a language that ICU does not know, it falls back on the root locale */
     const char *actual = U_SUCCESS(status) ? unum_getLocaleByType(numbers, ULOC_VALID_LOCALE, &status) : NULL;
     bool known = U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0;
     unum_close(numbers);
     if (!known)
         return false;
 
-    /* both separators, and how many digits a group has, from 1,234,567.5 as the language writes it */
+    /* the separators and the sizes of groups follow from 1,234,567.5 as the language writes it */
     char sample[WRITTEN];
     const char *starts[8], *ends[8];
     size_t count = 0;
@@ -482,8 +482,8 @@ void number_words_free(struct number_words *words) {
 
 /* ---- writing an amount ---- */
 
-/* Writes the digits in ASCII with this language's separators, in groups only if the amount had some. Returns where they end; NULL:
- * the amount stays as it is. */
+/* Writes the digits in ASCII with this language's separators, in groups only if the amount had some. Returns where they end, or
+ * NULL if the amount stays as it is. */
 static char *write_digits(const struct number_words *words, const char *text, const struct amount *amount, char *out) {
     char digits[64];
     size_t count = 0, decimals = 0;
@@ -536,8 +536,8 @@ struct symbol {
     struct number_place place;
 };
 
-/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. False: it has none. Units stand as the percent
- * sign does in almost all languages, which saves alignd's images ICU's data of units. */
+/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. Returns false if there is none. A unit follows
+ * the number and a space in almost all languages, so alignd's images need no ICU data of units. */
 static bool find_symbol(const struct number_words *words, const char *text, const struct amount *amount, struct symbol *out) {
     static const char degree[] = "\xc2\xb0";
     size_t length = amount->symbol.end - amount->symbol.begin;
@@ -632,13 +632,13 @@ int numbers_write_runs(const struct number_words *source, const struct number_wo
         struct opaque_run *run = &runs->all[i];
         char *written;
         struct span part;
-        bool code = run->kind == OPAQUE_CODE; /* 1.000.000 € may look like one */
+        bool code = run->kind == OPAQUE_CODE; /* 1.000.000 € may look like a code */
         if ((run->kind != OPAQUE_NUMBER && !code) || run->written)
             continue;
         if (!read && numbers_read(source, text, length, NULL, 0, arena, &amounts, err) != 0)
             return -1;
         read = true;
-        const struct amount *amount = NULL; /* whose sign or digits the run is */
+        const struct amount *amount = NULL; /* the amount that contains the run */
         for (size_t k = 0; k < amounts.count && !amount; k++)
             if (!amounts.all[k].weak && amounts.all[k].span.begin <= run->begin && amounts.all[k].span.end >= run->end)
                 amount = &amounts.all[k];

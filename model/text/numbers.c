@@ -9,7 +9,7 @@
 enum {
     MOST_PARTS = 16,  /* groups of digits of one number; more groups are several numbers */
     MOST_DIGITS = 18, /* of a mantissa */
-    LOOK_AHEAD = 4,   /* pieces between a number and the word that names its currency */
+    LOOK_AHEAD = 4,   /* pieces after a number among which its currency is looked for */
     ROMAN_MOST = 39,
 };
 
@@ -45,15 +45,15 @@ enum kind { PIECE_NUMBER, PIECE_WORD, PIECE_SIGN, PIECE_MARK };
 struct piece {
     enum kind kind;
     size_t begin, end;
-    bool spaced;                    /* white space before it */
-    int32_t character;              /* of a mark, and of a sign */
+    bool spaced;                    /* white space or the beginning of the text precedes it */
+    int32_t character;              /* of a mark or a sign; U+FFFC for a skipped part */
     number_sign sign;               /* of a sign */
-    bool taken;                     /* this sign has its number */
+    bool taken;                     /* the sign belongs to a number already */
     const struct number_word *word; /* the meaning of the word or the phrase that begins here, or NULL */
     struct number_value value, other;
     bool grouped, foreign, date;
-    size_t cut;                   /* a number of two parts: where the second begins, or 0 */
-    struct number_value parts[2]; /* of such a number, each alone */
+    size_t cut;                   /* where the second part of a number of two begins, or 0 */
+    struct number_value parts[2]; /* the values of these two parts */
 };
 
 struct reader {
@@ -77,7 +77,7 @@ static struct piece *add_piece(struct reader *reader, enum kind kind, size_t beg
     return &longer[reader->count++];
 }
 
-/* The character at a place; 0 at the end. */
+/* Returns the character at this place, or 0 at the end. */
 static int32_t look(const struct reader *reader, size_t at) {
     return at < reader->length ? character_next(reader->text, reader->length, &at) : 0;
 }
@@ -86,7 +86,7 @@ static bool is_group_space(int32_t character) {
     return character == 0xa0 || character == 0x202f || character == 0x2009;
 }
 
-/* The end of the digits from here on; *count: how many. */
+/* Returns the end of the digits from here on, and sets *count to their number. */
 static size_t skip_digits(const struct reader *reader, size_t at, size_t *count) {
     *count = 0;
     for (size_t next = at; next < reader->length; at = next, ++*count)
@@ -132,7 +132,7 @@ static void find_parts(const struct reader *reader, size_t at, struct parts *par
     }
 }
 
-/* The value of parts [first, end), of which those from `decimals` on follow the decimal sign. */
+/* Returns the value of parts [first, end), of which those from `decimals` on follow the decimal sign. */
 static struct number_value value_of_parts(const struct reader *reader, const struct parts *parts, size_t first, size_t end,
                                           size_t decimals) {
     uint64_t mantissa = 0, hash = 14695981039346656037U;
@@ -149,7 +149,7 @@ static struct number_value value_of_parts(const struct reader *reader, const str
     return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG} : value_of(mantissa, exponent);
 }
 
-/* How to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
+/* The ways to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
 enum reading { READ_GROUPS, READ_DECIMAL, READ_APART, READ_DATE };
 
 static enum reading read_parts(const struct reader *reader, const struct parts *parts, bool *either) {
@@ -157,7 +157,7 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     int32_t first = parts->separators[0], last = parts->separators[count - 2];
     const struct number_words *words = reader->words;
     *either = false;
-    if (first != last) /* 1,234.5: the last one is the decimal sign, in every language */
+    if (first != last) /* 1,234.5: the last separator is the decimal sign, in every language */
         return are_groups(parts, count - 1) && (last == '.' || last == ',' || last == 0x66b) ? READ_DECIMAL : READ_APART;
     bool groups = are_groups(parts, count);
     if (is_group_space(first) || first == ' ' || first == '\'' || first == 0x2019 || first == 0x66c)
@@ -173,8 +173,7 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     return READ_DECIMAL;
 }
 
-/* Adds the number, or the several of a date or version, whose first digit is at text[at]. Returns where they end, or 0 if memory is
- * out. */
+/* Adds the number, or the numbers of a date or version, that begin at text[at]. Returns their end, or 0 if memory runs out. */
 static size_t add_number(struct reader *reader, size_t at) {
     const struct number_words *words = reader->words;
     struct parts parts;
@@ -279,8 +278,8 @@ static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
     return at < reader->count && reader->pieces[at].kind == kind;
 }
 
-/* Makes the longest phrase of the table that begins at a word one piece with its meaning. A hyphen or an apostrophe without white
- * space may stand between two words of a phrase. */
+/* Turns the longest phrase of the table that begins at each word into one piece with its meaning. A hyphen or an apostrophe without
+ * white space may stand between two words of a phrase. */
 static void find_phrases(struct reader *reader) {
     size_t kept = 0;
     for (size_t at = 0; at < reader->count; at++) {
@@ -326,7 +325,7 @@ static bool has_role(const struct reader *reader, size_t at, unsigned roles) {
 
 /* ---- signs ---- */
 
-/* The sign that a word names; a code counts only in capitals. */
+/* Returns the sign that a word names, or 0. A code counts only in capitals. */
 static number_sign sign_of_word(const struct reader *reader, size_t at) {
     const struct piece *piece = &reader->pieces[at];
     if (piece->kind != PIECE_WORD || piece->word == NULL)
@@ -340,7 +339,7 @@ static number_sign sign_of_word(const struct reader *reader, size_t at) {
     return piece->word->sign;
 }
 
-/* The sign of a symbol, or of a code that is used as one. */
+/* Returns the sign of a symbol, or of an abbreviation that is used as one, or 0 if it belongs to another amount. */
 static number_sign symbol_at(const struct reader *reader, size_t at) {
     if (at >= reader->count || reader->pieces[at].taken)
         return 0;
@@ -372,8 +371,8 @@ static void take_symbol(struct reader *reader, struct amount *amount, size_t at,
     widen(&amount->span, amount->symbol.begin, amount->symbol.end);
 }
 
-/* Reads the sign before a number, which touches the number or has a space after it and before it, and a minus that touches the
- * number or its sign and nothing before it. */
+/* Reads the sign before a number, unless it belongs to a number before the sign, and a minus that touches the number or its sign
+ * and has nothing before it, white space, a bracket or the sign ($-5). */
 static void read_before(struct reader *reader, struct amount *amount, size_t at) {
     size_t symbol = reader->count;
     if (at > 0) {
@@ -406,7 +405,8 @@ static void read_before(struct reader *reader, struct amount *amount, size_t at)
     amount->perhaps_negative = amount->perhaps_negative || (first > 0 && has_role(reader, first - 1, NUMBER_MINUS));
 }
 
-/* The place of the sign after a number, or of the word that names it with few words between; otherwise count. */
+/* Returns the place of the sign after a number, or of a word that names the sign a few words later; otherwise count. *strange: an
+ * unknown word stands between. */
 static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
     *strange = false;
     for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
@@ -414,7 +414,7 @@ static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, b
         bool dot = is_mark(reader, i, '.') && is_attached(reader, i) && i == at + 1 && at > 0 && reader->pieces[at].word;
         bool joint = (is_dash(reader, i) || is_apostrophe(reader, i)) && is_joint(reader, i);
         if (sign) {
-            /* a sign that touches the number after it belongs to that one: 5 €6 */
+            /* a sign that touches the next number belongs to that number: 5 €6 */
             bool other = is_kind(reader, i + 1, PIECE_NUMBER) && !(sign & NUMBER_PERCENT) && is_attached(reader, i + 1) &&
                          !is_attached(reader, i);
             *symbol = i == at + 1 || (dot && i == at + 2);
@@ -448,7 +448,8 @@ static struct amount *add_amount(struct reader *reader, const struct amount *amo
     return &longer[reader->amount_count++];
 }
 
-/* Reads "million", sign and hour after the last piece of a number. Returns the last piece, that of "million" if there is one. */
+/* Reads "million", a sign and a word for the hour after the last piece of a number. Returns the number's last piece, which may be
+ * "million". */
 static size_t read_after(struct reader *reader, struct amount *amount, size_t at) {
     for (;;) {
         size_t power = at + 1 + (is_dash(reader, at + 1) && is_joint(reader, at + 1));
@@ -512,7 +513,8 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     return next;
 }
 
-/* Adds the amount of a number, or two of an hour and its minutes. Returns the piece after it, or 0 if memory is out. */
+/* Adds the amount of a number, two amounts for an hour and its minutes, or three for a date that may be a decimal fraction. Returns
+ * the place after them, or 0 if memory runs out. */
 static size_t read_number(struct reader *reader, size_t at) {
     struct piece piece = reader->pieces[at];
     bool second_year = at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_joint(reader, at - 1) &&
@@ -552,7 +554,7 @@ static size_t read_number(struct reader *reader, size_t at) {
 
     read_before(reader, &amount, at);
     size_t last = read_touching(reader, &amount, at);
-    bool clock = has_role(reader, last, NUMBER_CLOCK); /* 10 h 30, 10 Uhr 30; otherwise perhaps 10:30 */
+    bool clock = has_role(reader, last, NUMBER_CLOCK); /* 10h30; otherwise perhaps 10:30, 10 h 30 or 10 Uhr 30 */
     size_t minute = last + (clock ? 1 : 2);
     if ((clock || (is_mark(reader, last + 1, ':') && is_joint(reader, last + 1)) || has_role(reader, last + 1, NUMBER_CLOCK)) &&
         is_kind(reader, minute, PIECE_NUMBER) && reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
@@ -570,7 +572,7 @@ static size_t read_number(struct reader *reader, size_t at) {
 
 /* ---- words ---- */
 
-/* The value of a numeral from I to XXXIX, with an ending of ordinals (XIXe) or without; otherwise -1. */
+/* Returns the value of a Roman numeral from I to XXXIX, with or without an ending of ordinals (XIXe); otherwise -1. */
 static int roman_of(const struct reader *reader, const struct piece *piece) {
     static const struct {
         const char *letters;
@@ -591,7 +593,7 @@ static int roman_of(const struct reader *reader, const struct piece *piece) {
     return at == piece->end || (ending && (ending->roles & NUMBER_ORDINAL)) ? value : -1;
 }
 
-/* The sum of number words: one below a hundred is added where there is room for it (twenty, one), a power multiplies. */
+/* The sum of number words: a word below a hundred is added if the last digits are zeros (twenty, one), a power multiplies. */
 struct sum {
     uint64_t total, part;
     bool any;
@@ -626,7 +628,7 @@ static bool sum_add(struct sum *sum, int value, int power) {
     return sum->total < SUM_MOST;
 }
 
-/* Sums the words of the table that are written as one: Zweihundertfünfzig. The rest may be an ending: zweite, dreimal,
+/* Sums words of the table that are written as one word: Zweihundertfünfzig. The rest may be an ending: zweite, dreimal,
  * fünfprozentig. */
 static bool sum_glued(const struct reader *reader, const struct piece *piece, struct sum *sum, number_sign *sign) {
     char key[NUMBER_WORDS_KEY];
@@ -663,8 +665,8 @@ static struct amount *add_words(struct reader *reader, size_t first, size_t last
     return add_amount(reader, &amount);
 }
 
-/* Adds a numeral, words that are written as one, or number words that stand together: as one number, and, as a year may be read, as
- * two. Returns the place after them, or 0 if memory is out. */
+/* Adds a Roman numeral, number words that are written as one word, or number words that stand together. Two numbers that may be a
+ * year (nineteen eighty) are also added as one. Returns the place after the first number, or 0 if memory runs out. */
 static size_t read_word(struct reader *reader, size_t first) {
     struct sum sum = {0};
     size_t at = first, last = first;
@@ -720,7 +722,7 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
         at = next;
     }
 
-    /* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount without a sign or power may have that of the next */
+    /* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount may have its neighbour's sign, and the power of the next */
     for (size_t i = reader.amount_count; i > 1; i--) {
         struct amount *a = &reader.amounts[i - 2], *b = &reader.amounts[i - 1];
         number_sign sign = b->sign | b->shared;
@@ -781,7 +783,7 @@ static bool agree(const struct amount *a, const struct amount *b) {
     return (a->decade || b->decade || a->abbreviated || b->abbreviated) && left % 100 == right % 100;
 }
 
-/* The amounts of one side; paired: has found its equal. */
+/* The amounts of one side; paired: those that have found an equal. */
 struct side {
     const struct amount **all; /* [count] sorted */
     bool *paired;
@@ -800,7 +802,7 @@ static bool sort_side(const struct amounts *amounts, bool weak, struct arena *ar
     return true;
 }
 
-/* Pairs amounts that are equal in value and sign. */
+/* Pairs amounts that are equal in value, minus and sign. */
 static void pair_equals(struct side *left, struct side *right) {
     for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
         if (left->paired[i] || right->paired[j]) {
@@ -817,7 +819,7 @@ static void pair_equals(struct side *left, struct side *right) {
     }
 }
 
-/* Pairs amounts that agree in another way. Few amounts are left, so comparing each with each is cheap. */
+/* Pairs amounts that agree in another way. It tries a limited number of them, so comparing each with each is cheap. */
 static void pair_others(struct side *left, struct side *right) {
     size_t tried = 0;
     for (size_t i = 0; i < left->count && tried < NUMBERS_SHOWN; i++) {
@@ -838,7 +840,7 @@ static int compare_spans(const void *left, const void *right) {
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Lists the rest, in the order of the text. Minutes of zero need no equal. */
+/* Lists the amounts without an equal, in the order of the text. Minutes of zero need no equal. */
 static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN]) {
     size_t count = 0;
     for (size_t i = 0; i < side->count && count < NUMBERS_SHOWN; i++)

@@ -17,11 +17,11 @@
 enum {
     NUMBER_WORDS_PHRASE = 4,     /* words of an entry at most: quatre-vingt-dix-neuf */
     NUMBER_WORDS_KEY = 96,       /* bytes of a key at most */
-    NUMBER_WORDS_ORDINALS = 200, /* known endings; a larger n has that of 100 + n % 100 */
+    NUMBER_WORDS_ORDINALS = 200, /* known endings; a larger n has the ending of 100 + n % 100 */
     NUMBER_WORDS_POWERS = 4,     /* thousand, million, 10^9, 10^12 */
 };
 
-/* The parts that a word may play beside a number; it may play several. */
+/* The parts that a word may play beside a number, perhaps several at once. */
 enum number_role {
     NUMBER_ORDINAL = 1 << 0,  /* touches the digits before it: 3rd, 3e */
     NUMBER_DECADE = 1 << 1,   /* touches the digits before it: 1990s, 90er */
@@ -42,18 +42,18 @@ enum number_role {
 typedef uint64_t number_sign;
 #define NUMBER_PERCENT  ((number_sign)1 << 62)
 #define NUMBER_PERMILLE ((number_sign)1 << 63)
-/* The sign of a currency's symbol such as U+20AC; 0 for other characters. */
+/* Returns the sign of a currency's symbol such as U+20AC, or of a percent or per mille sign; 0 for other characters. */
 number_sign number_sign_of(int32_t character);
 
 struct number_word {
     const char *key; /* as number_words_key writes it */
     int value;       /* 0 to 100, or -1 if it is not a number */
-    int power;       /* it multiplies by ten to this power; 0 if it does not */
+    int power;       /* the word multiplies by ten to this power; 0 if it does not */
     number_sign sign;
     unsigned roles; /* of enum number_role */
 };
 
-/* Where a sign stands beside a number, and the space between the two. */
+/* The side of a number on which a sign stands, and the space between the two. */
 struct number_place {
     bool before;
     char space[8];
@@ -62,10 +62,10 @@ struct number_place {
 struct number_words {
     char decimal[8], group[8]; /* separators, UTF-8 */
     int32_t decimal_character, group_character;
-    size_t primary, secondary, least; /* digits of the last group, of the others, of the first at least */
+    size_t primary, secondary, least; /* digits of the last group, of the others, and at least of the first */
     struct number_place currency, percent;
     char decade[4]; /* follows the digits of a decade: 1990s, 1990er; may be "" */
-    bool glued;     /* number words are written as one: zweihundert */
+    bool glued;     /* number words are written as one word: zweihundert */
     /* "million" after a 1, a 1.5 and a 2 */
     char powers[NUMBER_WORDS_POWERS][3][32];
     char ordinals[NUMBER_WORDS_ORDINALS][16]; /* "rd" of 3rd */
@@ -75,35 +75,35 @@ struct number_words {
 };
 
 /* language: BCP-47. Sets *words to NULL if ICU does not know how the language writes numbers. The result is immutable and therefore
- * thread-safe. Returns -1 with ERROR_MEMORY or ERROR_FILE. */
+ * thread-safe. Returns -1 with ERROR_MEMORY. */
 int number_words_open(const char *language, struct number_words **words, struct error *err);
 void number_words_free(struct number_words *words); /* accepts NULL */
 
 /* Appends a word to a key of used bytes: in small letters, without soft hyphens and full stops, with a space between words. Returns
  * the bytes used, or 0 if the word does not fit. */
 size_t number_words_key(char key[NUMBER_WORDS_KEY], size_t used, const char *word, size_t length);
-/* NULL if the table lacks the key. */
+/* Returns NULL if the table lacks the key. */
 const struct number_word *number_words_find(const struct number_words *words, const char *key, size_t length);
 
 /* ---- amounts (numbers.c reads and compares them, number_words.c writes them) ---- */
 
 struct number_value {
-    uint64_t mantissa; /* not divisible by 10 unless it is 0; of more than 18 digits a hash, and exponent NUMBER_LONG */
+    uint64_t mantissa; /* not divisible by 10 unless 0; a hash, with exponent NUMBER_LONG, for more than 18 digits */
     int exponent;
 };
 enum { NUMBER_LONG = INT16_MIN };
-/* An integer of up to four digits, or -1 if the value is something else. */
+/* Returns the value if it is an integer of up to four digits, or else -1. */
 int number_integer(struct number_value value);
 
 struct amount {
-    struct span span;   /* with its sign and unit */
-    struct span digits; /* the number alone; number words as a whole */
-    struct span symbol; /* the sign of a currency or percent, or the unit, that belongs to the amount; may be empty */
-    struct span power;  /* "million" */
-    size_t named;       /* where the word that names the sign ends, with nothing strange before it; 0 without such a word */
+    struct span span;                 /* with its sign and unit */
+    struct span digits;               /* the number alone; all words of a number in words */
+    struct span symbol;               /* the sign of a currency or percent, or the unit, that belongs to the amount; may be empty */
+    struct span power;                /* "million" */
+    size_t named;                     /* the end of the word that names the sign, if no unknown word precedes it; otherwise 0 */
     struct number_value value, other; /* other: a second meaning; mantissa 0 if it has none */
-    number_sign sign, shared;         /* shared: its neighbour's, which it may have as well: 5 to 10 dollars */
-    bool weak;                        /* needs no equal: words, codes */
+    number_sign sign, shared;         /* shared: it may have these: its neighbour's (5 to 10 dollars), an ambiguous word's */
+    bool weak;                        /* needs no equal: words, codes, dates */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
     bool abbreviated; /* a year without its century: 2011/12, '98 */
@@ -131,13 +131,13 @@ struct number_difference {
 int numbers_compare(const struct amounts *source, const struct amounts *target, struct arena *arena, struct number_difference *out,
                     struct error *err);
 
-/* Writes the amount as this language does, NUL-terminated; it replaces *part of the text. *written is NULL for an amount that the
- * model translates better itself (words, codes). Returns -1 with ERROR_MEMORY. */
+/* Writes the amount as this language does, NUL-terminated, to replace *part of the text. *written is NULL if the model translates
+ * the amount better itself (words, codes) or this language's form is unknown. Returns -1 with ERROR_MEMORY. */
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
                   char **written, struct span *part, struct error *err);
 
-/* Gives each run of text[length] that is an amount, and has no written form yet, its form in the target language, in the arena;
- * "million" belongs to an amount with a sign. Nothing changes if one of the languages is NULL. Returns -1 with ERROR_MEMORY. */
+/* Gives each run of text[length] that is an amount without a written form its form in the target language, in the arena, and
+ * extends it to the amount's sign and "million". Nothing changes if a language is NULL. Returns -1 with ERROR_MEMORY. */
 int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
                        struct opaque_runs *runs, struct arena *arena, struct error *err);
 

@@ -1,13 +1,13 @@
 /* This file finds the runs of a text that are opaque by their characters alone. A function for each notation finds the end of a run
- * that begins at a place. Runs are found in one pass, in time proportional to the bytes passed, because the length of each notation
- * is bounded. */
+ * that begins at a place. Runs are found in one pass, in time proportional to the bytes passed, because a notation of unbounded
+ * length is not read again from within. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include <stdint.h>
 #include <string.h>
 #include <unicode/uchar.h>
 
-/* Nobody types a longer code, scheme or shortcode. Only addresses and numbers may be longer than MAX_CODE. */
+/* Longer codes, schemes and shortcodes do not occur in practice. Placeholders, addresses and emoji have no limit. */
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_SHORTCODE = 30 };
 
@@ -15,8 +15,8 @@ enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_SHORTCODE = 30 };
 struct scan {
     const char *text;
     size_t length, begin;
-    char former;      /* the byte before; at the beginning of the text a space */
-    bool word, chunk; /* the character before is not of the same word; it is white space or opens something */
+    char former;      /* the byte before, or a space at the beginning of the text */
+    bool word, chunk; /* the character before is not part of a word; it is white space or opens something */
 };
 
 static char peek(const struct scan *scan, size_t at) {
@@ -33,7 +33,7 @@ static size_t scan_skip(const struct scan *scan, size_t at, const char *set) {
     return at;
 }
 
-/* True if this string is there. */
+/* True if the text has this string at this place. */
 static bool has(const struct scan *scan, size_t at, const char *string) {
     size_t length = strlen(string);
     return at < scan->length && scan->length - at >= length && memcmp(scan->text + at, string, length) == 0;
@@ -50,7 +50,7 @@ static int32_t character_at(const struct scan *scan, size_t at, size_t *next) {
 
 /* ---- placeholders and addresses; each function returns scan->begin if no run begins there ---- */
 
-/* {name} {{ count }} ${name}: white space stands only in two pairs of braces. */
+/* {name} {{ count }} ${name}: white space is allowed only in double braces. */
 static size_t in_braces(const struct scan *scan) {
     size_t open = scan->begin + (is_one_of(peek(scan, scan->begin), "$%#") ? 1 : 0);
     if (peek(scan, open) != '{')
@@ -64,7 +64,7 @@ static size_t in_braces(const struct scan *scan) {
     return closed ? at + 1 + twice : scan->begin;
 }
 
-/* %s %-5.2f %1$s %(total)s. Blank flags are left out: "50 % de" has none. */
+/* %s %-5.2f %1$s %(total)s. A space does not count as a flag, since "50 % de" has no placeholder. */
 static size_t as_in_printf(const struct scan *scan) {
     size_t begin = scan->begin, at = begin + 1;
     if (peek(scan, at) == '%')
@@ -96,10 +96,10 @@ static size_t in_brackets(const struct scan *scan) {
     return letters > scan->begin + 1 && digits > letters && peek(scan, at) == ']' ? at + 1 : scan->begin;
 }
 
-/* Ends an address before characters that more likely belong to the sentence; a closing bracket stays if it closes one within. */
+/* Ends a run before characters that more likely belong to the sentence; a closing bracket stays if the run has its opening one. */
 static size_t scan_trim(const struct scan *scan, size_t first, size_t end) {
     static const char opening[] = "([{", closing[] = ")]}";
-    size_t excess[sizeof closing - 1] = {0}; /* closing ones less opening ones, modulo 2^64 */
+    size_t excess[sizeof closing - 1] = {0}; /* closing brackets less opening ones, modulo 2^64 */
     for (size_t i = first; i < end; i++)
         for (size_t kind = 0; kind < sizeof closing - 1; kind++)
             excess[kind] += (size_t)(scan->text[i] == closing[kind]) - (size_t)(scan->text[i] == opening[kind]);
@@ -160,7 +160,7 @@ static size_t as_mail(const struct scan *scan) {
 
 /* ---- emoji and symbols ---- */
 
-/* Signs that a reader sees and no language inflects: emoji, category So, ½ and ², but no letters or digits. */
+/* Signs that a reader sees and no language inflects: emoji, category So, and numbers such as ½, ² and U+2167, but no digits. */
 static bool is_pictured(int32_t c) {
     return c >= 0x80 && (u_hasBinaryProperty(c, UCHAR_EXTENDED_PICTOGRAPHIC) || u_charType(c) == U_OTHER_SYMBOL ||
                          u_charType(c) == U_OTHER_NUMBER || u_charType(c) == U_LETTER_NUMBER);
@@ -196,7 +196,7 @@ static bool is_code_word(char c) {
     return ascii_letter(c) || ascii_digit(c) || c == '_';
 }
 
-/* Skips letters, digits, underlines and these characters, up to MAX_CODE bytes after the beginning. */
+/* Skips letters, digits, underscores and these characters, up to MAX_CODE bytes after the beginning. */
 static size_t skip_code(const struct scan *scan, size_t at, const char *others) {
     while (at < scan->begin + MAX_CODE && (is_code_word(peek(scan, at)) || is_one_of(peek(scan, at), others)))
         at++;
@@ -211,7 +211,7 @@ static bool ends_word(const struct scan *scan, size_t at) {
     return !ascii_word(peek(scan, at));
 }
 
-/* :-) ;D <3 ^^, between white space. */
+/* :-) ;D <3 ^^, apart from words. */
 static size_t as_emoticon(const struct scan *scan) {
     size_t at = scan->begin;
     if (has(scan, at, "<3"))
@@ -279,11 +279,11 @@ static size_t as_language(const struct scan *scan) {
 /* Groups of digits. */
 struct digits {
     size_t groups, total, first; /* first: digits of the first group */
-    bool thousands;              /* every later group has three digits, and the same separator stands before each */
+    bool thousands;              /* at most three digits, then groups of three; all separators are spaces or all full stops */
     bool dotted, slashed, dashed;
 };
 
-/* +33 (0)6 12 34, 2024-05-01, 1.2.3, 978-3-16-148410-X: digits with one separator each between the groups, brackets allowed. */
+/* +33 (0)6 12 34, 2024-05-01, 1.2.3, 978-3-16-148410-X: groups of digits, some in brackets, with at most one separator between. */
 static size_t skip_groups(const struct scan *scan, size_t at, struct digits *digits) {
     *digits = (struct digits){.thousands = true};
     size_t end = at, most = at + 64 < scan->length ? at + 64 : scan->length;
@@ -299,7 +299,7 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
             return end;
         digits->first = digits->groups == 0 ? size : digits->first;
         digits->thousands = digits->thousands && !opened && (digits->groups == 0 ? size <= 3 : size == 3);
-        if (digits->groups > 0) { /* a separator stood before it */
+        if (digits->groups > 0) { /* a separator precedes this group */
             digits->thousands = digits->thousands && (former == '\0' || former == separator) && is_one_of(separator, " .");
             digits->dotted |= separator == '.';
             digits->slashed |= separator == '/';
@@ -364,7 +364,7 @@ static size_t as_timestamp(const struct scan *scan) {
     return ends_word(scan, end) ? end : scan->begin;
 }
 
-/* 00:1b:44:11:3a:b7, 2001:db8::1, ::1: addresses of four groups or more, or with an empty one, and a digit. */
+/* 00:1b:44:11:3a:b7, 2001:db8::1, ::1: addresses with at least one digit, and with at least four groups or an empty one. */
 static size_t as_colons(const struct scan *scan) {
     enum { MOST_GROUPS = 16, LONGEST = 4 };
     static const char hexadecimal[] = "0123456789abcdefABCDEF";
@@ -424,7 +424,7 @@ static bool has_digit_in(const struct scan *scan, size_t begin, size_t end) {
     return begin < end;
 }
 
-/* True if letters and digits are mixed as they are in no language: not 1st, 5km, 10h30, 1980s. */
+/* True if letters and digits are mixed as in no language; false for 1st, 5km, 10h30, 1980s. */
 static bool is_mixed(const char *text, size_t length) {
     size_t letters = 0, digits = 0, changes = 0, underlines = 0;
     for (size_t i = 0; i < length; i++) {
@@ -457,7 +457,7 @@ static bool is_constant(char c) {
     return is_capital_or_digit(c) || c == '_';
 }
 
-/* Words of letters, digits and underlines, hyphens between them: A4, FOO_BAR=1, COVID-19, name(), 3f2a9c. */
+/* Words of letters, digits and underscores, perhaps with hyphens between them: A4, FOO_BAR=1, COVID-19, name(), 3f2a9c. */
 static size_t as_identifier(const struct scan *scan) {
     size_t begin = scan->begin, end = code_end(scan, begin);
     if (scan->former == '_' || end == begin || (unsigned char)peek(scan, end) >= 0x80)
@@ -476,7 +476,7 @@ static size_t as_identifier(const struct scan *scan) {
             after++;
         return scan_trim(scan, end + 1, after);
     }
-    /* parts with hyphens: at least one is mixed, or capitals and digits stand apart */
+    /* with hyphens, either one part is code by itself, or all parts are capitals and digits */
     size_t whole = end, most = begin + MAX_CODE;
     bool capital = all_in(text, end - begin, is_capital_or_digit) && ascii_upper(text[0]),
          numbered = has_digit_in(scan, begin, end);
@@ -564,7 +564,7 @@ static size_t as_formula(const struct scan *scan) {
     return letters > 0 && raised > 0 && ends_word(scan, at) ? at : scan->begin;
 }
 
-/* The end of the words that signs join to the one at text[at], or at: Ctrl+C, R&D, x^2, key=value. */
+/* Returns the end of the words that signs join to the word at text[at]: Ctrl+C, R&D, x^2, key=value. Without such a sign: at. */
 static size_t skip_joined(const struct scan *scan, size_t at) {
     size_t first = at, end = code_end(scan, at);
     while (is_one_of(peek(scan, end), "&+=^") && is_code_word(peek(scan, end + 1))) {
@@ -582,8 +582,7 @@ static size_t skip_joined(const struct scan *scan, size_t at) {
     return first > at ? end : at;
 }
 
-/* Ctrl+C, key=value, and x^2 + y^2 = 1: an equation continues after a sign between spaces with a joined word, a letter or a number.
- */
+/* Ctrl+C, key=value, and x^2 + y^2 = 1: after a sign between spaces, an equation goes on with a joined word, letter or number. */
 static size_t as_joined(const struct scan *scan) {
     size_t begin = scan->begin, end = ascii_letter(peek(scan, begin)) ? skip_joined(scan, begin) : begin;
     while (end > begin && peek(scan, end) == ' ' && is_one_of(peek(scan, end + 1), "+-*/=<>") && peek(scan, end + 2) == ' ') {
@@ -615,7 +614,7 @@ static size_t as_command(const struct scan *scan) {
     return (command || variable) && ends_word(scan, end) ? end : begin;
 }
 
-/* && != => ||: between white space. */
+/* && != => ||, apart from words. */
 static size_t as_operator(const struct scan *scan) {
     size_t begin = scan->begin, end = begin, signs = 0;
     for (; end < begin + MAX_CODE && is_one_of(peek(scan, end), "&|<>=!:+-*/^~"); end++)
@@ -646,11 +645,11 @@ static size_t as_degrees(const struct scan *scan) {
 
 /* ---- finding them ---- */
 
-/* Where a kind may begin: anywhere, where scan.word is true, or where scan.chunk is. */
+/* A kind may begin anywhere, or only where scan.word or scan.chunk is true. */
 enum place { ANYWHERE, WORD, CHUNK };
 
 /* To add a kind, write its function, a row, and a line in the header. first: the characters with which it begins; NULL: the
- * function decides. Of kinds that begin at the same place the first row that finds something counts. */
+ * function decides. If several kinds find a run at the same place, the first row counts. */
 static const struct {
     size_t (*end)(const struct scan *scan);
     enum opaque_kind kind;
@@ -717,8 +716,8 @@ static bool find_at(struct scan *scan, enum opaque_scope scope, struct opaque_ru
 
 bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found) {
     for (size_t begin = *at, end; scope != OPAQUE_NOTHING && begin < length; begin = end) {
-        /* The part up to white space, of a bounded number of bytes. No run begins in it if it is plain: it consists of letters,
-         * without a capital after a lower-case letter, and of marks between sentences. */
+        /* The part ends at white space or after MAX_CODE bytes. No run begins in a plain part, which consists of letters, without a
+         * capital after a lower-case letter, and of marks between sentences. */
         size_t most = length - begin < MAX_CODE ? length : begin + MAX_CODE;
         char before = ' ';
         bool plain = true;

@@ -1,4 +1,4 @@
-/* This file searches for the regular expressions of clients. It searches a text in windows, so that the time of a search can be
+/* This file searches a text for the regular expressions of clients. It searches in windows, so that the time of a search can be
  * limited between them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
@@ -22,7 +22,7 @@ struct pattern {
     }
 };
 
-/* Runs a call into the library, which throws only if memory is out. */
+/* Runs a call into the library, which throws only if memory runs out. */
 template <typename Call> static int guarded(struct error *err, Call call) noexcept {
     if (reserve_fill(err) != 0)
         return -1;
@@ -59,7 +59,7 @@ static bool is_boundary(const char *text, size_t length, size_t at) {
     return at == length || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
 }
 
-/* The first boundary between characters from there on. */
+/* Returns the first boundary between characters from `at` on. */
 static size_t boundary(const char *text, size_t length, size_t at) {
     if (at >= length)
         return length;
@@ -89,7 +89,7 @@ int pattern_next(struct pattern *pattern, const char *text, size_t length, size_
             }
             size_t first = static_cast<size_t>(part.data() - text), last = first + part.size();
             if (first > half && end < length) {
-                begin = boundary(text, length, first); /* it may go on after the window */
+                begin = boundary(text, length, first); /* the match may go on after the window */
                 continue;
             }
             bool whole = is_boundary(text, length, first) && is_boundary(text, length, last);

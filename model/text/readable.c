@@ -18,7 +18,7 @@
 
 /* ---- pieces ---- */
 
-/* The only character of a piece, apart from its mark; -1 if it has another number of characters. */
+/* Returns the only character of a piece, apart from its mark, or -1 if it has another number of characters. */
 static int32_t only_character(const char *piece, const char *mark) {
     size_t marked = strlen(mark), length, next = 0;
     if (marked > 0 && strncmp(piece, mark, marked) == 0 && piece[marked])
@@ -30,8 +30,8 @@ static int32_t only_character(const char *piece, const char *mark) {
     return next == length ? character : -1;
 }
 
-/* The characters of longer pieces, which the corpus had often, and the main letters of the language in both cases, with those that
- * it knows from names and loans, if ICU has them. NULL: memory is out. */
+/* Returns the characters outside ASCII of longer pieces, which were frequent in the corpus, and the main letters of the language in
+ * both cases, if ICU has them. Returns NULL if memory runs out. */
 static USet *known_characters(const struct tokenizer *tokenizer, const char *language) {
     const char *mark = tokenizer_mark(tokenizer);
     size_t marked = strlen(mark);
@@ -92,7 +92,7 @@ static int read_measured(const char *path, struct measured *measured, struct err
     return 0;
 }
 
-/* The ids of text as a single piece, with the mark of a word's beginning and without; -1: the vocabulary lacks it. */
+/* Finds the ids of text as a single piece, with and without the mark of a word's beginning; -1: the vocabulary lacks it. */
 static void find_piece(const struct tokenizer *tokenizer, const char *text, int *marked, int *unmarked) {
     char piece[32];
     int written = snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(tokenizer), text);
@@ -100,7 +100,7 @@ static void find_piece(const struct tokenizer *tokenizer, const char *text, int 
     *unmarked = *text && strlen(text) < sizeof piece ? tokenizer_find(tokenizer, text) : -1;
 }
 
-/* Leaves *out as it is if one of the vocabularies lacks the text. */
+/* Leaves *out as it is if one of the vocabularies lacks the text with the mark of a word's beginning. */
 static void choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text,
                             struct stand_in *out) {
     struct stand_in found;
@@ -142,7 +142,7 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
         }
     }
 
-    /* marks are respelled that the tokenizer makes a piece of that cannot be read */
+    /* a mark is respelled if the tokenizer turns it into a piece that cannot be read */
     for (size_t i = 0; result == 0 && preparation_mark(i) >= 0; i++) {
         char text[8] = "a";
         size_t length = 1 + character_put(preparation_mark(i), text + 1), count;
@@ -179,7 +179,7 @@ static bool is_written(int32_t c) {
     return c >= 0 && (u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0 || c == 0x200c || c == 0x200d);
 }
 
-/* The letters around text[begin, end), and hyphens between letters. */
+/* Returns the run of letters and digits around text[begin, end), and of hyphens that join more letters to them. */
 static struct opaque_run word_around(const char *text, size_t length, size_t begin, size_t end) {
     struct opaque_run run = {begin, end, OPAQUE_WORD, NULL};
     for (size_t at = begin; at > 0; run.begin = at) {
@@ -219,7 +219,7 @@ static size_t skip_digits(const char *text, size_t length, size_t at) {
     return at;
 }
 
-/* A currency sign and the number beside it: $5, 5 €, US$1,250.50, £20k, -€5. */
+/* Returns the run of a currency sign and the number beside it: $5, 5 €, US$1,250.50, £20k, -€5. */
 static struct opaque_run amount_around(const char *text, size_t length, size_t begin, size_t end) {
     struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
     size_t at = end, next = end;
@@ -290,7 +290,7 @@ struct opaque_run readable_around(const char *text, size_t length, size_t begin,
     if (u_charType(c) != U_MATH_SYMBOL)
         return run;
 
-    /* symbols side by side, dashes that belong to arrows, and a whole number that touches them: ±5 */
+    /* symbols side by side, hyphens that belong to arrows, and a whole number that touches them: ±5 */
     for (size_t before = run.begin; run.begin > 0 && is_operator(character_previous(text, &before));)
         run.begin = before;
     for (size_t after = run.end; run.end < length && is_operator(character_next(text, length, &after));)

@@ -1,5 +1,5 @@
-/* This file finds where sentences and words begin and end, by ICU's rules and additions to them. CLDR's lists of abbreviations are
- * short, ordinals with a full stop are not in its rules, and elided articles are parts of the next word. */
+/* This file finds where sentences and words begin and end, by ICU's rules and additions to them: CLDR's lists of abbreviations are
+ * short, its rules lack ordinals with a full stop, and they make elided articles parts of the next word. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
@@ -12,7 +12,7 @@
 #include <unicode/uloc.h>
 #include <unicode/utext.h>
 
-/* The lists have bars between their items. */
+/* True if the text is an item of the list, which has bars between its items. */
 static bool is_in_list(const char *list, const char *text, size_t length) {
     for (size_t at = 0, item; list[at]; at += item + (list[at + item] == '|')) {
         item = strcspn(list + at, "|");
@@ -26,7 +26,7 @@ static bool is_in_list(const char *list, const char *text, size_t length) {
 static const char ordinal_languages[] = "bs|cs|da|de|dsb|et|eu|fi|fo|gsw|hr|hsb|hu|is|lb|lv|nb|nn|no|pl|sh|sk|sl|sr|tr";
 
 /* Articles, pronouns and conjunctions of French, Italian and Catalan that lose their vowel before another word: J'aime, qu'il,
- * dell'arte. Words that are one to their speakers stay one: aujourd'hui, quelqu'un, o'clock. */
+ * dell'arte. Words that speakers feel to be one stay one: aujourd'hui, quelqu'un, o'clock. */
 static const char elided_words[] = "l|d|j|m|t|s|n|c|qu|jusqu|lorsqu|puisqu|quoiqu|un|gl|dell|all|dall|nell|sull|coll|quell|quest|v";
 
 /* Abbreviations whose full stop does not end a sentence and which CLDR's lists lack. There are three kinds. After a title (Dr.) a
@@ -39,8 +39,8 @@ static const char elided_words[] = "l|d|j|m|t|s|n|c|qu|jusqu|lorsqu|puisqu|quoiq
 struct abbreviations {
     const char *language;
     const char *titles;   /* never end a sentence */
-    const char *numbered; /* do not end one before a digit */
-    const char *others;   /* end one before an opener only */
+    const char *numbered; /* do not end a sentence before a digit */
+    const char *others;   /* end a sentence before an opener only */
     const char *openers;
 };
 
@@ -99,7 +99,7 @@ static const struct abbreviations abbreviations[] = {
 struct segmenter {
     UBreakIterator *sentences, *words;
     const struct abbreviations *abbreviations; /* of the language, or NULL if only CLDR's are known */
-    bool ordinals;                             /* end with a full stop that does not end the sentence */
+    bool ordinals;                             /* the language writes ordinal numbers with a full stop */
 };
 
 static void *icu_allocate(const void *context, size_t bytes) {
@@ -211,7 +211,7 @@ static bool ends_with(const char *text, size_t end, const char *item, size_t len
     return character_is_space(before) || (character_is_punctuation(before) && before != '.');
 }
 
-/* True if text[at,length) begins with these bytes. */
+/* True if text[at,length) begins with these bytes, whose white space may be left out. */
 static bool begins_with(const char *text, size_t length, size_t at, const char *item, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) {
         if (item[i] == ' ') {
@@ -225,7 +225,7 @@ static bool begins_with(const char *text, size_t length, size_t at, const char *
 }
 
 /* True if text[0,end) ends with an abbreviation of the list or, where text[next,length) follows, with the first part of one that
- * has spaces ("z. B."). whole, parts: which of the two count. */
+ * has spaces ("z. B."). whole, parts: true if these count. */
 static bool ends_with_one(const char *list, bool whole, bool parts, const char *text, size_t length, size_t end, size_t next) {
     for (size_t bytes; *list; list += bytes + (list[bytes] == '|')) {
         bytes = strcspn(list, "|");
@@ -266,7 +266,7 @@ static bool abbreviation_goes_on(const struct abbreviations *all, const char *te
 
 /* ---- ordinals ---- */
 
-/* Counts up to `most` times the letter before end. */
+/* Counts how often the letter precedes `end`, up to `most` times. */
 static size_t count_letters(const char *text, size_t end, char letter, size_t most) {
     size_t count = 0;
     while (count < most && count < end && text[end - count - 1] == letter)
@@ -276,10 +276,10 @@ static size_t count_letters(const char *text, size_t end, char letter, size_t mo
 
 /* ---- splitting ---- */
 
-/* True if a sentence goes on at `end`, a place where the rules end it; they also end one at `begin`. The text between ends with an
- * abbreviation, or with an ordinal number that counts what follows.
+/* True if a sentence goes on at `end`, where the rules end it, as they do at `begin`: the text between ends with an abbreviation,
+ * or with an ordinal number that counts what follows.
  *
- * "Platz 3. Danach" ends a sentence and "am 3. Mai" does not, which the letters cannot tell. In 167,000 German lines of Tatoeba,
+ * "Platz 3. Danach" ends a sentence and "am 3. Mai" does not, but the letters do not show it. In 167,000 German lines of Tatoeba,
  * newstest and Flores 190 such numbers stand before a capitalised word, and 47 at the end; two sentences that are translated as one
  * lose less than one that is cut in two. */
 static bool goes_on(const struct segmenter *segmenter, const char *text, size_t length, size_t begin, size_t end) {
@@ -322,7 +322,7 @@ static bool goes_on(const struct segmenter *segmenter, const char *text, size_t 
     return character_is_space(before) || (character_is_punctuation(before) && before != '.' && before != ',' && before != ':');
 }
 
-/* The spans found so far; where spans is NULL they are only counted. */
+/* The spans found so far; if `spans` is NULL, they are only counted. */
 struct found_spans {
     struct span *spans;
     size_t count;

@@ -9,8 +9,8 @@
  *   charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement strings, each ended by a NUL
  *
  * The library walks the trie and the strings without bounds: a damaged file would make it read arbitrary memory, perhaps only for
- * certain characters. It also accepts a file that was cut between two fields, with other normalisation; normalizer_spec comes
- * last. */
+ * certain characters. It also accepts a file that was cut between two fields, with other normalisation; so
+ * normalizer_spec, which comes after the pieces, is required. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
@@ -143,7 +143,7 @@ static bool file_valid(Bytes model) {
     return normalizer;
 }
 
-/* Reads a file that is valid into malloc'd bytes, which the caller owns. */
+/* Reads the file into malloc'd bytes, which the caller owns, and checks it. */
 static int read_model(const char *path, char **bytes, size_t *size, struct error *err) {
     char *data;
     size_t length;
@@ -205,8 +205,7 @@ template <typename Call> static int guarded(const char *subject, enum error_code
     }
 }
 
-/* pieces [size]: the processor's strings, because it would make a status for each answer, which is too slow for all ids together.
- */
+/* pieces [size]: the processor's strings; the processor would make a status for each answer, which is too slow for all ids. */
 struct Model {
     Processor processor;
     std::vector<const char *> pieces;
@@ -233,7 +232,7 @@ static void *spm_open(const char *path, const struct tokenizer_options *, struct
         const int count = good ? processor.GetPieceSize() : 0;
         model->pieces.reserve(static_cast<size_t>(count));
         for (int id = 0; good && id < count; id++) {
-            /* a score that is not a number breaks the search for the best pieces; a NUL within a piece breaks our strings */
+            /* a score that is not finite breaks the search for the best pieces; a NUL within a piece breaks our strings */
             const std::string &piece = processor.IdToPiece(id);
             good = std::isfinite(processor.GetScore(id)) && piece.find('\0') == std::string::npos;
             model->pieces.push_back(piece.c_str());
@@ -263,17 +262,17 @@ static int spm_find(const void *model, const char *piece) {
 
 /* ---- text to tokens ---- */
 
-/* The library joins neighbouring unknown characters in time that grows with the square of their number: long texts go in parts. A
- * word of over so many bytes may come as several words. */
+/* The library joins neighbouring unknown characters in time that grows with the square of their number, so a long text is split
+ * into parts. A word that is longer than a part may become several words. */
 static const size_t PART_BYTES = 4096;
 
-/* The pieces of the bytes of a text that begin at offset. */
+/* The pieces of the part of a text that begins at offset. */
 struct Part {
     size_t offset;
     Pieces pieces;
 };
 
-/* Where the part that begins at begin ends: before white space, where words of a text are cut anyway, else between characters. */
+/* Returns the end of the part that begins at begin: before white space, which separates words anyway, or between characters. */
 static size_t part_end(std::string_view text, size_t begin) {
     if (text.size() - begin <= PART_BYTES)
         return text.size();
@@ -286,7 +285,7 @@ static size_t part_end(std::string_view text, size_t begin) {
     return end;
 }
 
-/* The offsets are the library's: a token has the white space before it as well. */
+/* The offsets are the library's: a token includes the white space before it. */
 static int spm_encode(const void *model, const char *bytes, size_t length, struct arena *arena, struct token **tokens,
                       size_t *count, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
@@ -325,7 +324,7 @@ static int spm_encode(const void *model, const char *bytes, size_t length, struc
 
 /* ---- tokens to text ---- */
 
-/* The library prints a piece that it does not know as it stands; the mark of a word's beginning is a space all the same. */
+/* Returns the piece with a space for the mark of a word's beginning, because the library prints an unknown piece as it stands. */
 static std::string printed(const char *piece, bool first) {
     static const std::string MARK = "\u2581";
     const std::string text(piece);

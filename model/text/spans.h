@@ -13,7 +13,7 @@ struct span {
     size_t begin, end; /* bytes, end exclusive */
 };
 
-/* The whole text as one span without the white space around it (Unicode's White_Space); for blank text begin == end == length. */
+/* Returns the text as one span without the white space around it (Unicode's White_Space); for blank text begin == end == length. */
 struct span segmenter_trim(const char *text, size_t length);
 
 /* ---- sentences, by ICU's sentence break rules with CLDR's list of abbreviations for the language, and words (segmenter.c) ---- */
@@ -26,26 +26,27 @@ struct segmenter *segmenter_open(const char *language, struct error *err);
 void segmenter_free(struct segmenter *segmenter);
 
 /* text: valid UTF-8, length bytes. Gives spans in order, without the white space around them and without blank ones. The end of a
- * line is the end of a sentence. The full stop of an abbreviation is not, and neither is that of an ordinal number before a letter
- * or digit in languages that write them so. Returns -1 with ERROR_LENGTH (over INT_MAX bytes) or ERROR_MEMORY. */
+ * line ends a sentence. The full stop of an abbreviation does so only before a likely beginning of a sentence, and that of an
+ * ordinal number, in languages that write them so, only if no letter or digit follows. Returns -1 with ERROR_LENGTH (over INT_MAX
+ * bytes) or ERROR_MEMORY. */
 int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
 /* Gives words by ICU's word break rules (UAX 29), punctuation marks among them. An elided article, pronoun or conjunction with its
- * apostrophe is a separate word (J' aime). White space is omitted. Otherwise the same as segmenter_split. */
+ * apostrophe is a separate word (J' aime). White space is omitted. Otherwise it works as segmenter_split does. */
 int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
 /* ---- opaque runs (opaque.c) ----
- * Addresses, codes, emoji, words in letters that a model cannot read. Each becomes one token, which hides it from the model
- * (model/text/tokenizer.h), and one piece of the translation. These are recognized by their characters alone; readable_hold finds
- * the runs that a particular model cannot read. */
+ * These are addresses, codes, emoji, and words in letters that a model cannot read. Each becomes one token, which hides it from the
+ * model (model/text/tokenizer.h), and one piece of the translation. opaque_next recognizes runs by their characters alone;
+ * readable_hold finds those that a particular model cannot read. */
 
 enum opaque_kind {
     OPAQUE_EMOJI,
     OPAQUE_SYMBOL,
     OPAQUE_WORD,   /* letters outside the vocabulary */
-    OPAQUE_CODE,   /* strings of programs and offices, and placeholders of programs */
+    OPAQUE_CODE,   /* strings of programs and documents, and placeholders of programs */
     OPAQUE_NUMBER, /* an amount, with its sign */
     OPAQUE_MARKUP,
     OPAQUE_URL,
@@ -60,20 +61,20 @@ struct opaque_run {
     const char *written; /* the text that replaces it in the translation; NULL: the run's bytes */
 };
 
-/* In order, without overlaps. */
+/* Runs in order, without overlaps. */
 struct opaque_runs {
     struct opaque_run *all; /* [count] */
     size_t count;
 };
 
-/* Which runs of a text count as opaque. */
+/* Selects the runs of a text that count as opaque. */
 enum opaque_scope {
     OPAQUE_NOTHING,      /* only the parts that the client protects */
     OPAQUE_PLACEHOLDERS, /* also placeholders of programs, URLs, e-mail addresses */
     OPAQUE_ALL           /* also everything else below */
 };
 
-/* The kind's name in replies: "emoji". */
+/* Returns the kind's name in replies: "emoji". */
 const char *opaque_name(enum opaque_kind kind);
 
 /* Finds the next run at or after text[*at] and moves *at to its end. Returns false and sets *at to length if there are no more.
@@ -84,11 +85,11 @@ const char *opaque_name(enum opaque_kind kind);
  * - {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name} #{name}: no line break in the braces, no space in single ones
  * - %s %d %-5.2f %1$s %lld %@ %% %(total)s, not before a letter or digit, nor after a digit
  * - [X12X]: capitals, digits, and perhaps capitals
- * - https://example.com/a?b=c www.example.com, up to white space, without what ends the sentence; jane.doe@example.com
+ * - https://example.com/a?b=c www.example.com, up to white space, without marks that end the sentence; jane.doe@example.com
  *
  * With OPAQUE_ALL also:
  *
- * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are no digits, such as ½)
+ * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are not digits, such as ½)
  * - :-) <3 :tada: #hashtag @name [1] C++ C#
  * - digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
  * - 2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C
@@ -102,13 +103,13 @@ bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_
 int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena, struct opaque_runs *out,
                   struct error *err);
 
-/* Adds runs [count], in order, to those that are held, in the arena: runs that touch or overlap become one, and so do words with
- * only spaces between them. Returns -1 with ERROR_MEMORY. */
+/* Adds runs [count], in order, to those that are held, in the arena. Runs that overlap become one, and so do words with only spaces
+ * between them, and a new run with one before it that it touches and that has no written form. Returns -1 with ERROR_MEMORY. */
 int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque_run *more, size_t count, struct arena *arena,
                  struct error *err);
 
 /* ---- regular expressions of clients (pattern.cc) ----
- * By RE2, which has neither backreferences nor lookaround and therefore takes time linear in the text for every expression. */
+ * RE2 searches for them. It has neither backreferences nor lookaround, so its time is linear in the text for every expression. */
 
 enum {
     PATTERN_MATCH_BYTES = 1000,       /* of a match; longer matches are ignored */
@@ -122,13 +123,13 @@ struct pattern;
 struct pattern *pattern_open(const char *expression, struct error *err);
 void pattern_free(struct pattern *pattern); /* accepts NULL */
 
-/* The processor time of this thread. */
+/* Returns the processor time of this thread. */
 int64_t pattern_clock_ns(void);
 
 /* Finds the first match at or after text[*at], without the white space around it, and moves *at to its end. A match that begins or
  * ends within a character, or contains a line feed, does not count. text: valid UTF-8. until_ns: by pattern_clock_ns; the search
  * ends some tenths of a second later at the very latest. Returns 1 for a match, 0 for none, or -1 with ERROR_LENGTH (the time is
- * up) or ERROR_MEMORY. Not thread-safe. */
+ * up) or ERROR_MEMORY. It is not thread-safe. */
 int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
                  struct error *err);
 

@@ -10,22 +10,22 @@
 #include <string.h>
 
 /* ---- vocabularies that are lists ----
- * Ids come from a vocabulary file: UTF-8 text, one token a line, whose id is the number of the line, from 0; every
+ * Ids come from a vocabulary file: UTF-8 text, one token per line, whose id is the number of the line, from 0; every
  * line ends with a line feed. No token is empty, contains ASCII white space (a no-break space is a character of its word here) or
- * comes twice. The tokens <unk>, </s> and <s> are special, wherever they stand; only <unk> is required.
+ * occurs twice. The tokens <unk>, </s> and <s> are special, wherever they stand; only <unk> is required.
  *
  * words: text is cut at white space. With `punctuation`, every character of Unicode's categories P and S is a separate token,
  *     with a mark, U+FFED, on each side where it touches its neighbour: Don't! is Don, ￭'￭, t, ￭!. Between two such characters the
  *     second has the mark. Decoding puts a space between tokens unless a mark forbids it, which gives the text back except for
  *     the amount of white space.
- * characters: one token a character; U+2581 stands for white space between them.
+ * characters: each character is a token; U+2581 stands for white space between them.
  * numbered: SentencePiece cuts, and the list gives the ids. The list may lack some pieces of the SentencePiece file and have others
  *     (OPUS-MT's models have one list for two SentencePiece files). A piece that the list lacks is unknown; one that only the list
  *     has is printed as it stands.
  *
  * With `lowercase`, pieces of words and characters are lower case, character by character (Unicode's simple mapping). <unk> is
- * decoded as U+2047, <s> and </s> as nothing. weights/model/tokenizer.py does the same, and tests/data/plain_tokens.json holds both
- * to it. */
+ * decoded as U+2047, <s> and </s> as nothing. weights/model/tokenizer.py does the same; tests/data/plain_tokens.json has examples
+ * for both. */
 
 #define MARK    "\xef\xbf\xad" /* U+FFED: no space on this side */
 #define SPACE   "\xe2\x96\x81" /* U+2581 */
@@ -52,7 +52,7 @@ static int compare_ids(const void *a, const void *b, void *vocabulary) {
     return side != 0 ? side : one - other;
 }
 
-/* The id of any token, or -1. */
+/* Returns the id of a token, special or not, or -1. */
 static int find_line(const struct vocabulary *v, const char *piece) {
     size_t low = 0, high = v->ids.size;
     while (low < high) {
@@ -181,8 +181,8 @@ static bool stands_alone(const struct vocabulary *v, int32_t character) {
     return v->options.punctuation && character_is_punctuation(character);
 }
 
-/* Finds the next token at or after text[*at] and moves *at to its end. False: there is none. White space at the ends of a text is
- * not a token. */
+/* Finds the next token at or after text[*at] and moves *at to its end. Returns false if there is none. White space at the ends
+ * of a text is not a token. */
 static bool next_cut(const struct vocabulary *v, const char *text, size_t length, size_t *at, struct cut *cut) {
     size_t visible = *at;
     for (size_t next = visible; next < length && character_is_space(character_next(text, length, &next));)
@@ -194,7 +194,7 @@ static bool next_cut(const struct vocabulary *v, const char *text, size_t length
         cut->begin = cut->end = visible;
         int32_t first = character_next(text, length, &cut->end);
         if (!v->characters && stands_alone(v, first)) {
-            /* the mark touches its neighbours: always on the left, on the right unless that neighbour has its own mark */
+            /* the piece has a mark towards a left neighbour, and towards a right one that has no mark itself */
             size_t before = cut->begin, after = cut->end;
             cut->joins_left = before > 0 && !character_is_space(character_previous(text, &before));
             if (after < length) {
@@ -249,7 +249,7 @@ static int list_encode(const void *model, const char *text, size_t length, struc
         }
         piece[spelled] = '\0';
 
-        int id = strlen(piece) == spelled ? vocabulary_find(v, piece) : -1; /* a text may contain NUL, a piece does not */
+        int id = strlen(piece) == spelled ? vocabulary_find(v, piece) : -1; /* a text may contain NUL, but no piece does */
         made[i] = (struct token){.id = v->ids.unknown, .piece = piece, .begin = cut.begin, .end = cut.end};
         if (id >= 0) { /* the vocabulary has the string */
             arena_release(arena, mark);
@@ -278,7 +278,7 @@ static struct shown show(const struct vocabulary *v, const struct token *token) 
     if (v->characters && strcmp(piece, SPACE) == 0) {
         shown.text = " ";
         shown.length = 1;
-    } else if (!v->characters && v->options.punctuation) { /* a piece that is nothing but a mark is a character of the text */
+    } else if (!v->characters && v->options.punctuation) { /* a piece that consists of a mark alone is a character of the text */
         shown.joins_left = shown.length > MARK_BYTES && memcmp(piece, MARK, MARK_BYTES) == 0;
         if (shown.joins_left) {
             shown.text += MARK_BYTES;
@@ -358,7 +358,7 @@ static int numbered_encode(const void *model, const char *text, size_t length, s
     return 0;
 }
 
-/* The SentencePiece model gets each token by its own id, or by the piece if it does not have that. */
+/* Gives each token to the SentencePiece model by that model's id, or by its piece if the model lacks the piece. */
 static int numbered_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text,
                            struct error *err) {
     const struct vocabulary *v = model;
@@ -499,7 +499,7 @@ bool capitals_only(const char *text, size_t length) {
     return letters >= CAPITALS_LEAST;
 }
 
-/* Replaces a character of `size` bytes by one that has as many. */
+/* Replaces a character of `size` bytes if the new one has as many. */
 static void replace(char *place, size_t size, int32_t character) {
     char written[4];
     if (character_put(character, written) == size)
@@ -540,7 +540,7 @@ static const struct {
 };
 enum { REPLACEMENTS = sizeof replacements / sizeof *replacements };
 
-/* In ascending order. A plain spelling is at most as long as the mark. */
+/* The marks are in ascending order. A plain spelling is at most as long as its mark. */
 static const struct {
     int32_t character;
     char written[MOST_WRITTEN + 1];
@@ -557,7 +557,7 @@ int32_t preparation_mark(size_t i) {
     return i < PREPARATION_MARKS ? marks[i].character : -1;
 }
 
-/* NULL: the mark stays. */
+/* Returns the mark's plain spelling, or NULL if the mark stays. */
 static const char *respelled(const struct respelling *respelling, int32_t character) {
     for (size_t i = 0; i < PREPARATION_MARKS && marks[i].character <= character; i++)
         if (marks[i].character == character && respelling->marks[i])
@@ -565,7 +565,7 @@ static const char *respelled(const struct respelling *respelling, int32_t charac
     return NULL;
 }
 
-/* NULL: the character stays. */
+/* Returns the text that replaces the character, or NULL if it stays. */
 static const char *replacement_of(const struct preparation *preparation, int32_t character) {
     if (character == '\n' || character == preparation->kept)
         return NULL;
@@ -601,7 +601,7 @@ int preparation_make(const struct preparation *preparation, const char *text, si
         const char *replacement = replacement_of(preparation, character);
 
         /* U+2018 opens a quotation and is read as a double mark, which a model has seen more often than the single one. The U+2019
-         * that ends it must become the same, but one before a letter is an apostrophe. */
+         * that ends it must become a double mark, too, but one before a letter is an apostrophe. */
         if (character == OPENING)
             quoted = preparation->respelling && respelled(preparation->respelling, OPENING);
         size_t after = next;
@@ -610,7 +610,7 @@ int preparation_make(const struct preparation *preparation, const char *text, si
             quoted = false;
         }
 
-        /* for OPUS-MT a space at the beginning or after another is dropped; a space that follows its mark stands for no byte */
+        /* for OPUS-MT a space at the beginning or after another is dropped; the space of ". " stands for no byte */
         size_t count = replacement ? strlen(replacement) : next - at;
         for (size_t i = 0; i < count; i++) {
             char byte = replacement ? replacement[i] : text[at + i];
@@ -631,7 +631,7 @@ int preparation_make(const struct preparation *preparation, const char *text, si
 /* ---- hiding ---- */
 
 /* U+E000 hides a run. It is of the private use area, so no vocabulary has it and normalisation leaves it alone. A hidden run is
- * identified by its position, so a text may contain such characters itself. weights/training/hiding.py has the same. */
+ * identified by its position, so a text may contain such characters itself. weights/training/hiding.py does the same. */
 #define HIDDEN "\xee\x80\x80"
 enum { HIDDEN_CHARACTER = 0xe000, HIDDEN_BYTES = sizeof HIDDEN - 1 };
 
@@ -639,13 +639,13 @@ struct hiding {
     const char *original, *text; /* text: HIDDEN replaces each run */
     size_t length;
     const struct opaque_run *runs; /* [count] in the original text */
-    const size_t *places;          /* [count] of their characters in text */
+    const size_t *places;          /* [count] where HIDDEN replaces them in text */
     size_t count;
 };
 
-/* The original position of a byte of the text with hidden runs; the byte must be outside all of them. */
+/* Returns the original position of a byte of the text with hidden runs; the byte must be outside all of them. */
 static size_t original_place(const struct hiding *hiding, size_t at) {
-    size_t first = 0, end = hiding->count; /* the last run before the byte is before `first` */
+    size_t first = 0, end = hiding->count; /* runs before `first` precede the byte, and runs from `end` on do not */
     while (first < end) {
         size_t middle = first + (end - first) / 2;
         if (hiding->places[middle] + HIDDEN_BYTES <= at)
@@ -708,7 +708,7 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, 
             size_t before = run->begin;
             bool touches = before > 0 && !character_is_space(character_previous(hiding->original, &before));
             const char *mark = touches ? "" : t->kind->mark;
-            /* if the tokenizer writes the mark before it as a separate token, that is part of the run's token */
+            /* if the tokenizer has written the mark before the run as a separate token, the run's token includes it */
             if (used > 0 && *mark && strcmp(made[used - 1].piece, mark) == 0)
                 used--;
             const struct stand_in *stand_in = stand_ins ? stand_in_of(stand_ins, run->kind) : NULL;
@@ -727,7 +727,7 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, 
 
 /* ---- encoding and decoding ---- */
 
-/* A token keeps its visible characters; one that has none ends up empty where the next visible character begins. */
+/* Reduces each token to its visible characters. A token without any becomes empty, at its end. */
 static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct span visible = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
@@ -816,7 +816,7 @@ int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t cou
 
 /* ---- labels ---- */
 
-/* Adds the piece if it is a label: >>NAME<<. The arrays have room for a power of two. */
+/* Adds the piece if it is a label: >>NAME<<. The arrays have room for a power of two. Returns -1 if memory runs out. */
 static int add_label(struct labels *labels, int id, const char *piece, size_t length) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     if (length <= 4 || memcmp(piece, ">>", 2) != 0 || memcmp(piece + length - 2, "<<", 2) != 0)

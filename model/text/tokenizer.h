@@ -1,8 +1,8 @@
 /* A tokenizer converts text to ids and back, with byte offsets.
  *
- * Reading a text takes four steps, each of which keeps track of the bytes that it changes, so that every offset is one of the
- * caller's text: opaque runs are hidden behind a private-use character, the text is prepared as the model's training data was,
- * a text in capitals becomes small letters, and the vocabulary's own method cuts it. SentencePiece is reached through
+ * Reading a text takes four steps, each of which keeps track of the bytes that it changes, so that every offset is a position in
+ * the caller's text: a private-use character replaces each opaque run, the text is prepared as the model's training data was, a
+ * text in capitals is changed to small letters, and the vocabulary's own method cuts it. SentencePiece is reached through
  * sentencepiece.cc. A tokenizer is immutable after opening and therefore thread-safe. */
 #ifndef ALIGND_TOKENIZER_H
 #define ALIGND_TOKENIZER_H
@@ -31,57 +31,57 @@ struct tokenizer_options {
 struct tokenizer;
 
 /* kind: config's tokenizer.type. options: NULL for none. Returns NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message
- * names the file. */
+ * names the file or, for an unknown kind, the key. */
 struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err);
-/* Returns the same vocabulary with other options, of which prepared and lowers count. The given tokenizer must outlive the result.
- * NULL with ERROR_MEMORY. */
+/* Returns the same vocabulary with other options, of which only prepared and lowers count. The given tokenizer must outlive the
+ * result. Returns NULL with ERROR_MEMORY. */
 struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer, const struct tokenizer_options *options, struct error *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
-/* V, and the ids of the special pieces; -1 if the vocabulary lacks one. */
+/* Return V, and the ids of the special pieces, or -1 if the vocabulary lacks one. */
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 int tokenizer_unknown(const struct tokenizer *tokenizer);
 int tokenizer_begin(const struct tokenizer *tokenizer); /* <s> */
 int tokenizer_end(const struct tokenizer *tokenizer);   /* </s> */
-/* The piece of an id 0..V-1, owned by the tokenizer. */
+/* Returns the piece of an id 0..V-1, owned by the tokenizer. */
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id);
-/* The id that text becomes as this piece, or -1 if the vocabulary lacks it. <unk>, <s> and </s> are not text. */
+/* Returns the id of a piece of text, or -1 if the vocabulary lacks it. <unk>, <s> and </s> are not text. */
 int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
-/* The byte that a piece such as <0x41> stands for, or -1 if it stands for text or for nothing. */
+/* Returns the byte that a piece such as <0x41> stands for, or -1 if it stands for text or for nothing. */
 int tokenizer_byte(const struct tokenizer *tokenizer, int id);
-/* The beginning of a piece that has white space before it; "" if pieces do not show that. */
+/* Returns the beginning of a piece that has white space before it, or "" if pieces do not show that. */
 const char *tokenizer_mark(const struct tokenizer *tokenizer);
 
-/* Texts that are written in capitals: training data has few of them, and their pieces are single letters. A model does better with
- * the same text in small letters whose translation is put into capitals again. Letters change by Unicode's simple mappings, one
+/* Training data has few texts that are written in capitals, and their pieces are single letters. A model translates the same text
+ * better in small letters; the translation is then put into capitals again. Letters change by Unicode's simple mappings, one
  * character for one; a character that would then take another number of bytes stays, so that every offset holds.
- * weights/model/capitals.py does the same; tests/data/capitals.json holds both to it. */
+ * weights/model/capitals.py does the same; tests/data/capitals.json has examples for both. */
 enum { CAPITALS_LEAST = 5 }; /* letters: an abbreviation alone does not make such a text */
 /* True if the text has at least this many capital letters and no lower-case letter. text: UTF-8. */
 bool capitals_only(const char *text, size_t length);
 void capitals_lower(char *text, size_t length); /* all letters but the first, in place */
 void capitals_raise(char *text, size_t length); /* all letters, in place */
 
-/* OPUS-MT's preprocess.sh, in training and in translation, before SentencePiece cuts the text:
+/* OPUS-MT's preprocess.sh changes a text, in training and in translation, before SentencePiece cuts it:
  *
  *   full-width marks, digits and kinds of quotation marks become ASCII's, and U+FF11 (a slip of the script) a quotation mark
  *   an ideographic or full-width full stop becomes ". ", which includes the spaces that follow it
  *   U+2026 becomes "..."; characters of Unicode's category C, except line feeds, become spaces
  *   several spaces become one, and spaces at the ends are removed
  *
- * weights/model/tokenizer.py does the same; tests/data/prepared.json holds both to it.
+ * weights/model/tokenizer.py does the same; tests/data/prepared.json has examples for both.
  *
  * Respelling concerns marks that a vocabulary lacks or has hardly met and that have a plain spelling: typographic quotation marks,
  * dashes, the ellipsis, and invisible characters (U+00AD, U+200B). readable_init chooses them by vocabulary. */
 enum { PREPARATION_MARKS = 37 };
 struct respelling {
-    bool any, marks[PREPARATION_MARKS]; /* [preparation_mark(i)] */
+    bool any, marks[PREPARATION_MARKS]; /* marks[i]: preparation_mark(i) is respelled */
 };
-/* The i-th of these characters; -1 after the last. */
+/* Returns the i-th of these characters, or -1 after the last. */
 int32_t preparation_mark(size_t i);
 
 struct preparation {
-    bool opus;                           /* do as OPUS-MT does */
+    bool opus;                           /* prepare text as OPUS-MT does */
     const struct respelling *respelling; /* NULL: no mark is respelled */
     int32_t kept;                        /* a character that stays regardless of its category, or -1 */
 };
@@ -95,8 +95,8 @@ struct prepared_text {
 int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
                      struct prepared_text *out, struct error *err);
 
-/* The model reads these ids instead of an opaque run, and the decoder reads `target` after it has written the run. Their pieces are
- * such as the model copies well. */
+/* The model reads these ids instead of an opaque run, and the decoder reads `target` after it has written the run. The model copies
+ * their pieces well. */
 struct stand_in {
     int marked, unmarked; /* source ids; marked: white space or the beginning of the text precedes the run */
     int target, target_unmarked;
@@ -109,7 +109,7 @@ const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaqu
 /* Options for reading a source text. */
 struct tokenizer_reading {
     struct opaque_runs held;             /* each becomes one token, whose piece is its text as it stands */
-    const struct stand_ins *stand_ins;   /* whose ids these tokens have; NULL: they are unknown */
+    const struct stand_ins *stand_ins;   /* they give these tokens their ids; NULL: the tokens are unknown */
     const struct respelling *respelling; /* NULL: marks are read as they are */
 };
 
@@ -119,7 +119,7 @@ struct tokenizer_reading {
  * Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or ERROR_MEMORY. */
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
                      struct token **tokens, size_t *count, struct error *err);
-/* The same, reading the text in this way. */
+/* Does the same, with these options for reading the text. */
 int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct tokenizer_reading *how,
                             bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err);
 
@@ -131,7 +131,7 @@ int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, si
                      struct error *err);
 
 /* Labels of languages in a vocabulary, such as ">>fra<<": models of several target languages (OPUS-MT) read one of these entries to
- * know which language to write. In the vocabulary's order. */
+ * know which language to write. They are in the vocabulary's order. */
 struct labels {
     char **names; /* [count] without the brackets: letters, digits, '-' and '_' */
     int *ids;     /* [count] */
@@ -139,8 +139,8 @@ struct labels {
 };
 /* Returns -1 with ERROR_MEMORY; there is nothing to free then. */
 int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct error *err);
-/* The same from a SentencePiece file, without opening a tokenizer, which takes a hundred times as long. Returns -1 with ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY. */
+/* Does the same for a SentencePiece file without opening a tokenizer, which takes a hundred times as long. Returns -1 with
+ * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 int labels_read(const char *path, struct labels *labels, struct error *err);
 void labels_done(struct labels *labels);
 
@@ -148,33 +148,33 @@ void labels_done(struct labels *labels);
  * A model can read the pieces of its source vocabulary that it met often enough in training.
  *
  * Bytes and <unk> are unreadable. So are symbols that the folder does not list as copied, and letters and marks that the vocabulary
- * has only as a piece of one character although the language does not write with them: such a piece was put there by the list of
- * characters and hardly trained.
+ * has only as a piece of one character although the language does not write with them: such a piece comes from the list of
+ * characters and was hardly trained.
  *
- * In the place of a run that it cannot read a model reads a piece that it copies well. FOLDER/opaque.json, which
+ * A model reads a piece that it copies well in the place of a run that it cannot read. FOLDER/opaque.json, which
  * weights/evaluation/opaque.py measures, may name them: {"copied": "+%", "word": "X", "sign": "*"} are the symbols that the model
  * copies and the pieces that stand for words and for symbols. Without the file these pieces are X and *; if a vocabulary lacks one,
  * or it is "", <unk> is used. */
 
-/* Immutable after readable_init and therefore thread-safe. */
+/* It is immutable after readable_init and therefore thread-safe. */
 struct readable {
     bool *unreadable; /* [V] by piece; NULL: all can be read */
     struct respelling respelling;
     struct stand_ins stand_ins;
 };
 
-/* language: the source language, BCP-47, whose letters count as read wherever the vocabulary has them. path: of opaque.json, which
- * need not exist. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; call readable_done in any case. */
+/* language: the source language, BCP-47, whose letters count as readable where the vocabulary has them. path: of opaque.json,
+ * which need not exist. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; call readable_done in any case. */
 int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
                   const char *path, struct error *err);
 void readable_done(struct readable *readable);
 
-/* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency
- * sign, or the neighbouring symbols. It contains [begin, end). */
+/* Returns the run to which the characters text[begin, end), which a model cannot read, belong: the whole word, the amount of a
+ * currency sign, or the neighbouring symbols. It contains [begin, end). */
 struct opaque_run readable_around(const char *text, size_t length, size_t begin, size_t end);
 
-/* Adds the runs that make tokens [count] of this text unreadable to those that are held, in the arena; *found: how many. Returns -1
- * with ERROR_MEMORY. Time is proportional to the length of the text. */
+/* Adds the runs that make tokens [count] of this text unreadable to those that are held, in the arena, and sets *found to their
+ * number. Returns -1 with ERROR_MEMORY. Time is proportional to the length of the text. */
 int readable_hold(const struct readable *readable, const char *text, size_t length, const struct token *tokens, size_t count,
                   struct opaque_runs *held, size_t *found, struct arena *arena, struct error *err);
 
@@ -199,8 +199,8 @@ struct tokenizer_kind {
 };
 extern const struct tokenizer_kind tokenizer_sentencepiece; /* in sentencepiece.cc; the others are in tokenizer.c */
 
-/* Hands each piece of a SentencePiece file to take, in the order of ids, until it returns other than 0. Returns -1 with ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY, or because take did, which has set err. */
+/* Gives each piece of a SentencePiece file to take, in the order of ids, until take returns nonzero. Returns -1 with ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY, or with the error that take has set. */
 typedef int sentencepiece_take(void *context, int id, const char *piece, size_t length);
 int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err);
 

@@ -81,10 +81,10 @@ struct raw_config {
     struct model_config config;
 };
 
-/* The kinds of values; their fields are char [CONFIG_NAME_BYTES] for the first two, bool, size_t, double. */
+/* The kinds of values; their fields are char [CONFIG_NAME_BYTES] for the first two, then bool, size_t and double. */
 enum kind { KIND_string, KIND_file, KIND_boolean, KIND_integer, KIND_number };
 
-/* In the order of the file. Messages begin with the path. */
+/* The keys in the order of config.def. Messages begin with the path. */
 static const struct key {
     const char *path;
     enum kind kind;
@@ -156,7 +156,7 @@ static int read_value(const struct key *key, const json_t *value, void *field, s
     }
     char *end;
     double number = json_number_value(value), least = strtod(key->allowed, &end), most = strtod(end + strlen(" to "), NULL);
-    if (!(number >= least && number <= most)) /* %.15g shows integers in full, and decimal fractions without binary digits */
+    if (!(number >= least && number <= most)) /* %.15g shows integers in full, and decimal fractions without rounding errors */
         return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g", key->path, least, most, number);
     if (key->kind == KIND_integer)
         *(size_t *)field = (size_t)json_integer_value(value); /* no range begins below 0 */
@@ -173,8 +173,8 @@ static const char *name_in(const char *section, const struct key *key) {
     return strncmp(key->path, section, length) == 0 && key->path[length] == '.' ? key->path + length + 1 : NULL;
 }
 
-/* object NULL: the section is not there, so all of its keys are missing. At the top, the names of the other sections are known as
- * well, and that of the languages, which model_languages_read reads. */
+/* object NULL: the section is not there, so all of its keys are missing. At the top, the names of the other sections are known,
+ * too, and that of the languages, which model_languages_read reads. */
 static int read_section(const char *section, json_t *object, struct raw_config *raw, struct error *err) {
     const char *name;
     json_t *value;
@@ -235,7 +235,7 @@ static void set_choices(struct raw_config *raw) {
 
 /* ---- checking rules ---- */
 
-/* Prints the value of a key, or of a size that follows from several; "" if it has none. */
+/* Prints the value of a key, or of a size that follows from several keys; "" if it has no value. */
 static void print(const struct raw_config *raw, const char *name, char text[CONFIG_NAME_BYTES]) {
     const struct key *key = keys;
     while (key < keys + KEYS && strcmp(name, key->path) != 0)
@@ -296,7 +296,7 @@ static bool holds(const struct raw_config *raw, const char *condition) {
         bool found = equals(raw, text, wanted ? word : strsep(&rest, " "));
         while ((word = strsep(&rest, " ")) && strcmp(word, "or") == 0)
             found |= equals(raw, text, strsep(&rest, " "));
-        all &= found == wanted; /* the word is "and", or the last one was there */
+        all &= found == wanted; /* the next word is "and", or there is no word left */
     }
     return all;
 }

@@ -39,7 +39,7 @@ struct attention_config {
     size_t value_size; /* 0: the size of an annotation */
     char window[CONFIG_NAME_BYTES];
     size_t half_width;   /* local windows only */
-    size_t source_depth; /* attention sees only this many tokens at the end; 0: all */
+    size_t source_depth; /* attention sees only so many tokens at the end of the source; 0: all */
     bool coverage;
     char normalization[CONFIG_NAME_BYTES]; /* for the two products of the additive score */
 };
@@ -59,8 +59,7 @@ struct decoder_config {
     char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden, readout_size;
     bool input_feeding, initial_projection;
-    char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation and are not part of it; "none"
-                                     */
+    char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation but are not in it; "none" */
     enum first_input first_input;   /* the embedding of <s>, zeros, or the embedding of </s> */
     enum initial_state initial_state;
     bool residual;
@@ -100,7 +99,7 @@ struct model_config {
         size_t max_source_tokens;
         double max_target_ratio; /* target tokens per source token, at most */
     } limits;
-    /* A daemon and its requests get these unless they ask for others. */
+    /* A daemon and its requests use these unless they ask for others. */
     struct {
         char compute[CONFIG_NAME_BYTES]; /* "stored": int8 where weights are stored as int8, otherwise float32 */
         bool shortlist;
@@ -113,17 +112,17 @@ struct model_config {
 /* Reads and checks the file. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is then untouched. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
-/* False: the decoder has style fixed, which reads only the final state of the encoder. */
+/* Returns false if the decoder has style fixed, which reads only the final state of the encoder. */
 bool config_attends(const struct model_config *config);
-/* D, the size of one annotation: hidden, twice that if the top layer is bidirectional. */
+/* Returns D, the size of one annotation: hidden, or twice that if the top layer is bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
-/* C, the size of one context: of an annotation, or of a learned value. */
+/* Returns C, the size of one context: that of a learned value, or of an annotation. */
 size_t config_context_size(const struct model_config *config);
-/* The number of tokens of the longest source sentence, including </s>. */
+/* Returns the number of tokens of the longest source sentence, including </s>. */
 size_t config_positions(const struct model_config *config);
-/* The number of steps that the translation of the longest sentence may take. */
+/* Returns the number of steps that the translation of the longest sentence may take. */
 size_t config_target_positions(const struct model_config *config);
-/* O, the size of the input of the output layer. */
+/* Returns O, the size of the input of the output layer. */
 size_t config_readout_size(const struct model_config *config);
 /* True if the value of a key that may name a file is the name of a file. */
 bool config_has_file(const char *value);
@@ -133,8 +132,8 @@ bool config_lists(const char *list, const char *name);
 bool config_copies(const struct model_config *config);
 
 /* ---- languages ----
- * The languages of a model that translates between many, by the section `languages` of config.json: for each code the token that
- * begins a source in it, and the token that begins a translation into it. */
+ * The section `languages` of config.json describes the languages of a model that translates between many: for each code the token
+ * that begins a source in it, and the token that begins a translation into it. */
 
 enum { MODEL_LANGUAGES_MOST = 1000, MODEL_LANGUAGE_BYTES = 64 };
 
@@ -155,12 +154,12 @@ struct model_languages {
     size_t alias_count;
 };
 
-/* Reads the section of this config.json, if it has one. -1 with ERROR_FILE, ERROR_FORMAT (the message begins with the key) or
- * ERROR_MEMORY: there is nothing to free. */
+/* Reads the section of this config.json, if it has one. Returns -1 with ERROR_FILE, ERROR_FORMAT (the message begins with the key)
+ * or ERROR_MEMORY; there is nothing to free then. */
 int model_languages_read(const char *path, struct model_languages *out, struct error *err);
 void model_languages_done(struct model_languages *languages);
 
-/* The language of this code or alias; NULL: there is none. Letters of either case count alike, and so do '-' and '_'. */
+/* Returns the language of this code or alias, or NULL. Letters of either case count alike, and so do '-' and '_'. */
 const struct model_language *model_languages_find(const struct model_languages *languages, const char *name);
 
 #endif

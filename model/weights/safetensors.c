@@ -1,5 +1,5 @@
 /* This file hides the formats of files that are mapped: after safetensors_open, every tensor lies within the file, and panels_find
- * returns only panels that lie in it and are those that were written. */
+ * finds only panels that lie within the file and are those that were written. */
 #include "model/weights/safetensors.h"
 #include "model/base/arena.h"
 #include "model/base/file.h"
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maps a file of at least this many bytes; too_short: the message if it has fewer. NULL: an error. */
+/* Maps a file of at least this many bytes; too_short: the message if it has fewer. Returns NULL on failure. */
 static void *map_file(const char *path, size_t least, int sharing, const char *too_short, size_t *bytes, struct error *err) {
     int descriptor = file_open(path, SIZE_MAX / 2, bytes, err);
     if (descriptor < 0)
@@ -235,7 +235,7 @@ const struct tensor *safetensors_find(const struct safetensors *file, const char
 
 /* ---- the file of packed weights ---- */
 
-/* The struct has no padding, whose content would be undefined. */
+/* The structs have no padding, whose content would be undefined. */
 _Static_assert(sizeof(struct panels_origin) == 2 * PANELS_WORD + 16 + PANELS_SHA256, "no padding");
 _Static_assert(sizeof(struct panels_header) == 24 + sizeof(struct panels_origin) + 8, "no padding");
 _Static_assert(sizeof(struct panels_entry) == PANELS_NAME + PANELS_WORD + 56, "no padding");
@@ -273,7 +273,7 @@ static int read_panels(struct panels *panels, const struct panels_origin *wanted
         return error_memory(err);
     memcpy(panels->entries, panels->map + sizeof *header, bytes);
 
-    /* The strings end, so that they can be compared. */
+    /* Strings must end with a NUL before they are compared. */
     const struct panels_origin *origin = &header->origin;
     bool right = header->sum == sum_of(header, panels->entries) && ends(origin->compute, PANELS_WORD) &&
                  ends(origin->processor, PANELS_WORD) && ends(origin->source_sha256, PANELS_SHA256);
@@ -319,7 +319,7 @@ void panels_rest(const struct panels *panels) {
     madvise(panels->map, panels->bytes, MADV_DONTNEED);
 }
 
-/* Returns `bytes` of the file at `at`, if they lie in it and are the ones that were written. */
+/* Returns `bytes` bytes at `at` if they lie within the file and are those that were written; otherwise NULL. */
 static const void *take(const struct panels *panels, uint64_t at, size_t bytes, uint64_t sum) {
     if (at % PANELS_ALIGNMENT != 0 || at > panels->bytes || bytes > panels->bytes - at)
         return NULL;

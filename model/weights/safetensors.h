@@ -11,9 +11,9 @@
 /* ---- safetensors ----
  * The Hugging Face container: an 8-byte little-endian header length N, N bytes of JSON, then the data.
  * The file is mapped read-only; tensors point into the mapping. Every offset, dtype and shape is checked against the file size
- * before a byte of data is touched. Rejected: a header past the end or over 100,000,000 bytes, gaps, overlaps, a last end that
- * is not the end of the file, end - begin != product(shape) x size, overflow, duplicate keys, an unknown dtype.
- * Allowed: zero-size tensors, scalars, space padding after the JSON, misaligned data. */
+ * before a byte of data is touched. Errors are: a header past the end or over 100,000,000 bytes, gaps, overlaps, a last end that
+ * is not the end of the file, end - begin != product(shape) x size, overflow, duplicate keys, an unknown dtype, too many
+ * dimensions. Zero-size tensors, scalars, space padding after the JSON, and misaligned data are allowed. */
 
 enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_I32 };
 
@@ -57,16 +57,16 @@ struct safetensors;
 struct safetensors *safetensors_open(const char *path, struct error *err);
 void safetensors_free(struct safetensors *file);
 
-/* Gives the pages that were read so far back to the kernel. The data stays valid: pages that are touched again are read again. */
+/* Gives back to the kernel the pages that were read so far. The data stays valid: pages that are touched again are read again. */
 void safetensors_rest(const struct safetensors *file);
 
 size_t safetensors_bytes(const struct safetensors *file);
-/* Returns a checksum of the header, and of the first and last bytes of each tensor and some in between. Two training runs give two
- * sums, and only a few pages of each tensor are read. */
+/* Returns a checksum of the header, and of the first and last bytes of each tensor and some in between. Two training runs give
+ * different sums, and only a few pages of each tensor are read. */
 uint64_t safetensors_sample(const struct safetensors *file);
 
 size_t safetensors_count(const struct safetensors *file);
-/* index 0..count-1, sorted by data offset. */
+/* Returns the tensor at this index, 0..count-1, in the order of data offsets. */
 const struct tensor *safetensors_at(const struct safetensors *file, size_t index);
 /* Returns NULL if the container lacks the tensor. */
 const struct tensor *safetensors_find(const struct safetensors *file, const char *name);
@@ -76,7 +76,7 @@ const struct tensor *safetensors_find(const struct safetensors *file, const char
  * machine share the memory.
  *
  *     struct panels_header
- *     struct panels_entry [entries]     which matrix, and where its panels and its rows lie
+ *     struct panels_entry [entries]     the matrices, and the places of their panels and rows
  *     panels and rows                   each at a multiple of PANELS_ALIGNMENT
  *
  * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is trusted only if its checksum is
@@ -91,7 +91,7 @@ const struct tensor *safetensors_find(const struct safetensors *file, const char
 enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };
 #define PANELS_MAGIC "alignd-p" /* 8 bytes */
 
-/* The origin of a file: the weights that it was made from, and where it can be used. */
+/* The origin of a file: the weights from which it was made, and the compute type and the processor that can use it. */
 struct panels_origin {
     char compute[PANELS_WORD], processor[PANELS_WORD]; /* compute_name; kernels' processor */
     uint64_t source_bytes, source_sample;              /* of model.safetensors */
@@ -127,10 +127,10 @@ struct panels_matrix {
 struct panels;
 struct panels *panels_open(const char *path, const struct panels_origin *origin, struct error *err);
 void panels_free(struct panels *panels);
-/* Finds the matrix by its first five fields and sets packed and, if rows is true, rows, which stay valid until panels_free. False:
- * the file does not have this matrix, or it is damaged; nothing is set. */
+/* Finds the matrix by its first five fields and sets packed and, if rows is true, rows, which stay valid until panels_free. Returns
+ * false and sets nothing if the file does not have this matrix, or has it damaged. */
 bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows);
-/* Gives the pages that were read to compare checksums back to the kernel. */
+/* Gives back to the kernel the pages that were read to compare checksums. */
 void panels_rest(const struct panels *panels);
 
 /* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too

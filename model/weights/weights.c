@@ -1,5 +1,5 @@
 /* This file hides how the numbers of a model are stored: it turns the tensors of a file into float32 values, tables and packed
- * linears, and those of the small files beside it into weights of quality estimates and lists of target ids, which are kept as sets
+ * linears, and those of the small files beside it into weights of quality estimates and lists of target ids. Lists are made as sets
  * with a bit for each id. */
 #include "model/weights/weights.h"
 #include "model/weights/safetensors.h"
@@ -187,7 +187,7 @@ static void format_shape(const size_t *shape, size_t dims, char text[SHAPE_BYTES
     snprintf(text + length, SHAPE_BYTES - length, dims == 0 ? "[]" : "]");
 }
 
-/* Returns the parameter of this name and shape (cols 1: [rows]). NULL: err holds the error, or held one before. */
+/* Returns the parameter of this name and shape (cols 1: [rows]), or NULL with an error, or if err held one before. */
 static struct parameter *find_shaped(const struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
     if (err && err->code != ERROR_NONE)
         return NULL;
@@ -220,7 +220,7 @@ static float scale_of(const struct parameter *parameter, size_t row) {
     return scale;
 }
 
-/* In pieces of a constant size, which compilers turn into vectors: decoding expands a row for each token. */
+/* Works in pieces of a constant size, which compilers turn into vectors, because decoding expands a row for each token. */
 static void expand_int8(const void *data, size_t n, float scale, float *restrict x) {
     enum { PIECE = 16 };
     const signed char *restrict q = data;
@@ -232,7 +232,6 @@ static void expand_int8(const void *data, size_t n, float scale, float *restrict
         x[i] = (float)q[i] * scale;
 }
 
-/* Expands a row's values. */
 static void expand_row(const struct parameter *parameter, size_t row, size_t cols, float *x) {
     const struct tensor *tensor = parameter->tensor;
     const unsigned char *data = tensor->data + row * cols * dtypes[tensor->dtype].bytes;
@@ -304,7 +303,7 @@ int weights_table(struct weights *weights, const char *name, size_t rows, size_t
     const float *values = expanded ? weights_get(weights, name, rows, cols, err) : NULL;
     if (expanded ? !values : check_finite(parameter, rows, cols, err) != 0)
         return weights_fail(weights);
-    safetensors_rest(weights->file); /* all of it has been tested, and decoding reads few of its rows */
+    safetensors_rest(weights->file); /* the whole table has been checked, and decoding reads few of its rows */
     parameter->used = true;
     *table = (struct weights_table){.values = values, .parameter = parameter, .cols = cols};
     return 0;
@@ -324,7 +323,7 @@ struct reading {
     const struct weights *weights;
     const struct parameter *parameter;
     size_t first, in, columns;
-    float *row; /* [columns]; NULL: the matrix has no others than these */
+    float *row; /* [columns]; NULL: all columns are read */
 };
 
 static void read_rows(const void *context, size_t first, size_t count, float *rows) {
@@ -338,13 +337,13 @@ static void read_rows(const void *context, size_t first, size_t count, float *ro
         safetensors_rest(reading->weights->file);
 }
 
-/* Sets the weight [out, in] that a linear is packed from, or how it is read in parts. */
+/* Sets the weight [out, in] from which a linear is packed, and its scale, or makes the source read the weight in parts. */
 static int read_weight(struct weights *weights, const struct linear_names *names, struct parameter *parameter, bool packs,
                        struct linear_source *source, struct reading *reading, struct error *err) {
     size_t in = source->in, columns = names->columns > 0 ? names->columns : in;
 
-    /* One scale for several channels was chosen by another program, whose whole numbers are to stay as they are. If each channel
-     * has its own scale, 0 lets it be found again. */
+    /* One scale for several channels was chosen by another program, whose integers must stay as they are. If each channel has its
+     * own scale, 0 makes packing compute the scales again. */
     float first = parameter->scale ? scale_of(parameter, 0) : 0;
     bool one = parameter->scale && source->out >= 2;
     for (size_t row = 1; one && row < source->out; row++)
@@ -423,10 +422,10 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
     matrix.rows = linear->rows;
     weights->packed[weights->packed_count++] = matrix;
     weights->mapped_count += source.packed != NULL;
-    if (!expanded_before) { /* the matrix was expanded for this alone */
+    if (!expanded_before) { /* the matrix was expanded only for packing */
         parameter->values = NULL;
         arena_release(&weights->arena, mark);
-        arena_trim(&weights->arena); /* it may have been that of a whole vocabulary */
+        arena_trim(&weights->arena); /* the matrix may have been that of a whole vocabulary */
     }
     return 0;
 }
@@ -481,7 +480,7 @@ size_t weights_bytes(const struct weights *weights) {
     return bytes;
 }
 
-/* The product of the shape; safetensors has checked that it does not overflow. */
+/* Returns the product of the shape, which does not overflow: safetensors_open has checked that. */
 static size_t count_values(const struct tensor *tensor) {
     return tensor->bytes / dtypes[tensor->dtype].bytes;
 }
@@ -565,7 +564,7 @@ struct shortlist {
     struct arena arena; /* all below */
     uint64_t *always;   /* [words]: a set of target ids */
     size_t words;
-    const int *offsets; /* [sources + 1]; NULL: there are named lists alone */
+    const int *offsets; /* [sources + 1]; NULL: there are only named lists */
     size_t sources;     /* size of the source vocabulary */
     const int *targets; /* [offsets[sources]] */
     size_t vocabulary;  /* size of the target vocabulary */
@@ -573,7 +572,7 @@ struct shortlist {
     struct named *named;
 };
 
-/* A list that a language has. */
+/* The list of a language. */
 struct named {
     const char *name;
     struct target_ids ids;
@@ -586,7 +585,7 @@ static void set_add(uint64_t *set, int id) {
     set[id / SET_BITS] |= UINT64_C(1) << id % SET_BITS;
 }
 
-/* Copies the integers, since data in the file may be misaligned. NULL if the file lacks the tensor or memory is out. */
+/* Copies the integers, since data in the file may be misaligned. Returns NULL on failure. */
 static const int *read_integers(struct arena *arena, const struct safetensors *file, const char *name, size_t *count,
                                 struct error *err) {
     const struct tensor *tensor = safetensors_find(file, name);
@@ -618,7 +617,7 @@ static const int *read_ids(struct shortlist *list, const struct safetensors *fil
     return ids;
 }
 
-/* Turns a set into the ids of a list. Changes the set. */
+/* Fills a set up to the list's multiple, and turns it into ids. */
 static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena *arena, struct target_ids *found,
                       struct error *err) {
     size_t count = 0;

@@ -18,7 +18,7 @@
 struct weights;
 
 /* Maps the container and checks that every NAME.scale and NAME.input_scale belongs to an int8 tensor and every int8 tensor has a
- * scale. */
+ * scale. Returns NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct weights *weights_open(const char *path, struct error *err);
 void weights_free(struct weights *weights);
 
@@ -27,15 +27,15 @@ void weights_use(struct weights *weights, const struct backend *backend);
 const struct backend *weights_backend(const struct weights *weights);
 
 /* Returns the parameter as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly. If the name is missing,
- * the shape is wrong, or a value is not finite: NULL, and the first such error stays in err (ERROR_FORMAT). If err already holds an
- * error, it returns NULL at once, so that a whole model can be loaded before errors are checked. */
+ * the shape is wrong, or a value is not finite, it returns NULL with ERROR_FORMAT; ERROR_MEMORY is possible, too. If err already
+ * holds an error, it returns NULL at once, so that a whole model can be loaded before errors are checked. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
-/* The rows of a parameter whose number the model leaves to the file; 0 if it is missing or has no rows. */
+/* Returns the number of rows of a parameter for which the file decides it; 0 if the parameter is missing or a scalar. */
 size_t weights_rows(const struct weights *weights, const char *name);
 
 /* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; each row is expanded when it is
- * read, to the values that weights_get gives. Lives as long as the weights; thread-safe. */
+ * read, to the values that weights_get gives. It lives as long as the weights and is thread-safe. */
 struct weights_table {
     const float *values;               /* [rows, cols]; NULL: rows are expanded when they are read */
     const struct parameter *parameter; /* owned by the weights */
@@ -44,7 +44,7 @@ struct weights_table {
 /* Returns -1 with the errors of weights_get. */
 int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
                   struct error *err);
-/* x [cols]; row: below rows. */
+/* Writes a row, below rows, to x [cols]. */
 void weights_row(const struct weights_table *table, size_t row, float *x);
 
 /* The parameters of a linear layer. */
@@ -56,23 +56,23 @@ struct linear_names {
 };
 
 /* Makes the linear of these parameters, which lie in the backend's pages or in the mapped file; without pages linear_done must be
- * called before weights_free. A matrix that was expanded only to be packed does not stay in memory. Errors as in weights_get and
- * linear_init; only linear_done may be called then. */
+ * called before weights_free. A matrix that was expanded only to be packed does not stay in memory. Errors are those of weights_get
+ * and linear_init; linear must be zeroed before, so that linear_done may be called then. */
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err);
 
 /* True once weights_get, weights_table or weights_linear has failed, or weights_fail was called, even if later calls succeed: a
- * model gets all its parameters and checks once, before it uses any of them. NULL (there are no parameters): false. */
+ * model gets all its parameters and checks once, before it uses any of them. Returns false for NULL (there are no parameters). */
 bool weights_failed(const struct weights *weights);
 /* Marks a failure elsewhere, whose error is in err. Returns -1. */
 int weights_fail(struct weights *weights);
 
-/* From now on takes packed linears from this file of packed weights if it has them. Called after weights_use. sha256: of the
- * container, in hexadecimal digits; NULL or "": unknown. -1: err says why the file is not used, and nothing has changed. Matrices
- * that the file lacks or holds damaged are packed as usual. */
+/* From now on takes packed linears from this file of packed weights if it has them. Call it after weights_use. sha256: of the
+ * container, in hexadecimal digits; NULL or "": unknown. Returns -1, with the reason in err, if the file cannot be used; nothing
+ * has changed then. Matrices that the file lacks or holds damaged are packed as usual. */
 int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err);
-/* Writes the linears made so far into such a file. -1 with ERROR_INPUT if nothing was packed (OpenBLAS multiplies), ERROR_FILE or
- * ERROR_MEMORY. */
+/* Writes the linears made so far into such a file. Returns -1 with ERROR_INPUT if nothing was packed (OpenBLAS multiplies) or a
+ * name is too long, ERROR_FILE or ERROR_MEMORY. */
 int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err);
 /* Counts the packed linears made so far, and those of them that the file provides. */
 struct weights_linears {
@@ -83,15 +83,15 @@ struct weights_linears weights_linears(const struct weights *weights);
 /* Fails (-1, ERROR_FORMAT) with the name of a tensor that was never used: a file with unknown parameters is not this model. */
 int weights_all_used(const struct weights *weights, struct error *err);
 
-/* Called when the model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
+/* Call it when the model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
 void weights_rest(const struct weights *weights);
 
-/* The memory that the parameters and their linears take, including mapped weights. */
+/* Returns the bytes of memory that the parameters and their linears take, including mapped weights. */
 size_t weights_bytes(const struct weights *weights);
 
-/* The number of parameters in the file, without scales. */
+/* Returns the number of parameters in the file, without scales. */
 size_t weights_parameters(const struct weights *weights);
-/* The storage of the largest tensor, and its name: "float32", "float16", "bfloat16" or "int8". */
+/* Return the storage of the largest tensor, and its name: "float32", "float16", "bfloat16" or "int8". */
 enum stored weights_stored(const struct weights *weights);
 const char *weights_storage(const struct weights *weights);
 
@@ -126,14 +126,14 @@ struct quality_weights {
     } log_probs;
 };
 
-/* -1 with ERROR_FILE, ERROR_FORMAT (a tensor is missing or unknown, its type or shape is wrong, or a number is not finite) or
- * ERROR_MEMORY. */
+/* Returns -1 with ERROR_FILE, ERROR_FORMAT (a tensor is missing or unknown, its type or shape is wrong, or a number is not finite)
+ * or ERROR_MEMORY. */
 int quality_read(const char *path, struct quality_weights *weights, struct error *err);
 
 /* ---- shortlists ----
- * The vocabulary shortlist of a model: target ids that are likely in any sentence, and those that each source piece asks for
- * (weights/training/shortlist.py makes the file), or those that a target language uses (`alignd import` makes it). The output layer
- * then scores a few hundred ids of a sentence instead of the vocabulary. Immutable: one object serves all threads. */
+ * The vocabulary shortlist of a model holds target ids that are likely in any sentence, and those that are likely for each source
+ * piece (weights/training/shortlist.py makes the file), or those that a target language uses (`alignd import` makes it). The output
+ * layer then scores a few hundred ids instead of the vocabulary. A shortlist is immutable, so one object serves all threads. */
 
 struct shortlist;
 
@@ -146,13 +146,13 @@ struct target_ids {
 /* Reads a container with always [A], and with offsets [source_vocabulary + 1] and targets [n], all I32: source piece s has targets
  * offsets[s] .. offsets[s + 1] - 1. With an optional multiple [1], the lowest missing ids fill a list up to a multiple of that.
  * A container without offsets and targets has only named lists, in tensors list.NAME [n], I32. end: the target id of </s>, which is
- * on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor: every offset and id is checked) or ERROR_MEMORY.
- */
+ * on every list. Every offset and id is checked. Returns NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor) or
+ * ERROR_MEMORY. */
 struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err);
 void shortlist_free(struct shortlist *list);
 
-/* Finds a named list, together with the ids that are on every list; it lives as long as the shortlist. -1 with ERROR_FORMAT (the
- * container has no such list) or ERROR_MEMORY. */
+/* Finds a named list, together with the ids that are on every list; it lives as long as the shortlist. Returns -1 with ERROR_FORMAT
+ * if the container has no such list. */
 int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found, struct error *err);
 
 /* Finds the target ids of a sentence, allocated in the arena (with target_vocabulary / 8 bytes of scratch). source_ids [length]: as
