@@ -22,7 +22,7 @@ struct lexicon {
     size_t count;
 };
 
-/* In the arena. Returns -1 with ERROR_MEMORY. */
+/* Sorts the entries, in the arena. Returns -1 with ERROR_MEMORY. */
 int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count, struct arena *arena,
                  struct error *err);
 
@@ -49,14 +49,14 @@ struct guard {
     int64_t left_ns; /* processor time that the patterns may still take, in all texts together */
 };
 
-/* protection: NULL, or it outlives the guard. Call guard_done whether this fails or not. Returns -1 with ERROR_INPUT (a pattern) or
- * ERROR_MEMORY. */
+/* Opens a guard. protection: NULL, or it outlives the guard. Call guard_done whether this fails or not. Returns -1 with ERROR_INPUT
+ * (a pattern) or ERROR_MEMORY. */
 int guard_open(struct guard *guard, const struct protection *protection, struct error *err);
 void guard_done(struct guard *guard);
 
-/* Finds all parts of a text that are to be held, in the arena. Where parts overlap, the first counts; of those that begin at the
- * same place, the longest. scope: which opaque runs count. text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took too
- * long) or ERROR_MEMORY. */
+/* Finds all parts of a text that must be held, in the arena. Where parts overlap, the first counts; of those that begin at the same
+ * place, the longest. scope: which opaque runs count. text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took too long)
+ * or ERROR_MEMORY. */
 int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
                struct opaque_runs *out, struct error *err);
 
@@ -78,19 +78,20 @@ struct glossary {
 void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena);
 
 /* Makes the translation of a prepared sentence contain a target phrase for each source phrase in its text, and all runs of
- * sentence.held unchanged. Call it after translator_begin_with. It is a no-op if there are neither, and for strategies other than
- * beam and greedy. If an entry has several target phrases, the search chooses one of them. Returns -1 with ERROR_INPUT if the model
- * cannot write a phrase, ERROR_LENGTH if they have more than TRANSLATOR_MAX_TARGET tokens, or ERROR_MEMORY. */
+ * sentence.held unchanged. Call it after translator_begin_with. It is a no-op if there are neither, or if the target is given
+ * (translator_force). If there is next to nothing to read besides the runs, the translation is the text itself (untranslated). If
+ * an entry has several target phrases, the search chooses one of them. Returns -1 with ERROR_INPUT if the model cannot write a
+ * phrase, ERROR_LENGTH if they have more than TRANSLATOR_MAX_TARGET tokens, or ERROR_MEMORY. */
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err);
 
 /* Makes a table of pieces that continue a word, before which a phrase of the target must not end; NULL if each piece is a word or a
  * character. The caller frees it. Returns -1 with ERROR_MEMORY. */
 int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err);
 
-/* True if source token j is a held run that a phrase copies. */
+/* Returns true if source token j is a held run that a phrase copies. */
 bool glossary_holds(const struct sentence *sentence, size_t j);
 
-/* The opaque run that a token of the sentence's translation is, or NULL. */
+/* Returns the opaque run that a token of the sentence's translation is, or NULL. */
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
 
 /* The runs that were copied to a hypothesis: their places in the sentence's text and in its rendering, each list in order. */
@@ -98,12 +99,12 @@ struct glossary_runs {
     struct span *source, *target; /* [count] */
     size_t count;
 };
-/* All in the arena. Returns -1 with ERROR_MEMORY. */
+/* Finds these runs, in the arena. Returns -1 with ERROR_MEMORY. */
 int glossary_runs_find(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct token *rendered,
                        struct arena *arena, struct glossary_runs *out, struct error *err);
 
-/* The token as a piece in this place; previous: the piece before it, or NULL. A run that touches the character before it in the
- * source does so in the translation, too, if that is the same character. */
+/* Returns the token as a piece in this place. previous: the piece before it, or NULL. A run that touches the character before it in
+ * the source does so in the translation, too, if that is the same character. */
 const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena);
 
 #endif

@@ -55,7 +55,7 @@ struct translator {
     char architecture[288];
     char unmapped[160];              /* see translator_info */
     size_t tokenizer_bytes;          /* an estimate */
-    size_t source_size, target_size; /* of the vocabularies, which only a translator that is packed has dropped */
+    size_t source_size, target_size; /* of the vocabularies, which translator_options.pack drops */
 };
 
 /* ---- long texts (sentence.c) ---- */
@@ -76,7 +76,7 @@ struct text_reading {
 int text_wrap(const struct text_reading *reading, const char *text, struct span sentence, struct arena *arena, struct span **spans,
               size_t *count, struct error *err);
 
-/* False if the text is so long that it must be wrapped without being tokenized as a whole first. held: runs within it. */
+/* Returns false if the text is so long that it must be wrapped without being tokenized as a whole first. held: runs within it. */
 bool text_is_short(const char *text, size_t length, const struct opaque_runs *held);
 
 /* Adds the runs of text[length] that cannot be read to those that `how` holds, in the arena, as readable_hold does, for a text of
@@ -95,7 +95,8 @@ size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided,
 /* ---- the weights with which a model attended, when a search has ended (alignment.c) ---- */
 
 int alignment_init(struct alignment *alignment, const struct model_config *config, const struct loader *loader);
-/* rows [n, T], each a distribution, of x [n, E + H]: embeddings and outputs side by side. keys [T, A]; queries [n, A]: scratch. */
+/* Computes rows [n, T], each a distribution, from x [n, E + H]: embeddings and outputs side by side. keys [T, A]; queries [n, A]:
+ * scratch. */
 void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
                     float *rows);
 
@@ -105,12 +106,13 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
 /* Keeps the top layer's output [H] in the step with this attention row: there, or after what the step added to its row's past. Does
  * nothing if the sentence does not need it. */
 void soft_alignment_keep(const struct sentence *sentence, float *attention, const float *top);
-/* Sets the alignment of each hypothesis, in the sentence's arena, before the sentence leaves its batch. As soft_alignment_begin. */
+/* Sets the alignment of each hypothesis, in the sentence's arena, before the sentence leaves its batch. Fails as
+ * soft_alignment_begin does. */
 int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err);
 
-/* True if the translator's network has heads whose weights can be shown (struct looks). */
+/* Returns true if the translator's network has heads whose weights can be shown (struct looks). */
 bool looks_there(const struct translator *translator);
-/* Sets sentence->looks, in its arena, if the sentence wants them, before it leaves its batch. As soft_alignment_begin. */
+/* Sets sentence->looks, in its arena, if it wants them, before it leaves its batch. Fails as soft_alignment_begin does. */
 int looks_end(struct sentence *sentence, struct arena *scratch, struct error *err);
 
 #endif

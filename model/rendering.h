@@ -4,7 +4,7 @@
 
 #include "model/sentence.h"
 
-/* The piece that a token of the sentence's translation stands for; the sentence or the translator owns it. */
+/* Returns the piece that a token of the sentence's translation stands for; the sentence or the translator owns it. */
 const char *translator_piece(const struct sentence *sentence, int token);
 
 /* A hypothesis as text: tokens [length], with their bytes within it. */
@@ -22,7 +22,7 @@ struct rendering {
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err);
 
-/* The same for its tokens from first on alone, as if nothing stood before them; first is 0 or after the given tokens. */
+/* Writes only the tokens from first on, as if nothing stood before them; first is 0 or after the given tokens. */
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
                            struct rendering *out, struct error *err);
 
@@ -41,16 +41,16 @@ struct word_range {
     size_t first, end;
 };
 
-/* ranges [count]: the words that each token has characters of. A token without any, such as a blank, belongs to the word that
- * follows it; one after the last word (</s>) has first == end. tokens and words [word_count] are places of text. */
+/* Sets ranges [count] to the words that each token has characters of. A token without any, such as a blank, belongs to the word
+ * that follows it; one after the last word (</s>) has first == end. tokens and words [word_count] are places of text. */
 void words_of_tokens(const char *text, const struct token *tokens, size_t count, const struct span *words, size_t word_count,
                      struct word_range *ranges);
 
 /* ---- the weights with which a model attended ----
  * They are computed and kept only for sentences that ask for them (wants_alignment, wants_looks). */
 
-/* The row [T] of the alignment head for a token that was just decided, in the arena, while the sentence is in a batch. attention is
- * the row of the step that decided it, and is itself the result if nothing is kept. NULL with ERROR_MEMORY. */
+/* Returns the row [T] of the alignment head for a token that was just decided, in the arena, while the sentence is in a batch.
+ * attention is the row of the step that decided it, and is itself the result if nothing is kept. Returns NULL with ERROR_MEMORY. */
 const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention, struct arena *arena,
                                 struct error *err);
 
@@ -68,8 +68,9 @@ struct looks {
     struct look_set parts[LOOKS_PARTS];
 };
 
-/* The weights of one head for row i, and their number: for a source token i all T; for the step of target token i all T source
- * tokens (cross), or the i + 1 that had been read by then (decoder): the start, and the i tokens before it. Each row sums to 1. */
+/* Returns the weights of one head for row i, and their number: for a source token i all T; for the step of target token i all T
+ * source tokens (cross), or the i + 1 that had been read by then (decoder): the start, and the i tokens before it. Each row sums
+ * to 1. */
 const float *looks_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, size_t *count);
 
 /* ---- quality: how likely it is that a word, or a sentence, of a translation is correct ----
@@ -96,15 +97,15 @@ struct quality {
     size_t count;
 };
 
-/* For a hypothesis whose alternatives were asked for, of a model that estimates (translator_info.quality). words: how many its text
- * has; tokens [hypothesis->length]: the words that each has a part of. Thread-safe. Returns -1 with ERROR_MEMORY. */
+/* Estimates the quality of a hypothesis whose alternatives were asked for, with a model that can (translator_info.quality). words:
+ * of its text; tokens [hypothesis->length]: the words that each has a part of. Thread-safe. Returns -1 with ERROR_MEMORY. */
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
                        size_t words, struct arena *arena, struct quality *out, struct error *err);
 
-/* Sets *estimate to the model's cheap estimate. True if it is below the threshold of the model's folder, so that the sentence is
- * doubtful. The estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the logarithm of their number,
- * </s> counted; tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only data that every search keeps.
- * Thread-safe. */
+/* Sets *estimate to the model's cheap estimate, if there is one. Returns true if it is below the threshold of the model's folder,
+ * so that the sentence is doubtful. The estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the
+ * logarithm of their number, </s> counted; tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only data
+ * that every search keeps. Thread-safe. */
 bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate);
 
 /* ---- corrections after the search (correction.c): amounts ----
@@ -113,7 +114,7 @@ bool translator_doubts(const struct sentence *sentence, const struct hypothesis 
  *
  *   batch_step hands a sentence back -> amounts_try_again -> the second is decoded like any other -> amounts_choose
  *
- * This concerns sentences with digits, in searches that can hold something (beam and greedy), for models whose languages' numbers
+ * This concerns sentences with digits, in searches that choose the target (search_constrains), for models whose languages' numbers
  * ICU knows. A sentence has at most one second attempt. */
 
 struct lexicon; /* model/glossary.h */
@@ -135,12 +136,12 @@ void amounts_choose(struct sentence *sentence, struct sentence *second);
  * Translations that are forced, given, verbatim or looked into (a tree, heads) stay as they are, and so do marks that are copied
  * unchanged. An opening mark, as in Spanish, is not added. */
 
-/* True if the source ends with such a mark and ending_mend may change the end of the translation. */
+/* Returns true if the source ends with such a mark and ending_mend may change the end of the translation. */
 bool ending_is_asked(const struct sentence *sentence);
-/* True if a token of the translation consists only of marks, so that it may be replaced. */
+/* Returns true if a token of the translation consists only of marks, so that it may be replaced. */
 bool ending_may_replace(const struct sentence *sentence, int token);
 /* Corrects the hypotheses of a decoded sentence and removes those that become equal to a better one. They stay as they were if
- * memory is out. */
+ * memory runs out. */
 void ending_mend(struct sentence *sentence);
 
 #endif

@@ -85,7 +85,7 @@ struct sentence {
 
 /* ---- making the question ---- */
 
-/* A text to be translated. */
+/* A text to translate. */
 struct translator_text {
     const char *text; /* [length], valid UTF-8, which outlives the sentences */
     size_t length;
@@ -95,16 +95,15 @@ struct translator_text {
 };
 
 /* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has more than max_source_tokens,
- * wrapped at clause punctuation or white space. For strategies beam and greedy each held run is one token and is not cut;
- * translator_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and so does a part over it that
- * cannot be cut if the output copies source words. options: strategy and numbers for all; max_length 0 means the model's ratio, or
- * min_length if that is more. sentences: an array in the arena; end each with sentence_done. A blank text gives count 0. Returns -1
- * with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+ * wrapped at clause punctuation or white space. If the model and the search can copy held runs (translator_holds), each is one
+ * token and is not cut; translator_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and so does a
+ * part over it that cannot be cut if the output copies source words. options: strategy and numbers for all; max_length 0 means the
+ * model's ratio, or min_length if that is more. sentences: an array in the arena; end each with sentence_done. A blank text gives
+ * count 0. Returns -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
                             const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                             struct error *err);
-/* The same one by one, for a caller that keeps few sentences. take receives each sentence in turn, and must end it unless take
- * fails. */
+/* Makes the same sentences one by one, for a caller that keeps few. take gets each in turn and must end it, unless take fails. */
 struct sentence_taker {
     int (*take)(void *owner, struct sentence *sentence, struct error *err);
     void *owner;
@@ -121,9 +120,9 @@ int translator_prepare(const struct translator *translator, const char *text, si
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);
 
-/* Which runs count as opaque in a text that this model translates. */
+/* Returns which runs count as opaque in a text that this model translates. */
 enum opaque_scope translator_scope(const struct translator *translator, bool verbatim);
-/* True if held runs can be copied by the model, with a search that can do that (search_constrains). */
+/* Returns true if held runs can be copied by the model, with a search that can do that (search_constrains). */
 bool translator_holds(const struct translator *translator);
 
 /* Models of several target languages: puts the label of a variant (translator_info) before the tokens of a prepared sentence, which
@@ -154,46 +153,46 @@ void sentence_done(struct sentence *sentence);
 
 /* ---- the rows and memory of a sentence ---- */
 
-/* The text's own tokens: without a label before them and </s> after them. */
+/* Returns the range of the text's own tokens, without a label before them and </s> after them. */
 struct span sentence_own(const struct sentence *sentence);
 
-/* The most rows that a sentence needs; they must be free before it is admitted. */
+/* Returns the most rows that a sentence needs; they must be free before it is admitted. */
 size_t sentence_max_rows(const struct sentence *sentence);
 
-/* True if its search may drop rows that it has looked at, because it has several or returns to earlier steps. Otherwise all rows
- * are part of the answer, and a caller that follows the search step by step (search_last) may keep pointers. */
+/* Returns true if its search may drop rows that it has looked at, because it has several or returns to earlier steps. Otherwise all
+ * rows are part of the answer, and a caller that follows the search step by step (search_last) may keep pointers. */
 bool sentence_drops(const struct sentence *sentence);
 
-/* The most bytes that its decoding takes and frees when it leaves the batch: the memory that its steps attend to, and what they add
- * to their past. At most SIZE_MAX. */
+/* Returns the most bytes that its decoding takes and frees when it leaves the batch: the memory that its steps attend to, and what
+ * they add to their past. At most SIZE_MAX. */
 size_t sentence_max_bytes(const struct sentence *sentence);
 
 /* Block sizes of sentence->decoding and ->searching, and of the blocks for what steps add to the past. */
 enum { SENTENCE_BLOCK_BYTES = 16 * 1024, SENTENCE_SEARCH_BYTES = 32 * 1024 };
 size_t sentence_past_block(const struct sentence *sentence);
 
-/* True if the alignment replaces <unk>, with any options: for a source that has unknown words. Without one there is almost never an
- * <unk>; attention serves then, so that ordinary sentences keep nothing. */
+/* Returns true if the alignment chooses the words that replace <unk>: if the caller wants them replaced and the source has unknown
+ * words. Otherwise there is almost never an <unk>, and attention serves, so that ordinary sentences keep nothing. */
 bool sentence_replaces(const struct sentence *sentence);
 
-/* The attention row that a step takes, or NULL for the model's own. */
+/* Returns the attention row that a step takes, or NULL for the model's own. */
 const float *sentence_forced(const struct sentence *sentence, size_t step);
 
-/* Floats of a readout that is kept after each attention row, where words are spelled from it. A pointer to what the step leaves for
- * later steps and for the alignment head follows: the attention row lives as long as the answer, and those only until the sentence
- * leaves. */
+/* Returns the floats of a readout that are kept after each attention row, where words are spelled from it. A pointer to what the
+ * step leaves for later steps and for the alignment head follows: the attention row lives as long as the answer, and those only
+ * until the sentence leaves. */
 size_t sentence_readout(const struct sentence *sentence);
 
-/* Floats of the top layer's output that are kept of each step for the alignment head: H, or 0. */
+/* Returns how many floats of the top layer's output are kept of each step for the alignment head: H, or 0. */
 size_t sentence_top(const struct sentence *sentence);
-/* How many of them follow the attention row itself: all, for a search that copies the rows of a path that it leaves (exact, which
- * has few); otherwise none, because attention rows live as long as the answer. */
+/* Returns how many of them follow the attention row itself: all, for a search that copies the rows of a path that it leaves (exact,
+ * which has few); otherwise none, because attention rows live as long as the answer. */
 size_t sentence_top_inline(const struct sentence *sentence);
 
-/* Weights that the heads of its model have for it and for this many steps (struct looks). */
+/* Returns the number of weights that the heads of its model have for it and for this many steps (struct looks). */
 size_t sentence_looks(const struct sentence *sentence, size_t steps);
 
-/* Floats that each of its steps leaves: what it adds to its row's past, followed by what the alignment head will read. */
+/* Returns the floats that each of its steps leaves: what it adds to its row's past, then what the alignment head will read. */
 size_t sentence_added(const struct sentence *sentence);
 
 /* Sets the sentence's error, unless it has one. */
@@ -203,24 +202,26 @@ void sentence_fail(struct sentence *sentence, const struct error *error);
 void sentence_leave(struct sentence *sentence);
 
 /* ---- batches (batch.c) ----
- * The live rows of one worker: sentences are admitted, all rows advance one step at a time, finished sentences leave at once. */
+ * A batch has the live rows of one worker. Sentences are admitted, all rows advance one step at a time, and finished sentences
+ * leave at once. */
 
 struct batch;
 
-/* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step needs, except search nodes. NULL with
- * ERROR_MEMORY. */
+/* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step needs, except search nodes. Returns
+ * NULL with ERROR_MEMORY. */
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
 /* The batch must be empty. Accepts NULL. */
 void batch_free(struct batch *batch);
 size_t batch_bytes(const struct batch *batch); /* of memory */
 size_t batch_rows(const struct batch *batch);  /* live now */
-/* The sum of the steps that each live row looks back on; 0 if rows have no past (model/network/network.h). batch_grows: whether
- * they do. */
+/* batch_past returns the sum of the steps that each live row looks back on; 0 if rows have no past (model/network/network.h).
+ * batch_grows returns true if they have one. */
 size_t batch_past(const struct batch *batch);
 bool batch_grows(const struct batch *batch);
 size_t batch_sentences(const struct batch *batch); /* live now */
 
-/* False while new sentences should wait to be admitted together with others: for a few steps, and only while many rows are live. */
+/* Returns false while new sentences should wait to be admitted together with others: for a few steps, and only while many rows are
+ * live. */
 bool batch_wants(const struct batch *batch);
 
 /* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not

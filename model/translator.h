@@ -80,8 +80,8 @@ struct translator_options {
 void translator_setup(void);
 
 /* Loads a model folder (config.json, model.safetensors, tokenizer files, quality.safetensors if it is there, shortlist.safetensors
- * if asked for). options: NULL for the defaults. NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model that
- * copies), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+ * if asked for). options: NULL for the defaults. Returns NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model
+ * that copies), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
@@ -89,10 +89,10 @@ struct translator_info translator_info(const struct translator *translator);
 const char *translator_language(const struct translator_info *info, const char *name);
 /* Writes the packed weights to FOLDER/packed-COMPUTE-PROCESSOR.bin, which a later translator_open with the same compute type on
  * such a processor maps instead of packing, with the same results bit by bit. sha256: as in struct translator_options. path
- * [bytes]: the file's. -1 with ERROR_INPUT (nothing is packed: OpenBLAS multiplies), ERROR_FILE or ERROR_MEMORY. */
+ * [bytes]: the file's. Returns -1 with ERROR_INPUT (nothing is packed: OpenBLAS multiplies), ERROR_FILE or ERROR_MEMORY. */
 int translator_pack(const struct translator *translator, const char *folder, const char *sha256, char *path, size_t bytes,
                     struct error *err);
-/* The memory that it takes, without small items and with an estimate for its tokenizers. */
+/* Returns the memory that it takes, without small items and with an estimate for its tokenizers. */
 size_t translator_bytes(const struct translator *translator);
 
 /* The facts that are known before a folder is loaded: config.json, and which parameters there are. */
@@ -100,31 +100,32 @@ struct translator_card;
 /* Returns NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; such a folder cannot be loaded, either. */
 struct translator_card *translator_card_read(const char *folder, struct error *err);
 void translator_card_free(struct translator_card *card); /* accepts NULL */
-/* As translator_info, without architecture, compute (NULL), vocabularies and shortlist. The card owns the strings. */
+/* Returns a translator_info without architecture, compute (NULL), vocabularies and shortlist. The card owns the strings. */
 struct translator_info translator_card_info(const struct translator_card *card);
-/* The compute type that the folder gets with this one of struct translator_options; NULL: auto, which is chosen while loading. */
+/* Returns the compute type that the folder gets with this one of struct translator_options; NULL: auto, which is chosen while
+ * loading. */
 const char *translator_card_compute(const struct translator_card *card, const char *compute);
-/* An estimate of translator_bytes with this type of products, as in struct translator_options. */
+/* Returns an estimate of translator_bytes with this type of products, as in struct translator_options. */
 size_t translator_card_bytes(const struct translator_card *card, const char *compute);
 
 /* ---- the list of a language ----
- * Which target pieces a language uses, counted from text: the list of target ids that a model of many languages has for each of its
- * languages (model/weights/weights.h). */
+ * A list has the target pieces that a language uses, counted from text. A model of many languages has such a list of target ids for
+ * each of its languages (model/weights/weights.h). */
 
 /* The counts of one language. One thread at a time. */
 struct pieces;
 
-/* Reads config.json and the target vocabulary of a model folder, but not its weights. language: a code or an alias. NULL with
- * ERROR_INPUT (the model has no languages, or not this one), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+/* Reads config.json and the target vocabulary of a model folder, but not its weights. language: a code or an alias. Returns NULL
+ * with ERROR_INPUT (the model has no languages, or not this one), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct pieces *pieces_open(const char *folder, const char *language, struct error *err);
 void pieces_free(struct pieces *pieces); /* accepts NULL */
 
-/* The language's code in config.json. */
+/* Returns the language's code in config.json. */
 const char *pieces_language(const struct pieces *pieces);
-/* True if translations are chosen from lists by default (defaults.shortlist of config.json). */
+/* Returns true if translations are chosen from lists by default (defaults.shortlist of config.json). */
 bool pieces_used(const struct pieces *pieces);
 
-/* Counts the pieces of a text in the language: valid UTF-8. -1 with ERROR_LENGTH, ERROR_INPUT or ERROR_MEMORY. */
+/* Counts the pieces of a text in the language: valid UTF-8. Returns -1 with ERROR_LENGTH, ERROR_INPUT or ERROR_MEMORY. */
 int pieces_count(struct pieces *pieces, const char *text, size_t length, struct error *err);
 
 /* The most frequent pieces that together make up a share of the text, 0 to 1, but not more than `most` of them (0: no limit). */
@@ -141,10 +142,10 @@ struct pieces_list {
     uint64_t covered; /* how many of these are on the list */
 };
 
-/* Makes the list. Besides the pieces that are chosen by their counts it has </s>, <unk>, the pieces of bytes, and each piece of one
- * character that belongs to ASCII, to no script, or to a script that at least a hundredth of the text's characters have, so that a
- * word that the text lacks can be spelled. The language's token is not on it, as it is read and never chosen. -1 with ERROR_INPUT
- * (the text has no pieces) or ERROR_MEMORY. */
+/* Makes the list. Besides the pieces that are chosen by their counts it has </s>, <unk>, the pieces of bytes, the mark of a word
+ * alone, and each piece of one character that belongs to ASCII, to no script, or to a script that at least a hundredth of the
+ * text's characters have, so that a word that the text lacks can be spelled. The language's token is not on it, as it is read and
+ * never chosen. Returns -1 with ERROR_INPUT (the text has no pieces) or ERROR_MEMORY. */
 int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wanted, struct pieces_list *out, struct error *err);
 
 #endif

@@ -27,17 +27,19 @@ struct headway {
 
 enum { HEADWAY_BYTES = 96 };
 
-/* "1,234 lines, 512 per second, 37%, 2:05 left"; unknown parts are left out. */
+/* Writes "1,234 lines, 512 per second, 37%, 2:05 left"; leaves out unknown parts. */
 void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]);
 
 /* ---- output files (offline.c) ----
  *
- * A file that is written either in place or as a whole. Written as a whole, it has its old or its new content after any failure.
+ * An output file is written either in place or as a whole. If it is written as a whole, it has its old or its new content after any
+ * failure.
  *
  * A file that is written as a whole has no name until it is finished (O_TMPFILE; on file systems without that, it has a temporary
  * name beside the file), and then replaces the file by rename. It keeps the old file's permissions, and a symbolic link still
- * points to it. Pipes, devices and /dev/stdout have no content that could be lost: they are written in place. One thread at a time.
- */
+ * points to it. A file that can be written but not replaced, such as a mount point, is overwritten with the finished content, and a
+ * failure may then leave a part of it. Pipes, devices and /dev/stdout have no content that could be lost: they are written in
+ * place. An outfile belongs to one thread. */
 
 struct outfile {
     FILE *file;
@@ -50,9 +52,9 @@ struct outfile {
  * nothing has changed. */
 int outfile_open(struct outfile *output, const char *name, struct error *err);
 
-/* Closes it. keep: it replaces the file once all of it is on the disk; otherwise the file stays as if it had never been opened,
- * unless it was written in place. Returns -1 with ERROR_FILE or ERROR_MEMORY if it could not be written; the old content is then
- * still there. */
+/* Closes the output. keep: it replaces the file once all of it is on the disk; otherwise the file stays as if it had never been
+ * opened, unless it was written in place. Returns -1 with ERROR_FILE if it could not be written; a file that can be replaced then
+ * still has the old content. */
 int outfile_close(struct outfile *output, bool keep, struct error *err);
 
 /* ---- get, models, remove, import, pack, shortlist (model_commands.c) ----
@@ -74,7 +76,7 @@ int pack_command(struct options *options, int *status, struct error *err);
 
 /* Counts the pieces of the files that are named, or of stdin, makes the list of the language --to from them (model/translator.h),
  * puts it into the folder of the model of many languages, updates the manifest, and prints a summary of the list. A folder whose
- * files do not match its manifest is not changed. -1 with a message that begins with the folder or the text. */
+ * files do not match its manifest is not changed. Returns -1 with a message that begins with the folder or the text. */
 int shortlist_command(struct options *options, int *status, struct error *err);
 
 /* ---- the models that came with alignd (shipped.c) ---- */
@@ -90,9 +92,9 @@ struct shipped {
 /* Returns -1 with ERROR_FILE if there are none, and a message that names the searched folders; or with ERROR_MEMORY. The struct is
  * then zeroed. */
 int shipped_find(struct shipped *shipped, struct error *err);
-/* The same for the program at this path. */
+/* Finds those of the program at this path in the same way. */
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err);
-/* The same with the folder of downloaded models, which may be missing; -1 if neither has models. */
+/* Finds them and the folder of downloaded models, which may be missing. Returns -1 if neither has models. */
 int models_find(struct shipped *shipped, struct error *err);
 void shipped_done(struct shipped *shipped);
 
@@ -107,7 +109,7 @@ int named_models_find(struct options *options, struct error *err);
 
 /* ---- the greeting ---- */
 
-/* Prints on a terminal, once alignd serves: the addresses, the models, and a first command. */
+/* The facts that alignd prints on a terminal once it serves: the addresses, the models, and a first command. */
 struct greeting {
     const char *address;       /* as http_address returns it: "127.0.0.1:8080", "unix:/run/alignd.socket" */
     bool tls, keys;            /* TCP speaks HTTPS; requests need an API key */
@@ -118,7 +120,7 @@ struct greeting {
     const char *usual; /* the model for requests that name none; NULL: requests must name one */
 };
 
-/* The lines, with a line feed between two; the caller frees it. NULL: memory is out. */
+/* Returns the lines, separated by line feeds; the caller frees them. NULL: out of memory. */
 char *greeting_text(const struct greeting *greeting);
 
 #endif

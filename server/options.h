@@ -41,7 +41,7 @@ struct options {
     bool help, version; /* if set, everything else is ignored */
 
     char *config;            /* file of options; NULL: none */
-    struct name_list models; /* folders in the given order, or names until models_find replaces them */
+    struct name_list models; /* folders in the given order, or names until named_models_find replaces them */
     char *directory;         /* a folder of model folders; NULL: none. When serving, they are served; otherwise it is searched by
                               * name */
     char *default_model;     /* serving: the default model's name; NULL: none */
@@ -70,7 +70,7 @@ struct options {
     /* options allowed by the table of server/decode/request.h: serving: only max_steps; translating */
     struct search_options search;
 
-    char *name, *role, *limits;           /* the API key to make; limits NULL: none. name: also the name of an imported model */
+    char *name, *role, *limits; /* the API key to make; limits NULL: none. name: also that of a downloaded or imported model */
     char *address, *admin_address, *path; /* the daemon that `alignd health` checks */
 
     /* batch modes */
@@ -108,11 +108,11 @@ struct options {
  * default. The options own copies of all strings. Returns -1 with ERROR_INPUT, ERROR_FILE or ERROR_MEMORY and a message that names
  * the flag, the variable, or the file and line; options are then untouched. */
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err);
-/* The command of a command line. */
+/* Returns the command of a command line. */
 enum command options_command(int argc, char *const *argv);
 void options_done(struct options *options);
 
-/* The text of --help for one command; COMMAND_SERVE: for all commands. The caller frees it. NULL: memory is out. */
+/* Returns the text of --help for one command, or with COMMAND_SERVE for all; the caller frees it. NULL: out of memory. */
 char *options_help(enum command command);
 
 /* ---- the table ---- */
@@ -170,34 +170,35 @@ struct option_table {
 
 void option_table_make(struct option_table *table);
 
-/* The option of one of these commands whose flag begins the argument, such as --max-length=5; NULL: there is no such option. */
+/* Returns the option of one of these commands whose flag begins the argument, such as --max-length=5; NULL: there is no such
+ * option. */
 const struct option *option_find(const struct option_table *table, const char *argument, int commands);
-/* The option that was probably meant; NULL: no option is similar. */
+/* Returns the option that was probably meant; NULL: no option is similar. */
 const struct option *option_suggest(const struct option_table *table, const char *argument, int commands);
 
-/* The option's name in the environment: ALIGND_MAX_LENGTH. */
+/* Writes the option's name in the environment: ALIGND_MAX_LENGTH. */
 void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]);
-/* Its name on the command line: --max-length, from its flag or from an argument, in which "--" may be missing, '_' counts as '-',
- * and a value may follow '='. */
+/* Writes its name on the command line, --max-length, from its flag or from an argument, in which "--" may be missing, '_' counts as
+ * '-', and a value may follow '='. */
 void option_flag(const char *from, char name[OPTION_NAME_BYTES]);
 
 /* Reads value into the option's field. name: the flag or variable, for messages. value NULL: a switch without a value. Returns -1
  * with ERROR_INPUT or ERROR_MEMORY. */
 int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err);
-/* True if an empty value has a meaning. */
+/* Returns true if an empty value has a meaning. */
 bool option_may_be_empty(const struct option *option);
-/* Frees what the field owns and empties it. */
+/* Frees and empties the field if it owns strings. */
 void option_done(const struct option *option, struct options *options);
 
 /* A word after alignd that names a command other than serving. */
 struct option_command {
     const char *word;
     enum command command;
-    const char *what;  /* the command does */
+    const char *what;  /* describes the command */
     const char *usage; /* a line for each way to call it */
 };
 const struct option_command *option_command_nth(size_t i); /* Returns NULL after the last. */
-/* The word of the first of these commands; "" for serving. */
+/* Returns the word of the first of these commands; "" for serving. */
 const char *option_command_word(int commands);
 
 /* The word that was probably meant. At first everything except `asked` is zero; then suggest compares one word after the other. */
@@ -210,8 +211,8 @@ struct suggestion {
 bool suggest(struct suggestion *suggestion, const char *word);
 
 enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
-/* The number of letters that must be inserted, removed, replaced or swapped with the next one (optimal string alignment). Both
- * words have at most SUGGEST_MOST_BYTES. */
+/* Returns the number of letters that must be inserted, removed, replaced or swapped with the next one (optimal string alignment).
+ * Both words have at most SUGGEST_MOST_BYTES. */
 size_t suggest_distance(const char *a, const char *b);
 
 #endif

@@ -13,8 +13,8 @@
 
 enum { MOST_FILE_BYTES = 1 << 20 };
 
-/* Sets an option of one source. seen: the options that this source has set; the first value replaces the value of an earlier
- * source, and further values of a list are appended. */
+/* Sets an option from one source. *seen: this source has set it before. The first value replaces that of an earlier source, and
+ * further values of a list are appended. */
 static int set_once(struct options *options, const struct option *option, const char *name, const char *value, bool *seen,
                     struct error *err) {
     if (!*seen)
@@ -129,7 +129,7 @@ static int read_flag(struct options *options, struct arguments *arguments, struc
     return 0;
 }
 
-/* Reads an argument that is not a flag: the document, or a misspelt command. */
+/* Reads an argument that is not a flag: a path or a name, the document, or a misspelt command. */
 static int read_word(struct options *options, struct arguments *arguments, struct error *err) {
     const char *word = arguments->values[arguments->next++];
     struct suggestion suggestion = {.asked = word};

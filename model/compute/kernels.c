@@ -30,7 +30,7 @@ static float mean_of(const float *x, size_t n) {
     return sum_lanes(total) / (float)n;
 }
 
-/* The mean of (x - mean)^2. */
+/* Returns the mean of (x - mean)^2. */
 static float variance_of(const float *x, size_t n, float mean) {
     vec total = splat(0);
     size_t i = 0;
@@ -311,7 +311,7 @@ INLINE const char *vector_at(const struct looked_at *all, bool half, size_t t) {
     return (const char *)all->first + t * all->distance * number_bytes(half);
 }
 
-/* Loads the numbers i to i + VL of a vector. */
+/* Loads VL numbers of a vector, from i on. */
 INLINE vec load_at(bool half, const char *vector, size_t i) {
     const char *p = vector + i * number_bytes(half);
     vec v;
@@ -321,7 +321,7 @@ INLINE vec load_at(bool half, const char *vector, size_t i) {
     return v;
 }
 
-/* Loads the first n < VL of them and clears the other lanes. */
+/* Loads n < VL numbers and clears the other lanes. */
 INLINE vec load_some(bool half, const char *vector, size_t i, size_t n) {
     char p[VL * sizeof(float)] = {0};
     memcpy(p, vector + i * number_bytes(half), n * number_bytes(half));
@@ -445,8 +445,8 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
 }
 
 /* ---- attention of whole sentences ----
- * A block of rows is multiplied with the keys of one head, and the weights that result with its values. The sums of a row are
- * always in the same order, in any block. */
+ * A block of rows is multiplied with the keys of one head, and the weights that result with its values. The sums of a row are added
+ * in the same order in any block. */
 
 enum { QUERIES = 8 };
 
@@ -479,7 +479,7 @@ INLINE void transpose_quad(const float *rows, size_t distance, size_t there, siz
         memcpy(columns + t * padded, &c[t], sizeof c[t]);
 }
 
-/* Turns rows [n, size] into columns [size rounded up to 4, padded], four by four. From n to padded there is anything finite. */
+/* Turns rows [n, size] into columns [size rounded up to 4, padded], four by four. The rest of a column repeats number n - 1. */
 INLINE void transpose(const float *rows, size_t distance, size_t n, size_t size, size_t padded, float *columns) {
     size_t i = 0;
     for (; i + 4 <= size; i += 4)

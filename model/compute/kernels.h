@@ -157,7 +157,7 @@ struct coverage {
 
 struct kernels {
     const char
-        *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products), "dotprod" (the same of arm64) */
+        *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (int8 products), "amx" (tiles), "dotprod" (vnni of arm64) */
     bool wants_blas;       /* OpenBLAS is faster in float32, because these vectors have only 16 bytes */
     const char *processor; /* the layout of packed weights: "x86-64-vnni", "arm64-generic" */
     const struct packings *packings;
@@ -215,7 +215,7 @@ KERNELS_OF(amx); /* the same as vnni, with the same packed weights, but int8 pro
 KERNELS_OF(dotprod);
 #endif
 
-/* The best for this processor. */
+/* Returns the best for this processor. */
 const struct kernels *kernels_choose(void);
 
 #endif

@@ -42,7 +42,8 @@ static size_t round_up(size_t bytes, size_t unit) {
     return bytes > SIZE_MAX - unit ? 0 : (bytes + unit - 1) / unit * unit;
 }
 
-/* The size of a new block. Few matrices of a large model fit into a block of 8 MB, much of which would stay empty. */
+/* Returns the size of a new block: twice the last one, up to 32 MB, since few matrices of a large model fit into 8 MB, much of
+ * which would stay empty. */
 static size_t block_size(const struct pages *pages, size_t whole) {
     size_t usual = pages->last ? 2 * pages->last->capacity : BLOCK_BYTES;
     usual = usual < MOST_BLOCK_BYTES ? usual : MOST_BLOCK_BYTES;
@@ -122,8 +123,8 @@ const struct blas *blas_get(void) {
 /* ---- backends ---- */
 
 #if defined(__x86_64__)
-/* True if the processor multiplies int8 in tiles and the kernel lets this process use them. Linux requires a request, because it
- * must save 8 KB more of state (Documentation/arch/x86/xstate.rst). */
+/* Returns true if the processor multiplies int8 in tiles and the kernel lets this process use them. Linux requires a request,
+ * because it must save 8 KB more of state (Documentation/arch/x86/xstate.rst). */
 static bool may_use_tiles(void) {
     enum { LEAF_FEATURES = 7, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
     unsigned a, b, c, d;
@@ -170,14 +171,14 @@ const struct packing *linear_packing(const struct linear_source *source, const s
     return blas ? NULL : packing;
 }
 
-/* Allocates packed weights in whole lines. *owned is set to them unless the backend's pages own them. NULL: memory is out. */
+/* Allocates packed weights in whole lines. *owned is set to them unless the backend's pages own them. NULL: out of memory. */
 static void *make_room(size_t bytes, struct pages *pages, void **owned) {
     void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(LINE_BYTES, round_up(bytes, LINE_BYTES));
     *owned = pages ? NULL : packed;
     return packed;
 }
 
-/* Packs the source into packed and rows unless they are NULL, in parts if it is read in parts. Returns -1 if memory is out. */
+/* Packs the source into packed and rows unless they are NULL, in parts if it is read in parts. Returns -1 if memory runs out. */
 static int pack(const struct linear_source *source, const struct packing *packing, void *packed, void *rows) {
     size_t out = source->out, in = source->in, most = source->weight || out < PACKED_TOGETHER ? out : PACKED_TOGETHER;
     float *part = source->weight ? NULL : malloc((most * in + 1) * sizeof *part);
@@ -303,7 +304,7 @@ void linear_look_up(const struct linear *linear, const float *x, const int *ids,
 
 enum { TRIAL_ROWS = 32, TRIALS = 3 };
 
-/* The CPU time of the calling thread in seconds, so that other programs do not count. */
+/* Returns the CPU time of the calling thread in seconds, so that other programs do not count. */
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -23,13 +23,13 @@ const char *compute_name(enum compute compute);
 /* ---- backends ---- */
 
 /* Memory for weights: matrices side by side in large blocks, in huge pages if the system has them. With pages of 4 KiB, a model of
- * more than about 16 MB exceeds the processor's TLB, and products would wait for page walks. Zeroed: empty. Only one thread at a
+ * more than about 16 MB exceeds the processor's TLB, and products would wait for page walks. Zeroed: empty. Used by one thread at a
  * time. */
 struct pages {
     struct pages_block *last; /* the block that is being filled; it links to those before it */
 };
 
-/* Returns memory aligned to 64 and not cleared, which stays until pages_done. NULL: memory is out. */
+/* Returns memory aligned to 64 and not cleared, which stays until pages_done. NULL: out of memory. */
 void *pages_alloc(struct pages *pages, size_t bytes);
 /* Frees all of it; the pages are empty again. */
 void pages_done(struct pages *pages);
@@ -43,7 +43,7 @@ struct blas;
 /* Called before any thread starts, since it sets an environment variable; may be called again. Loads nothing if the library is not
  * installed or address space is limited (RLIMIT_AS, RLIMIT_DATA), because a product might then retry forever to get its buffer. */
 void blas_load(void);
-/* NULL: not loaded. */
+/* Returns NULL if it is not loaded. */
 const struct blas *blas_get(void);
 
 /* A model computes with one backend, which is chosen when it is loaded. */
@@ -55,7 +55,7 @@ struct backend {
     bool half_past;          /* decoder steps keep their past in binary16; false: in float32 */
 };
 
-/* The best for this processor, in float32. */
+/* Returns the best for this processor, in float32. */
 struct backend backend_choose(void);
 
 /* ---- linears ---- */
@@ -97,12 +97,12 @@ struct linear_source {
 /* Returns how linear_init will pack the source; only in and stored are read. NULL: it will leave the weight to OpenBLAS. */
 const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend);
 
-/* The bias and the backend's pages must outlive the linear; so must the weight, unless linear->packed is set afterwards.
- * If weight and read are NULL (a failed weights_get) and nothing is packed, only returns -1. Returns 0, or -1 with ERROR_MEMORY. */
+/* The bias and the backend's pages must outlive the linear; so must the weight, unless linear->packed is set afterwards. Without
+ * weight, read and packed weights (a failed weights_get) it only returns -1. Returns 0, or -1 with ERROR_MEMORY. */
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err);
-/* A zeroed linear is allowed. */
+/* Accepts a zeroed linear. */
 void linear_done(struct linear *linear);
-/* The memory of its packed weights. */
+/* Returns the bytes of its packed weights. */
 size_t linear_bytes(const struct linear *linear);
 
 /* Finds the compute type that takes the least time for a product of one row and one of 32 rows with a matrix of this shape and
@@ -124,9 +124,9 @@ struct linear_rows {
     float *y;
     size_t ldy;
 };
-/* The same for several rows, for which the weights are read once. */
+/* Does the same for several rows, for which the weights are read once. */
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
-/* True if linear_apply gives the same bits as lookups of `count` outputs of this many rows, in less time. */
+/* Returns true if linear_apply gives the same bits as lookups of `count` outputs of this many rows, in less time. */
 bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The part of its sentence that one row sees: `length` tokens from token `first` on. All vectors begin there. */
+/* The part of its sentence that one row sees: `length` tokens from token `first` on. All vectors but the query begin there. */
 struct view {
     size_t first, length;
     const float *query;  /* [A] projected, or the state itself */
@@ -158,8 +158,8 @@ static float centre_predictive(const struct attention *a, size_t length, size_t 
     return (float)length / (1 + expf(-x));
 }
 
-/* The weights are multiplied by a Gaussian around p_t with sigma = half_width / 2, and sum to 1 again: its logarithm is added to
- * the scores. (The paper does not normalise them again, which shrinks the context by the Gaussian's mean.) */
+/* Multiplies the weights by a Gaussian around p_t with sigma = half_width / 2, by adding its logarithm to the scores, so that they
+ * still sum to 1. (The paper does not normalise them again, which shrinks the context by the Gaussian's mean.) */
 static void lean_gaussian(const struct attention *a, float centre, const struct view *view) {
     for (size_t j = 0; j < view->length; j++) {
         float distance = ((float)(view->first + j) - centre) / a->half_width;
@@ -206,7 +206,7 @@ void attention_keys(const struct attention *attention, const float *annotations,
         attention->kind->prepare(attention, keys, tokens * attention->key_size);
 }
 
-/* positions [R, H]: W s of all rows, where the window has that matrix. */
+/* Computes the attention and the context of row r. positions [R, H]: W s of all rows, where the window has that matrix. */
 static void attend(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
                    float *positions) {
     const struct memory *memory = row->memory;
@@ -261,8 +261,8 @@ void attention_run(const struct attention *attention, const struct row *rows, si
 
 /* ---- many heads ---- */
 
-/* ALiBi's slope of head h (from 0): 2^(-8 (h + 1) / H). Where H is not a power of two, the first heads have the slopes of the power
- * below it, and the others every second one of the power above it. */
+/* Returns ALiBi's slope of head h (from 0): 2^(-8 (h + 1) / H). Where H is not a power of two, the first heads have the slopes of
+ * the power below it, and the others every second one of the power above it. */
 static float slope_of(size_t heads, size_t h) {
     size_t below = 1;
     while (2 * below <= heads)

@@ -19,8 +19,8 @@ void decoder_embed(const struct decoder *decoder, int token, float *x) {
 }
 
 /* ---- the transformer's decoder ----
- * Layers of a mixer, cross-attention and a feed-forward, each a block (model/network/layers.h). The memory holds keys and values of
- * all layers' cross-attention, layer l's from l d on; a row's state and past hold those of all layers' mixers in the same way. */
+ * Layers have a mixer, cross-attention and a feed-forward, each a block (model/network/layers.h). The memory holds keys and values
+ * of all layers' cross-attention, layer l's from l d on; a row's state and past hold those of all layers' mixers likewise. */
 
 struct mixer;
 struct step;

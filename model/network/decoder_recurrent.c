@@ -70,7 +70,7 @@ struct recurrent {
     struct readout readout;
 };
 
-/* The matrix through which a cell reads the context; out 0: none does. */
+/* Returns the matrix through which a cell reads the context; out 0: none does. */
 static const struct linear *context_matrix(const struct recurrent *d) {
     return d->style->reader == SECOND_CELL ? &d->conditional.input : &d->input_context;
 }
@@ -99,7 +99,7 @@ static size_t source_size(const struct readout *r, char source) {
     return source == 'y' ? r->embedding : source == 's' ? r->hidden : r->context;
 }
 
-/* The size of the first `count` of these sources side by side. */
+/* Returns the size of the first `count` of these sources side by side. */
 static size_t width_of(const struct readout *r, const char *sources, size_t count) {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
@@ -169,7 +169,7 @@ static void put_side_by_side(const struct readout *r, const char *sources, size_
         }
 }
 
-/* out [rows, O]; scratch [rows, r->scratch]. */
+/* Computes the readouts, out [rows, O]. scratch: [rows, r->scratch]. */
 static void readout_run(const struct readout *r, const struct kernels *kernels, const struct readout_inputs *inputs, size_t rows,
                         float *scratch, float *out) {
     if (r->kind->units == 0) {
@@ -216,7 +216,7 @@ static void step_cell(const struct step *step, const struct cell *cell, const fl
               step->decoder->shape.state, step->gates_u);
 }
 
-/* The same from the input itself, x [R, in]. */
+/* Computes these products from the input itself, x [R, in], and steps the cell. */
 static void run_cell(const struct step *step, const struct cell *cell, struct vectors x, size_t layer) {
     linear_apply(&cell->input, x.x, x.distance, step->count, step->gates_x, cell->input.out);
     step_cell(step, cell, step->gates_x, cell->input.out, layer);
@@ -226,18 +226,18 @@ static struct vectors input_of(const struct step *step) {
     return (struct vectors){step->input, step->decoder->shape.input + step->own->feed};
 }
 
-/* h of a layer [R, H]. */
+/* Returns h of a layer [R, H]. */
 static struct vectors state_of(const struct step *step, size_t layer) {
     return (struct vectors){step->rows->state + layer * step->own->layer_size, step->decoder->shape.state};
 }
 
-/* The output of the topmost layer that has run. */
+/* Returns the output of the topmost layer that has run. */
 static struct vectors output_of(const struct step *step, size_t layer) {
     return step->own->residual ? (struct vectors){step->sums, step->own->hidden} : state_of(step, layer);
 }
 
-/* The layers above the first, each reading the output of the one below. Residual (GNMT, Wu et al. 2016): from the second layer up,
- * a layer's output is its h plus its input; its recurrence is h alone. */
+/* Steps the layers above the first, each of which reads the output of the one below. Residual (GNMT, Wu et al. 2016): from the
+ * second layer up, a layer's output is its h plus its input; its recurrence is h alone. */
 static void run_upper_layers(const struct step *step) {
     size_t hidden = step->own->hidden;
     for (size_t l = 0; l < step->own->layers; l++) {
@@ -268,7 +268,7 @@ static void run_luong(const struct step *step) {
     attend(step, output_of(step, step->own->layers - 1));
 }
 
-/* Nematus and Marian: s' = cell1(s, y); c from score(s', h); s = cell2(s', c); further layers stand on s. */
+/* Nematus and Marian: s' = cell1(s, y); c from score(s', h); s = cell2(s', c); further layers read s. */
 static void run_conditional(const struct step *step) {
     run_cell(step, &step->own->cells[0], input_of(step), 0);
     attend(step, state_of(step, 0));
@@ -276,7 +276,7 @@ static void run_conditional(const struct step *step) {
     run_upper_layers(step);
 }
 
-/* All layers, the first of which reads [y; c]. */
+/* Steps all layers, the first of which reads [y; c]. */
 static void run_with_context(const struct step *step) {
     const struct cell *cell = &step->own->cells[0];
     size_t gates = cell->input.out;
@@ -357,7 +357,7 @@ static int recurrent_step(const struct decoder *decoder, const struct row *rows,
 
 /* ---- a sentence ---- */
 
-/* values [n, P] of vectors x [n, C]: first the product that a cell reads, then the readout's. */
+/* Computes values [n, P] of vectors x [n, C]: first the product that a cell reads, then the readout's. */
 static void make_values(const struct recurrent *d, struct vectors x, size_t n, float *values) {
     const struct linear *cell = context_matrix(d), *part = &d->readout.context_part.layer;
     size_t distance = d->attention.value;

@@ -17,9 +17,9 @@ struct sequences {
 };
 
 /* init loads the parameters into encoder->own, in the arena. begin: x [tokens, E], embedded, may be overwritten; out and scratch
- * come from the arena; returns what the parts of an encoding work on, or NULL if memory is out. advance (NULL: begin has encoded
+ * come from the arena; returns the state that advance continues, or NULL if memory runs out. advance (NULL: begin has encoded
  * everything) does `work` multiplications or somewhat more, some rows of some layers, and returns true after the last ones. The
- * sequences' lengths must stay. */
+ * sequences' lengths must stay valid until then. */
 struct encoder_kind {
     const char *name;
     int (*init)(struct encoder *encoder, const struct model_config *config, const struct loader *loader);
@@ -89,7 +89,7 @@ static int recurrent_init(struct encoder *encoder, const struct model_config *co
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
-/* Sentences in the order of falling length: those that reach step t are the first ones. */
+/* Sentences in the order of falling length, so that those that reach step t come first. */
 struct ragged {
     const struct sequences *sequences;
     size_t *offsets; /* [n] the number of each sentence's first token */
@@ -231,7 +231,7 @@ static void *convolutional_begin(const struct encoder *e, float *x, const struct
     if (arena_failed(arena))
         return NULL;
 
-    /* A text that could not be cut to the model's limit (one word of a thousand letters) stands in the last position to its end. */
+    /* Tokens past the model's limit count as the last position: one word of a thousand letters cannot be cut. */
     for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
         for (size_t t = 0; t < sequences->lengths[i]; t++)
             positions_add(&own->positions, e->kernels, t, x + (at + t) * embedding);
@@ -338,7 +338,7 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
     return parts;
 }
 
-/* The first pass: queries, keys and values of the next rows. */
+/* Does the first pass: computes queries, keys and values of the next rows. */
 static void make_keys(const struct transformer *own, const struct parts *parts, size_t rows) {
     const struct heads *self = &own->layers[parts->layer].self;
     size_t size = own->stack.size, at = parts->row * size;
@@ -348,7 +348,7 @@ static void make_keys(const struct transformer *own, const struct parts *parts, 
     linear_apply(&self->value, read, size, rows, parts->v + at, size);
 }
 
-/* The second pass. The output of the rows takes the place of their queries, which nothing reads any more. */
+/* Does the second pass. The output of the rows takes the place of their queries, which nothing reads any more. */
 static void look_and_filter(const struct transformer *own, const struct parts *parts, size_t rows) {
     const struct layer *layer = &own->layers[parts->layer];
     const struct stack *stack = &own->stack;
@@ -356,7 +356,7 @@ static void look_and_filter(const struct transformer *own, const struct parts *p
     size_t size = stack->size, tokens = parts->sequences.tokens, first = parts->row, end = first + rows;
     float *looks = parts->sequences.looks;
 
-    /* Contexts, in u, of the rows of each sentence that has some of them. */
+    /* Writes the contexts of these rows to u, sentence by sentence. */
     for (size_t i = 0, begin = 0; begin < end; begin += lengths[i++]) {
         size_t from = first > begin ? first - begin : 0, to = end - begin < lengths[i] ? end - begin : lengths[i];
         if (from >= to)

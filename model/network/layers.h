@@ -33,7 +33,7 @@ struct norm_kind {
     float epsilon;
 };
 
-/* The kind of this name; NULL as table_find. "none" is a kind, with an epsilon of 0. */
+/* Returns the kind of this name, or NULL as table_find does. "none" is a kind, with an epsilon of 0. */
 const struct norm_kind *norm_kind_find(const char *key, const char *name, struct error *err);
 
 /* Layer normalisation, Ba et al. 2016: y = gain * (x - mean) / sqrt(variance + epsilon) + shift, element by element, with mean and
@@ -51,7 +51,7 @@ struct norm_names {
     size_t first; /* 0: all elements are of one kind */
 };
 
-/* Loads nothing for "none". Failures as weights_get's, for weights_failed. */
+/* Loads nothing for "none". weights_failed reports failures, as those of weights_get. */
 void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, const struct loader *loader);
 
 /* Normalises row r at x + r * ld in place; does nothing without a gain. */
@@ -68,7 +68,7 @@ struct cell_kind {
     void (*step)(const struct kernels *kernels, const float *x, const float *u, float *state, size_t hidden);
 };
 
-/* The kind of this name; NULL as table_find. */
+/* Returns the kind of this name, or NULL as table_find does. */
 const struct cell_kind *cell_kind_find(const char *key, const char *name, struct error *err);
 
 /* A cell without input: the one before it hands its state on within the same step (deep transition, Pascanu et al. 2014). */
@@ -109,7 +109,7 @@ struct cell_inputs {
     const size_t *rows;
 };
 
-/* Floats of scratch a row. */
+/* Returns the floats of scratch that a row needs. */
 size_t cell_scratch(const struct cell *cell);
 
 /* Steps all rows at once. states: row r's state is at states + r * ld, h first. The products are only read. scratch [rows,
@@ -151,15 +151,15 @@ struct attention {
 
 /* The vectors that a decoder supplies besides its R rows when they attend. */
 struct attention_step {
-    struct vectors queries; /* [R] what queries are made of */
-    size_t coverage;        /* with coverage: where in a row's state the sum of its weights so far stands, [T] */
+    struct vectors queries; /* [R] the vectors that queries are made of */
+    size_t coverage;        /* with coverage: the offset in a row's state of the sum of its weights so far, [T] */
     float *contexts;        /* [R, P], written */
     float *scratch;         /* [R, attention->scratch] */
 };
 
 int attention_init(struct attention *attention, const struct model_config *config, const struct loader *loader);
 
-/* keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
+/* Computes the keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
 
 /* Writes the rows' attention (0 outside the window) and their contexts; with coverage it updates the sums in their states. */
@@ -180,7 +180,7 @@ struct gaze {
  * score of an entry that is n places away is lower by n times the head's slope. */
 void heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
 
-/* The same for the rows of one sentence, which all attend to each other. slopes: [H] scratch; NULL: without ALiBi. */
+/* Does the same for the rows of one sentence, which all attend to each other. slopes: [H] scratch; NULL: without ALiBi. */
 void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
 
 /* ---- transformers ----
@@ -195,29 +195,29 @@ struct positions_kind;
 struct positions {
     const struct positions_kind *kind;
     size_t size, rows;  /* d; of the table */
-    size_t offset;      /* the position of the first row of the table, or of the first token in a stored one */
+    size_t offset;      /* the position of the first token, which has the table's first row */
     const float *table; /* [rows, d]; NULL: nothing is added */
-    bool alibi;         /* scores fall with the distance instead (model/network/layers.h) */
+    bool alibi;         /* scores fall with the distance instead (heads_look) */
 };
 
 struct positions_options {
     const char *kind;
-    const char *parameter; /* the name of the table in the weights; errors call a kind that is not known by it, too */
-    size_t size, rows;     /* d; how many learned positions there are. A stored table has as many as it has */
+    const char *parameter; /* the name of the table in the weights, and of the option in errors about an unknown kind */
+    size_t size, rows;     /* d; positions of a learned or computed table; a stored one has its own number */
     size_t offset;         /* the position of the first token: sinusoidal or stored */
 };
 
-/* Errors as weights_linear's. */
+/* Returns -1 as weights_linear does. */
 int positions_init(struct positions *positions, const struct positions_options *options, const struct loader *loader);
 
-/* x [d] += p(offset + position). All positions after the last one of a table in the weights count as that. */
+/* x [d] += p(offset + position). Positions past the end of a table in the weights count as its last one. */
 void positions_add(const struct positions *positions, const struct kernels *kernels, size_t position, float *x);
 
 /* ---- the stack: the parts that all its layers share ---- */
 
 typedef void activation(float *x, size_t n);
 
-/* The activation of this name. NULL as table_find; weights_failed is true then. */
+/* Returns the activation of this name, or NULL as table_find does; weights_failed is then true. */
 activation *activation_find(const char *key, const char *name, const struct loader *loader);
 
 struct stack {
@@ -233,8 +233,8 @@ struct stack {
     struct norm top; /* "pre" */
 };
 
-/* side: "encoder" or "decoder", the beginning of the parameters' names. positions: the rows of positions_init. Failures as
- * weights_get's, for weights_failed. */
+/* side: "encoder" or "decoder", the beginning of the parameters' names. positions: the rows of positions_init. weights_failed
+ * reports failures. */
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
                 const struct loader *loader);
 
@@ -245,13 +245,13 @@ void stack_leave(const struct stack *stack, size_t rows, float *x);
 
 /* ---- blocks ---- */
 
-/* PREFIX.NAME.weight [out, in], and PREFIX.NAME.bias if there is one. Failures as above. */
+/* Loads PREFIX.NAME.weight [out, in], and PREFIX.NAME.bias if there is one. weights_failed reports failures, also below. */
 void block_linear(struct linear *linear, const char *prefix, const char *name, size_t out, size_t in, bool bias,
                   const struct loader *loader);
-/* PREFIX.norm.gain and .shift [d]. */
+/* Loads PREFIX.norm.gain and .shift [d]. */
 void block_norm(struct norm *norm, const struct stack *stack, const char *prefix, const struct loader *loader);
 
-/* The input of F: x [rows, d] itself, or LN(x), written to u [rows, d]. */
+/* Returns the input of F: x [rows, d] itself, or LN(x), written to u [rows, d]. */
 const float *block_read(const struct stack *stack, const struct norm *norm, size_t rows, const float *x, float *u);
 /* x += y, the output of F; then LN(x) if the norm is "post". */
 void block_add(const struct stack *stack, const struct norm *norm, size_t rows, const float *y, float *x);
@@ -263,7 +263,7 @@ struct heads {
     struct norm norm;
 };
 
-/* PREFIX.query, .key, .value, .output, .norm; memory: D, the size of an m. Failures as above. */
+/* Loads PREFIX.query, .key, .value, .output, .norm. memory: D, the size of an m. */
 void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, const struct loader *loader);
 
 /* F(x) = W2 act(W1 x + b1) + b2. */
@@ -272,7 +272,7 @@ struct filter {
     struct norm norm;
 };
 
-/* PREFIX.input, .output, .norm. Failures as above. */
+/* Loads PREFIX.input, .output, .norm. */
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, const struct loader *loader);
 /* Updates x [rows, d]. Scratch: u, y [rows, d], wide [rows, f]. */
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide);

@@ -11,8 +11,8 @@
 #include "model/weights/weights.h"
 
 /* ---- rows ----
- * One live hypothesis in one step, as batch, decoder, attention and output layer see it: the batch says what the row reads and
- * where its results go, the decoder writes what the step produced, and the output layer turns that into a distribution. Rows of
+ * A row is one live hypothesis in one step, as batch, decoder, attention and output layer see it: the batch says what the row reads
+ * and where its results go, the decoder writes what the step produced, and the output layer turns that into a distribution. Rows of
  * different sentences go through a step together. R rows are an array, and their vectors of one kind (states, readouts, inputs,
  * tops, logits, distributions) lie side by side: row r's vector begins r times its size after the first row's, so that one product
  * reads them all.
@@ -115,13 +115,13 @@ void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t 
                     struct encoded *out, struct error *err);
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
 
-/* The weights [layers, T, heads, T] with which the tokens of one sentence attend to each other, for an encoder with self-attention.
- * Scratch in the arena. -1 with ERROR_MEMORY. */
+/* Computes the weights [layers, T, heads, T] with which the tokens of one sentence attend to each other, for an encoder with
+ * self-attention. Scratch is in the arena. Returns -1 with ERROR_MEMORY. */
 int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
                  struct error *err);
 
-/* How many of the rows that are left a part takes: as many as do this work, with `each` multiplications a row, but not too few,
- * because a product of a few rows takes almost as long to read the weights. */
+/* Returns how many of the rows that are left a part takes: as many as do this work, with `each` multiplications a row, but not too
+ * few, because a product of a few rows takes almost as long to read the weights. */
 size_t encoder_part_rows(size_t work, size_t each, size_t left);
 
 /* ---- the decoder ----
@@ -157,22 +157,22 @@ struct decoder {
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first,
                  const struct loader *loader);
 
-/* The first states [n, S] of n sentences just encoded: lengths [n]. Scratch in the arena. -1 with ERROR_MEMORY. */
+/* Sets the first states [n, S] of n sentences just encoded. lengths: [n]. Scratch is in the arena. Returns -1 with ERROR_MEMORY. */
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
                   struct arena *arena, float *states, struct error *err);
 
-/* Entries of the memory of a sentence of T tokens: T, or 1 without attention. */
+/* Returns the entries of the memory of a sentence of T tokens: T, or 1 without attention. */
 static inline size_t decoder_slots(const struct decoder *decoder, size_t length) {
     return decoder->attends ? length : 1;
 }
 
-/* The memory of sentences just encoded, end to end: `count` entries from `first` on, keys [count, K] and values [count, P]. Scratch
- * in the arena, released before returning. -1 with ERROR_MEMORY. */
+/* Computes the memory of sentences just encoded, end to end: `count` entries from `first` on, keys [count, K] and values [count,
+ * P]. Scratch is in the arena, and released before returning. Returns -1 with ERROR_MEMORY. */
 int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
                      float *keys, float *values, struct error *err);
 
-/* One step of R rows. If the shape has no state, a row may continue those before it: it finds in its past what they add. Scratch in
- * the arena, released before returning. -1 with ERROR_MEMORY; the states are undefined then. */
+/* Makes one step of R rows. If the shape has no state, a row may continue rows before it, whose additions are in its past. Scratch
+ * is in the arena, and released before returning. Returns -1 with ERROR_MEMORY; the states are undefined then. */
 int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 
 /* x [E] = the embedding of a row's token; zeros for DECODER_FIRST if the first input is a zero vector. */
@@ -204,21 +204,21 @@ struct output {
 int output_init(struct output *output, const struct model_config *config, size_t vocabulary, bool shortlists,
                 const struct loader *loader);
 
-/* keys [tokens, K], K = output->key.out, and gates [tokens, output->gate_context.out] of annotations [tokens, D], sentences end to
- * end. */
+/* Computes keys [tokens, K], K = output->key.out, and gates [tokens, output->gate_context.out] of annotations [tokens, D],
+ * sentences end to end. */
 void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys, float *gates);
 
 /* Reads the rows' readouts and, for outputs that copy, their copies (with keys and gates), inputs, tops and attention; rows of an
  * output that copies have no targets. Writes their logits, one for each target of the row, and their distributions, which point
- * into the logits and, for the best tokens, into the arena. -1 with ERROR_MEMORY. */
+ * into the logits and, for the best tokens, into the arena. Returns -1 with ERROR_MEMORY. */
 int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 
 /* ---- copies: source words as target tokens ---- */
 
 /* The tokens that one sentence's source adds to the vocabulary. A source token's id as a target is that of its word in the target
  * vocabulary; words that it lacks get temporary ids V, V + 1, ... in the order of their first appearance in the sentence. The
- * source's </s> is the target's: where it is copied, the target ends. As a decoder's input a temporary id is <unk>. The same rules
- * as weights/model/copies.py. Everything lives in the sentence's arena. */
+ * source's </s> is the target's: where it is copied, the target ends. As a decoder's input a temporary id is <unk>, unless `inputs`
+ * has another. weights/model/copies.py has the same rules. Everything lives in the sentence's arena. */
 struct copies {
     const struct tokenizer *target;
     const int *words;                 /* [length] the target id of each source token */
@@ -234,17 +234,17 @@ struct copies_between {
     const struct tokenizer *source, *target;
 };
 
-/* tokens [length], with </s> if the encoder reads it; they must outlive the result. NULL with ERROR_MEMORY. */
+/* tokens [length], with </s> if the encoder reads it; they must outlive the result. Returns NULL with ERROR_MEMORY. */
 struct copies *copies_find(const struct copies_between *vocabularies, const struct token *tokens, size_t length,
                            struct arena *arena, struct error *err);
 
-/* The id of a target token; a temporary one if the source has the token and its vocabulary does not. */
+/* Returns the id of a target token: a temporary one if the source has the token and the target vocabulary does not. */
 int copies_id(const struct copies *copies, const struct token *token);
-/* True if one of the source tokens has this target id. */
+/* Returns true if one of the source tokens has this target id. */
 bool copies_have(const struct copies *copies, int id);
-/* The source token of a temporary id 0..V+X-1; NULL: the id belongs to the vocabulary. */
+/* Returns the source token of an id 0..V+X-1 if it is temporary; NULL: the id belongs to the vocabulary. */
 const struct token *copies_token(const struct copies *copies, int id);
-/* The id that the decoder reads for a target id: for a temporary one its stand-in, or <unk>. */
+/* Returns the id that the decoder reads for a target id: for a temporary one its stand-in, or <unk>. */
 int copies_input(const struct copies *copies, int id);
 
 /* ---- the speller: words that the target vocabulary lacks, letter by letter ---- */
@@ -267,7 +267,7 @@ struct speller {
 int speller_init(struct speller *speller, const struct model_config *config, const struct tokenizer *characters,
                  const struct loader *loader);
 
-/* readout [O] -> the word, in the arena; NULL if it has no characters. -1 with ERROR_MEMORY. */
+/* Spells the word of a readout [O], in the arena; NULL if it has no characters. Returns -1 with ERROR_MEMORY. */
 int speller_run(const struct speller *speller, const float *readout, struct arena *arena, const char **word, struct error *err);
 
 /* ---- for kinds of decoders ---- */

@@ -51,8 +51,8 @@ static void init_generator(struct output *o, const struct model_config *config, 
         block_linear(&o->key, "output", "key", config_readout_size(config), context, false, loader);
 }
 
-/* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
- * divided by (1 - P(copy)) / exp(L), L the log of the logits' sum, leave exp(logits), and exp(L + g) p_j of position j. */
+/* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Dividing both
+ * terms by (1 - P(copy)) / exp(L), where L = log sum exp(logits), leaves exp(logits), and exp(L + g) p_j for position j. */
 static void score_generator(const struct output *o, const struct row *row, float *scores) {
     size_t length = row->copies->length;
     float gate, log_sum = o->kernels->summarize(row->logits, o->vocabulary, 0, NULL).log_sum;
@@ -114,7 +114,7 @@ void output_keys(const struct output *output, const float *annotations, size_t t
         linear_apply(&output->gate_context, annotations, output->gate_context.in, tokens, gates, 1);
 }
 
-/* log(exp(a) + exp(b)) of a finite b; NaN if one of them is NaN. */
+/* Returns log(exp(a) + exp(b)) of a finite b; NaN if one of them is NaN. */
 static float log_add(float a, float b) {
     return a > b ? a + log1pf(expf(b - a)) : b + log1pf(expf(a - b));
 }
@@ -182,7 +182,7 @@ int output_run(const struct output *output, const struct row *rows, size_t count
 
 /* ---- copies ---- */
 
-/* The number of a piece among the temporary ids; count: it has none. */
+/* Returns the number of a piece among the temporary ids, or count if it has none. */
 static size_t find_extra(const struct token *const *extra, size_t count, const char *piece) {
     size_t i = 0;
     while (i < count && strcmp(extra[i]->piece, piece) != 0)

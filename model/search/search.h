@@ -85,24 +85,24 @@ struct search_options {
     size_t max_rows;   /* constrained: rows that it may take if it needs more than beam_size */
 };
 
-/* The strategies that can be chosen by name: the i-th, and the one of this name; NULL: no such strategy. A given target and phrases
- * select the others. */
+/* Return a strategy that can be chosen by name: the i-th, or the one of this name; NULL: there is no such strategy. A given target
+ * and phrases select the others. */
 const struct search_kind *search_nth(size_t i);
 const struct search_kind *search_find(const char *name);
 const char *search_name(const struct search_kind *strategy);
 
-/* The most rows that it can need. */
+/* Returns the most rows that the search can need. */
 size_t search_max_rows(const struct search_options *options);
-/* The most attention rows that it can have in all its steps together. */
+/* Returns the most attention rows that the search can have in all its steps together. */
 size_t search_max_shown(const struct search_options *options);
-/* True if it may come back to a step that is not the last. */
+/* Returns true if the search may come back to a step that is not the last. */
 bool search_resumes(const struct search_options *options);
 
-/* True if phrases can be required, that is, if the target is not given. */
+/* Returns true if phrases can be required, that is, if the target is not given. */
 bool search_constrains(const struct search_options *options);
 /* Makes the options require these phrases; a beam replaces an exact search. */
 void search_constrain(struct search_options *options, struct phrases phrases);
-/* Tokens of all phrases, each in the longest of its ways. */
+/* Returns the number of tokens of all phrases, each in the longest of its ways. */
 size_t phrases_tokens(const struct phrases *phrases);
 
 /* ---- hypotheses ---- */
@@ -126,7 +126,7 @@ struct hypothesis {
     const float *log_probs;                         /* [length + ended], that of </s> last */
     const float *entropies;                         /* [length + ended], nats */
     const float *const *attention;                  /* [length + ended] rows of [source_length] */
-    const float *const *alignment;                  /* the alignment head's rows if it was asked; otherwise attention */
+    const float *const *alignment;                  /* the alignment head's rows if they were asked for; otherwise attention */
     const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
     double log_prob;                                /* the sum */
     double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */
@@ -195,37 +195,37 @@ struct search {
     } tree;
 };
 
-/* Starts with one row. options are copied, but not the prefix. -1 with ERROR_MEMORY. */
+/* Starts with one row. options are copied, but not the prefix. Returns -1 with ERROR_MEMORY. */
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err);
 
-/* How many best tokens of each live row the search needs for the next advance. */
+/* Returns how many best tokens of each live row the search needs for the next advance. */
 size_t search_wanted(const struct search *search);
-/* True if the next advance looks up logits by token, so that its distributions must have no ids. */
+/* Returns true if the next advance looks up logits by token, so that its distributions must have no ids. */
 bool search_looks_up(const struct search *search);
 
 /* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next
- * step. -1 with ERROR_MEMORY: the search is over. */
+ * step. Returns -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
-/* [keep_state] the state stored at the step that decided a live row's last token; NULL: there was none. */
+/* Returns the state [keep_state] stored at the step that decided a live row's last token; NULL: there was none. */
 const float *search_kept(const struct search *search, size_t row);
 
-/* kept [step]: what the batch stored after the attention row of each step on the path of a live row, the first step's first. */
+/* Sets kept [step] to what the batch stored after the attention row of each step on the path of a live row, in order. */
 void search_past(const struct search *search, size_t row, const float **kept);
 
 /* The last token on the path of a live row; valid after the first advance. */
 struct decision {
     int token;
     float log_prob;
-    const float *attention; /* the row of the step that decided it, with what the batch stored after it; stays */
+    const float *attention; /* the row of the step that decided it, with what the batch stored after it; it stays valid */
 };
 struct decision search_last(const struct search *search, size_t row);
 
-/* After the end: the best n_best hypotheses, best first, in the arena. */
+/* Finds the best n_best hypotheses after the end, best first, in the arena. */
 int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err);
 
-/* A token that was considered, with options.tree: id below search->tree.count. */
+/* Returns a token that was considered, with options.tree. id: below search->tree.count. */
 const struct branch *search_branch(const struct search *search, size_t id);
 
 #endif

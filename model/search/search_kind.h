@@ -12,7 +12,7 @@ struct search_kind {
     bool resumes;                                             /* begins with search->returns; may set it before it makes rows */
     bool given;                                               /* its prefix is the whole target: it chooses no token itself */
     size_t (*max_rows)(const struct search_options *options); /* NULL: one */
-    /* How many of a row's best tokens it may have to look at if all of them are allowed; NULL: one. */
+    /* Returns how many of a row's best tokens it may have to look at if all of them are allowed; NULL: one. */
     size_t (*wanted)(const struct search *search);
     /* Makes search->state; may be NULL. */
     int (*start)(struct search *search);
@@ -44,21 +44,21 @@ struct candidate {
     size_t lane;
 };
 
-/* The contribution of a token to the merit of the current path; -INFINITY: it may not come. */
+/* Returns the contribution of a token to the merit of the current path; -INFINITY: it may not come. */
 double search_merit(const struct search *search, int token, float log_prob);
-/* True if the token is a byte that does not form a character after the current path, or not the byte that is due. ids: of the row's
- * distribution. */
+/* Returns true if the token is a byte that does not form a character after the current path, or not the byte that is due. ids: of
+ * the row's distribution. */
 bool search_breaks_character(const struct search *search, const int *ids, int token);
 /* Makes the path of a live row the current one. */
 void search_take_path(struct search *search, size_t row);
 
-/* The k best tokens of a row by merit, best first; of equals the lower one comes first. Returns their number. */
+/* Finds the k best tokens of a row by merit, best first; of equals the lower one comes first. Returns their number. */
 size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best);
 /* Keeps chosen [*count <= k] sorted, best first; of equals the earlier one stays ahead. */
 void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c);
-/* A live row with one more token, which contributes this merit. */
+/* Returns the continuation of a live row by a token that contributes this merit. */
 struct candidate search_candidate(const struct search *search, size_t row, int token, float log_prob, double merit);
-/* The same of a given token, without bans and penalties. */
+/* Returns the same for a given token, without bans and penalties. */
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token);
 
 /* Makes these continuations the next rows, of which there are at most SEARCH_MAX_ROWS; those that are over become hypotheses. */
@@ -67,23 +67,23 @@ int search_extend(struct search *search, const struct distribution *rows, const 
 /* Ends the search without a result. */
 int search_fail(struct search *search, struct error *err);
 
-/* A path is over at </s> or, unless the target is given, at the length limit. */
+/* Returns true if a path is over: at </s> or, unless the target is given, at the length limit. */
 bool search_is_over(const struct search *search, const struct search_node *node);
-/* The rows of a beam, its beam_size. */
+/* Returns the rows of a beam, its beam_size. */
 size_t search_beam_rows(const struct search_options *options);
-/* length^length_penalty, by which the merit of a path of so many tokens is divided. */
+/* Returns length^length_penalty, by which the merit of a path of so many tokens is divided. */
 double search_divisor(const struct search *search, size_t length);
-/* The score of a path that is over. */
+/* Returns the score of a path that is over. */
 double search_score(const struct search *search, const struct search_node *last);
-/* Allocates the attention row and the alternatives of one row. -1: out of memory. */
+/* Allocates the attention row and the alternatives of one row. Returns -1 if memory runs out. */
 int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives);
 
 /* The tree of considered tokens; both do nothing without options.tree. The first `recorded` branches may have them already, from an
  * earlier visit of the same path. search_grow adds a node that is kept or finished, and sets its branch; search_prune adds a
- * candidate that was dropped. -1: out of memory. */
+ * candidate that was dropped. Returns -1 if memory runs out. */
 int search_grow(struct search *search, struct search_node *node, enum branch_state state, size_t recorded);
 int search_prune(struct search *search, const struct candidate *c, size_t recorded);
-/* search_prune of the rows' best beam_size that were not chosen. */
+/* Calls search_prune for each of the rows' best beam_size that was not chosen. */
 int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count);
 
 /* ---- how far a path is with its phrases (search_phrases.c; declared for tests) ---- */
@@ -94,11 +94,11 @@ struct progress {
     size_t open, at;   /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
 };
 
-/* Tokens that are met or open, out of phrases_tokens. Tokens that a shorter way saves count as met. */
+/* Returns the number of tokens that are met or open, at most phrases_tokens. Tokens that a shorter way saves count as met. */
 size_t progress_tokens(const struct phrases *phrases, const struct progress *progress);
-/* True if the path may end here. */
+/* Returns true if the path may end here. */
 bool progress_complete(const struct phrases *phrases, const struct progress *progress);
-/* The progress of the path with one more token. to->met has room, and is not from->met. */
+/* Sets *to to the progress of the path with one more token. to->met has room, and is not from->met. */
 void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to);
 
 #endif

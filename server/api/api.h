@@ -126,8 +126,8 @@ struct reply {
     const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
 };
 
-/* Who may call an endpoint. With API keys: everybody, holders of any key, or holders of an admin key. Without API keys: everybody,
- * everybody, or nobody. An administrator (struct call) needs no key. */
+/* The clients that may call an endpoint. With API keys: all, holders of any key, or holders of an admin key. Without API keys: all,
+ * all, or none. An administrator (struct call) needs no key. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
 /* Either answers at once by setting the reply, or prepares the request's jobs or its reload and does not change the reply.
@@ -156,45 +156,46 @@ void api_init(void);
 const char *api_method(const char *method);
 /* Returns the i-th route, or NULL after the last. */
 const struct route *api_route(size_t i);
-/* The labels of metrics and log lines: one for each path, and "other". Returns how many there are. */
+/* Sets the labels of metrics and log lines: one for each path, and "other". Returns their number. */
 enum { API_MOST_LABELS = 128 };
 size_t api_labels(const char *labels[API_MOST_LABELS]);
-/* Returns NULL if no such path exists. If no row of the path has the method, returns the first row. index: the place of the path's
- * label in api_labels; unknown paths share the last one. */
+/* Returns the row of this path and method; the first row of the path if none has the method; NULL if no such path exists. index:
+ * the place of the path's label in api_labels; unknown paths share the last one. */
 const struct route *api_find(const char *path, const char *method, size_t *index);
 bool api_method_fits(const struct route *route, const char *method);
-/* All methods of the route's path, such as "GET, HEAD, OPTIONS". */
+/* Writes all methods of the route's path, such as "GET, HEAD, OPTIONS". */
 enum { API_METHODS_BYTES = 64 };
 void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
-/* The part of the path, [length] bytes, for which the route has braces. NULL if the route has no braces. */
+/* Returns the part of the path, [length] bytes, for which the route has braces, or NULL if it has none. */
 const char *api_path_part(const struct route *route, const char *path, size_t *length);
-/* The value of the header that lists the reply's warnings: "language, numbers". */
+/* Writes the value of the header that lists the reply's warnings: "language, numbers". */
 enum { API_WARNINGS_BYTES = 128 };
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
-/* The dialect of requests for this path, before their fields are known. NULL: no dialect. */
+/* Returns the dialect of requests for this path, before their fields are known. NULL: no dialect. */
 const struct dialect *api_dialect(const char *path);
 /* Sets the reply's dialect if several share the path, as far as the query string or a form shows it. */
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
-/* True if the request may take as long as a document (--document-ms). */
+/* Returns true if the request may take as long as a document (--document-ms). */
 bool api_is_lasting(const struct route *route);
-/* True if start may wait until a file has been written, and so must not run on a thread that others wait for. */
+/* Returns true if start may wait until a file has been written, and so must not run on a thread that others wait for. */
 bool api_writes(const struct route *route);
-/* True if the reply is sent before the request is decoded. api_detach sets that reply, or one with a status other than 200. Once
- * the request has ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
+/* Returns true if the reply is sent before the request is decoded. api_detach sets that reply, or one with a status other than 200.
+ * Once the request has ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
 bool api_detaches(const struct route *route);
 void api_detach(const struct service *service, struct request *request, struct reply *reply);
 void api_settle(const struct service *service, struct request *request, const struct reply *reply);
-/* True if the endpoint is also served at administrators' addresses (--admin-listen). */
+/* Returns true if the endpoint is also served at administrators' addresses (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
 /* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or DeepL-Auth-Key), a header of
  * api_key_headers, a field of a form or the query string (api_is_key), and the field api_key of a JSON object; null and "" count as
- * absent. Returns 0 and sets request->key if there are keys, or -1 after setting the reply: 401, 403, or 503 if memory is out. */
+ * absent. Returns 0, with request->key set if a key is required, or -1 after setting the reply: 401, 403, or 503 if memory runs
+ * out. */
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 
-/* True if the call comes from an administrator, by the administrators' Unix socket or by a key, even if its route requires no
- * key. */
+/* Returns true if the call comes from an administrator, by the administrators' Unix socket or by a key, even if its route requires
+ * no key. */
 bool api_is_administrator(const struct service *service, const struct call *call);
 
 /* Sets request->models to the models in service that its key may use, or to NULL while there are none. -1: the reply is set. */
@@ -205,15 +206,16 @@ bool api_charge(const struct service *service, const struct request *request, st
 /* Undoes that charge after the request was refused. sentences: the number that was charged. */
 void api_refund(const struct service *service, const struct request *request, size_t sentences);
 
-/* True if the body's first character that is not blank is { or [: such a body counts as JSON regardless of its content type. */
+/* Returns true if the body's first character that is not blank is { or [: such a body counts as JSON regardless of its content
+ * type. */
 bool api_begins_json(const struct call *call);
 bool api_is_blank(const struct call *call);
-/* True if the request is a form, or entirely in the query string. */
+/* Returns true if the request is a form, or entirely in the query string. */
 bool api_is_form(const struct call *call);
 
 enum { API_MESSAGE_BYTES = 400 }; /* longer messages are cut */
 
-/* An error reply with "progress": 0 to 1. */
+/* Sets an error reply with "progress": 0 to 1. */
 void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress);
 
 /* Sets an error reply: {"error": message, "code": ..., "field": field}, or its form in the reply's dialect. field may be NULL. This
@@ -222,8 +224,8 @@ __attribute__((format(printf, 4, 5))) int api_fail(struct reply *reply, unsigned
                                                    ...);
 /* The same for errors whose code does not follow from the status. message: valid UTF-8. */
 int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
-/* True if the request was not prepared because its model is not in memory yet. Once it is submitted and finished, start must be
- * called again. */
+/* Returns true if the request was not prepared because its model is not in memory yet. Once it is submitted and finished, start
+ * must be called again. */
 bool api_waits(const struct request *request);
 /* Makes the jobs of the second model if its jobs have ended and pivot_goes_on (server/decode). -1: the reply is set. */
 int api_go_on(struct request *request, struct reply *reply);
@@ -233,17 +235,17 @@ enum scheduler_verdict api_submit(const struct service *service, struct request 
 /* Replaces the reply by 503 and counts it, because too many unread replies are waiting. */
 void api_fail_unread(const struct service *service, struct reply *reply);
 
-/* True if the answer of a decoded request is large, so that a thread that others wait for must not write it. For a stream this
- * applies to each part. */
+/* Returns true if the answer of a decoded request is large, so that a thread that others wait for must not write it. For a stream
+ * this applies to each part. */
 bool api_is_large(const struct request *request);
 
-/* Replies 503: memory is out, but may be available again soon. */
+/* Replies 503 because memory has run out; it may be available again soon. */
 int api_fail_memory(struct reply *reply);
-/* The reply of an endpoint that requires SERVICE_READY in any other state. */
+/* Sets the reply of an endpoint that requires SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* Replies 503: all models have been taken out of service. */
 void api_fail_modelless(struct reply *reply);
-/* The reply to a request whose jobs were cancelled, and to one that the scheduler refused. Each is counted. */
+/* Set and count the reply to a request whose jobs were cancelled, and to one that the scheduler refused. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
@@ -263,10 +265,10 @@ struct api_stream {
     size_t length;
     bool over; /* the current event is the last */
 };
-/* Returns -1 if memory is out. */
+/* Returns -1 if memory runs out. */
 int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most);
 void api_stream_done(struct api_stream *stream);
-/* Returns 1 if the next event is ready, 0 if there is none yet, or -1 if memory is out. */
+/* Returns 1 if the next event is ready, 0 if there is none yet, or -1 if memory runs out. */
 int api_stream_next(struct api_stream *stream);
 
 #endif

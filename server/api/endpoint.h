@@ -11,7 +11,7 @@
 #include "server/documents/document.h"
 #include <jansson.h>
 
-/* True, once, if jansson has lacked memory on this thread. A value that was read then may be incomplete without looking so. */
+/* Returns true, once, if jansson has run out of memory on this thread. A value that it has read may be silently incomplete. */
 bool api_lacked_memory(void);
 /* json_loadb with reserved memory (model/base/arena.h): jansson aborts if it cannot lengthen the string that it is reading. */
 json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_t *error);
@@ -29,13 +29,13 @@ __attribute__((format(printf, 6, 7))) void api_fail_busy(const struct service *s
                                                          const char *code, double wait_s, struct reply *reply, const char *format,
                                                          ...);
 
-/* A macro, so that the compiler sees that the value is -1. */
+/* This is a macro, so that the compiler sees that the value is -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 /* Reads an integer, which may have a fraction of 0, such as 5.0. False: the value is not an integer, or too large. */
 bool api_integer(const json_t *value, json_int_t *number);
 
-/* The type of a value with its article: "an array", "null". */
+/* Returns the type of a value with its article: "an array", "null". */
 const char *api_type_name(const json_t *value);
 
 enum { API_MAX_TEXTS = 64 }; /* in a request */
@@ -43,19 +43,18 @@ enum { API_MAX_TEXTS = 64 }; /* in a request */
 /* Parse the body as any JSON value, or as an object. NULL: the reply is set. */
 json_t *api_load_value(const struct call *call, struct reply *reply);
 json_t *api_load(const struct call *call, struct reply *reply);
-/* True if a form field or query parameter of this name holds an API key. */
+/* Returns true if a form field or query parameter of this name holds an API key. */
 bool api_is_key(const char *name);
 /* Returns -1 after setting the reply if a field of a form or of the query string is not text. */
 int api_check_fields(const struct call *call, struct reply *reply);
 
 /* ---- models and languages ---- */
 
-/* True if the model translates. Models for other tasks, such as parsing, have no languages here. */
+/* Returns true if the model translates. Models for other tasks, such as parsing, have no languages here. */
 bool api_translates(const struct translator_info *info);
 /* Returns the variant of this name or for this language (language_among), as the model's string; NULL: the model has none. */
 const char *variant_for(const struct translator_info *info, const char *code);
-/* The language of a source among those of a model of many languages, as variant_for finds it; NULL: the model lacks it, or has one
- * pair. */
+/* Finds the language of a source as variant_for does, for a model of many languages. NULL: the model lacks it, or has one pair. */
 const char *variant_source(const struct translator_info *info, const char *code);
 /* Returns whether the model has several variants, so that a request must name one of them. */
 bool variant_must_be(const struct translator_info *info);
@@ -70,42 +69,42 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 
 /* ---- the path of a request ---- */
 
-/* False if the daemon is loading or draining; the reply is set. */
+/* Returns false if the daemon is loading or draining; the reply is set. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
-/* True if requests like this one may have models downloaded (--fetch). */
+/* Returns true if requests like this one may have models downloaded (--fetch). */
 bool api_fetches(const struct service *service, const struct request *request);
-/* True: no model in service translates between these languages, and a model that does, or the first of two via a pivot, is being
- * downloaded. Either the request waits for it (api_waits) or the reply is set: 503, "fetching". False: no model can be
- * downloaded. */
+/* Returns true if no model in service translates between these languages, and a model that does, or a missing one of two via a
+ * pivot, is being downloaded: then either the request waits for it (api_waits) or the reply is set to 503, "fetching". Otherwise
+ * returns false. */
 bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
                        struct reply *reply);
 
-/* The same for an admitted request: false if all models have been taken out of service; the reply is set. */
+/* Returns false if no model is in service and none can be downloaded for an admitted request; the reply is set. */
 bool api_has_models(const struct service *service, const struct request *request, struct reply *reply);
-/* True if no models are loaded yet; the reply is set. */
+/* Returns true if no models are loaded yet; the reply is set. */
 bool api_is_loading(const struct request *request, struct reply *reply);
 /* Finds the kept glossary of this name or id for the languages of the request's model, and sets request->glossary and kept. -1: the
  * request may use no such glossary; the reply is set. */
 int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply);
 /* Sets request->protection from protect. -1: the reply is set. */
 int api_read_protect(const json_t *value, struct request *request, struct reply *reply);
-/* The owner of glossaries that this request makes: struct glossary_about. */
+/* Returns the owner of glossaries that this request makes (struct glossary_about). */
 const char *api_glossary_owner(const struct request *request);
 /* Makes jobs of the request's texts, or sets the reply. field: the name that errors about a text use. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
-/* The minimum length of the answer to a prepared request. */
+/* Returns the minimum length of the answer to a prepared request. */
 size_t api_least_bytes(const struct request *request);
 /* Replies 413 and counts it. least: the minimum length of the answer; 0: unknown, but over the limit. */
 void api_fail_length(const struct service *service, size_t least, struct reply *reply);
-/* The writer of a decoding request's answer, limited to --max-reply-bytes, and its reply, which is 413 if the answer is too
- * long. */
+/* Return the writer of a decoding request's answer, limited to --max-reply-bytes, and set the reply, which is 413 if the answer is
+ * too long. */
 struct writer api_begin_answer(const struct service *service);
 void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w);
-/* For a parsed request: true, and the reply is set, if its answer is in the cache; otherwise its answer may be kept later. root and
- * dialect together are the whole question. */
+/* Returns true and sets the reply if the answer to a parsed request is in the cache; otherwise the answer may be kept later. The
+ * question is root without api_key, the dialect, the models of the request's key, and its kept glossary. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply);
-/* Replies 500, or 503 if memory is out, and returns true if a sentence failed. */
+/* Replies 500, or 503 if memory runs out, and returns true if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 
 /* ---- plans: strings or markup in a pair of languages, and the translation of each; dialects of other services share them ---- */
@@ -131,7 +130,7 @@ struct plan_item {
     struct html html;
 };
 
-/* How the texts of a request make its answer. Everything is in the request's arena; such dialects set request->plan. */
+/* The plan by which a request's texts make its answer, in the request's arena. Dialects that use plans set request->plan. */
 struct plan {
     struct plan_item *items; /* [count]: all strings in the first target language, then all in the next */
     size_t count, strings;
@@ -163,23 +162,23 @@ struct plan_codes {
     size_t count;
 };
 /* Collects the models' languages: sources first, then targets, as requested; for a model with variants, its variants' languages.
- * Returns -1 if memory is out. */
+ * Returns -1 if memory runs out. */
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes);
-/* The same for an endpoint that lists them. -1: models are loading, or memory is out; the reply is set. */
+/* The same for an endpoint that lists them. -1: models are loading, or memory runs out; the reply is set. */
 int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes, struct reply *reply);
 /* Collects the targets of one source, by one model or two (pivot: as in struct service_options). */
 int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
                  struct plan_codes *codes);
 
-/* The most codes that the languages of the models have together. */
+/* Returns the maximum number of codes of all models' languages together. */
 size_t plan_most_codes(const struct model_set *models);
 /* Adds the source languages of a model. */
 void plan_add_sources(const struct translator_info *info, struct plan_codes *codes);
 
-/* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings. Returns -1 if memory is out. */
+/* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings. Returns -1 if memory runs out. */
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);
 
-/* The likeliest of the models' source languages, for count items together. code NULL: memory is out. */
+/* Detects the likeliest of the models' source languages, for count items together. code NULL: out of memory. */
 struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup, const struct model_set *models);
 
 /* Chooses the model of each item by its pair of languages. In the plan's order, each string gets an item in each target. A model
@@ -187,7 +186,7 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool 
  * NULL: no item has one. */
 enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason);
 
-/* Makes one text of the request for each item, or for each segment of an item that is markup. Returns -1 if memory is out. */
+/* Makes one text of the request for each item, or for each segment of an item that is markup. Returns -1 if memory runs out. */
 int plan_cut(struct plan *plan, struct request *request);
 /* Parses the chosen items, then does the same. Refuses with PLAN_LENGTH if they have more than max_characters together, not
  * counting tags. */
@@ -195,11 +194,11 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 
 /* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err);
-/* The number of characters of item i without tags. */
+/* Returns the number of characters of item i without tags. */
 size_t plan_characters(const struct plan *plan, size_t i);
 
-/* The decoding options of such a request: the same as those of a native request that sets no fields. rows: of a worker.
- * request->model is set. */
+/* Sets the decoding options of the request to those of a native request that sets no fields. rows: of a worker. request->model must
+ * be set. */
 void plan_search(const struct plan *plan, size_t rows, struct request *request);
 
 /* ---- the path of most dialects ---- */
@@ -234,8 +233,8 @@ struct order {
     void *own;                              /* for the dialect */
 };
 
-/* A form and the query string, in valid UTF-8, as an object of strings, without API keys (api_is_key). If a field is repeated, the
- * first one counts, but the dialect's `several` becomes an array. NULL: the reply is set. */
+/* Converts a form and the query string, in valid UTF-8, to an object of strings, without API keys (api_is_key). If a field is
+ * repeated, the first one counts, but the dialect's `several` becomes an array. NULL: the reply is set. */
 json_t *order_load(const struct call *call, struct reply *reply);
 /* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is set. */
 int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
@@ -251,15 +250,15 @@ int order_texts(const json_t *root, struct order *order, size_t most, struct rep
 /* The same for this field, read into a separate plan, for requests that are answered without a translation. */
 int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
 
-/* A new order that begins as this one. NULL: the reply is set, also if the request's arena lacked memory earlier. */
+/* Makes a new order that begins as this one. NULL: the reply is set, also if the request's arena lacked memory earlier. */
 struct order *order_create(struct request *request, const struct order *begun, struct reply *reply);
 struct dialect;
 /* Makes jobs of the order, or sets the reply. root: as for api_recall; NULL: the answer is not cached. */
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
                  struct request *request, struct reply *reply);
 
-/* A dialect's start: reads texts (its `several`, if the object has that field), languages and the dialect's other fields (`read`),
- * and starts. */
+/* The start of a dialect: reads texts (its `several`, if the object has that field), languages and the dialect's other fields
+ * (`read`), and starts. */
 void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                  struct reply *reply);
 
@@ -273,18 +272,18 @@ struct plan_answers {
     size_t count;
 };
 
-/* The translation of one item that is markup or has marks. Returns -1 if memory is out. */
+/* Writes the translation of one item that is markup or has marks. Returns -1 if memory runs out. */
 int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer);
 
-/* The answers of all items in their order, once the request is decoded. NULL: memory is out. */
+/* Returns the answers of all items in their order, once the request is decoded. NULL: out of memory. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
 
 /* Sets the reply to the output of the dialect's put, after the jobs have ended. */
 void order_finish(const struct service *service, struct request *request, struct reply *reply);
 
-/* The source language of item i: the given one, or the guess. */
+/* Returns the source language of item i: the given one, or the guess. */
 const char *plan_source(const struct plan *plan, size_t i);
-/* A language code in DeepL's notation: "EN", "PT-BR". */
+/* Writes a language code in DeepL's notation: "EN", "PT-BR". */
 void order_put_code(struct writer *w, const char *key, const char *code);
 
 /* Bytes of an item's source and of its answer that correspond. */
@@ -297,8 +296,7 @@ struct plan_alignment {
     struct plan_pair *words, *sentences; /* [word_count], [sentence_count] */
     size_t word_count, sentence_count;
 };
-/* The alignment of an item that is not markup, in a plan that is aligned. Everything is in the arena. Returns -1 if memory is
- * out. */
+/* Aligns an item that is not markup, in a plan that is aligned. Everything is in the arena. Returns -1 if memory runs out. */
 int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out);
 
 /* ---- dialects ---- */
@@ -313,7 +311,7 @@ struct dialect_fields {
     const struct call *call;
 };
 bool dialect_has(const struct dialect_fields *fields, const char *name);
-/* The field of this name in the form or the query string, regardless of the body. NULL: there is no such field. */
+/* Returns the field of this name in the form or the query string, regardless of the body. NULL: there is no such field. */
 const struct api_field *dialect_sent(const struct call *call, const char *name);
 
 /* An error before it is written; strings as for api_fail_coded. */
@@ -324,10 +322,10 @@ struct dialect_error {
 };
 
 struct dialect {
-    const char *name; /* together with the fields, the cache's question (api_recall) */
+    const char *name; /* part of the cache's question (api_recall) */
     const char *path; /* the path of its routes; NULL: routes name the dialect (struct route) */
-    /* True if the fields belong to this dialect. The first row of the path that says so is used, or else the path's first row. NULL
-     * if routes name the dialect. */
+    /* Returns true if the fields belong to this dialect. The first row of the path that says so is used, or else the path's first
+     * row. NULL if routes name the dialect. */
     bool (*speaks)(const struct dialect_fields *fields);
     /* Converts a form or a query string, in valid UTF-8, to the object that start takes. NULL: the reply is set. */
     json_t *(*load)(const struct call *call, struct reply *reply);
@@ -354,16 +352,16 @@ struct dialect {
     unsigned (*status_of)(const struct dialect_error *error);
 };
 
-/* Those that share a path, and those that routes name. */
+/* The dialects that share a path, and those that routes name. */
 extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
 extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
     dialect_immersive, dialect_kiss, dialect_deeplx;
 
-/* True if the request speaks Microsoft's dialect, and its GET /languages. */
+/* Returns true if the request speaks Microsoft's dialect; microsoft_languages answers its GET /languages. */
 bool microsoft_speaks(const struct dialect_fields *fields);
 void microsoft_languages(const struct call *call, struct request *request, struct reply *reply);
 
-/* The error object of alignd's own dialect: {"error","code","field"}. */
+/* Writes the error object of alignd's own dialect: {"error","code","field"}. */
 void dialect_put_error(struct writer *w, const struct dialect_error *error);
 
 /* ---- the fields of alignd's own dialect ----
@@ -388,7 +386,7 @@ struct api_form {
     unsigned include;
     size_t digits;      /* significant digits of weights */
     bool attention;     /* only for /attention */
-    struct text *texts; /* in the request's arena; their models and languages are known first */
+    struct text *texts; /* in the request's arena; their models and languages are set first */
 };
 
 struct field_type {
@@ -408,14 +406,14 @@ struct field {
     const struct parameter *parameter; /* its range, and the strategy that uses it; NULL: neither */
 };
 
-/* Returns the i-th field. False after the last. */
+/* Sets *field to the i-th field. Returns false after the last. */
 bool field_nth(size_t i, struct field *field);
-/* False if the endpoint has no such field. */
+/* Returns false if the endpoint has no such field. */
 bool field_find(const char *name, enum api_kind kind, struct field *field);
-/* The names that `include` may have, without "all". NULL after the last. */
+/* Returns the i-th name that `include` may have, without "all", or NULL after the last. */
 const char *field_include_name(size_t i);
 
-/* The values of a body without fields; the model has the other defaults (parameters_settle). */
+/* Returns the values of a body without fields; the model has the other defaults (parameters_settle). */
 struct api_form api_default_form(enum api_kind kind);
 /* Sets the fields that the object has, over the defaults. It refuses unknown fields, so that a typo is not silently ignored, and
  * fields that the strategy does not use. -1: the reply is set. */
@@ -473,7 +471,7 @@ struct warnings {
 };
 
 /* Sets the plan's warnings, of all its texts, after the jobs have ended. The language of markup is judged by all its segments
- * together, since a title or a name is often in another language. Returns -1 if memory is out. */
+ * together, since a title or a name is often in another language. Returns -1 if memory runs out. */
 int warnings_of_plan(struct request *request);
 
 /* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */

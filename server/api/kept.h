@@ -1,4 +1,4 @@
-/* Replies and files that are kept in memory for later requests, within a number of bytes. Thread-safe. */
+/* This module keeps replies and files in memory for later requests, within limits on their bytes. Thread-safe. */
 #ifndef ALIGND_KEPT_H
 #define ALIGND_KEPT_H
 
@@ -14,7 +14,7 @@
 
 struct cache;
 
-/* capacity: bytes of all questions and answers, including overhead. NULL if memory is out. */
+/* capacity: bytes of all questions and answers, including overhead. Returns NULL if memory runs out. */
 struct cache *cache_create(size_t capacity);
 /* Accepts NULL. */
 void cache_free(struct cache *cache);
@@ -27,18 +27,19 @@ struct question {
     size_t epoch;
 };
 
-/* Returns a copy of the cached answer, malloc'ed and NUL-terminated, or NULL if there is none or memory is out. mark: the number
+/* Returns a copy of the cached answer, malloc'ed and NUL-terminated, or NULL if there is none or memory runs out. mark: the number
  * that was kept with it; may be NULL. */
 char *cache_find(struct cache *cache, const struct question *question, unsigned *mark);
-/* Keeps a copy and replaces an older one. Does nothing if the entry is larger than the cache or if memory is out. */
+/* Keeps a copy and replaces an older one. Does nothing if the entry is larger than the cache, its epoch has passed, or memory runs
+ * out. */
 void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark);
 
-/* Bytes in use. */
+/* Returns the bytes in use. */
 size_t cache_bytes(struct cache *cache);
 
 /* ---- files ----
  *
- * Files that wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
+ * These files wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
  * and expires after a while. A file that has been sent completely is kept for a shorter time, since the server cannot know whether
  * it arrived. Number and bytes are bounded: files that have been sent are removed first, then the oldest. An order is a file that
  * is still being made or could not be made; it is found by its id and a key. */
@@ -58,12 +59,12 @@ struct kept_file {
     size_t length;            /* bytes of its text */
 };
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct kept_files *kept_files_create(const struct kept_files_limits *limits);
 /* Accepts NULL. */
 void kept_files_free(struct kept_files *files);
 
-/* Frees the memory of expired files, which are not found any more; to be called now and then. Returns the number of kept files and
+/* Frees the memory of expired files, which are not found any more. Call it now and then. Returns the number of kept files and
  * orders. */
 size_t kept_files_expire(struct kept_files *files);
 

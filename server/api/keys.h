@@ -1,9 +1,9 @@
-/* API keys: who may use the service. A file has one key a line, as keys_make writes it:
+/* API keys identify the clients that may use the service. A file has one key a line, as keys_make writes it:
  *
  *     NAME ROLE SHA-256 [rate=N] [burst=N] [daily=N] [models=NAME,NAME] [priority=batch]
  *
- * with the hash of the key in hexadecimal, so that the file reveals no key. Blank lines and text after a # are ignored.
- * A key is 256 random bits, which need no slower hash. */
+ * with the hash of the key in hexadecimal, so that the file reveals no key. Blank lines and text after a # are ignored. A key is
+ * 256 random bits, which need no slower hash. */
 #ifndef ALIGND_KEYS_H
 #define ALIGND_KEYS_H
 
@@ -15,7 +15,7 @@
 
 enum { KEY_NAME_BYTES = 64, KEY_SECRET_BYTES = 72, KEY_MODELS_BYTES = 512, KEY_LINE_BYTES = 1024 };
 
-/* How much a client may ask for. */
+/* The allowance of a client. */
 struct limit {
     double rate;    /* sentences a second; 0: no limit */
     size_t burst;   /* sentences at once */
@@ -30,21 +30,21 @@ struct key_holder {
     char models[KEY_MODELS_BYTES]; /* names separated by ','; "": all */
 };
 
-/* True if the holder may use this model. */
+/* Returns true if the holder may use this model. */
 bool keys_allow(const struct key_holder *holder, const char *model);
 
 struct keys;
 
-/* Reads the file; path must outlive the keys. NULL with ERROR_FILE (the file cannot be read), ERROR_INPUT (the message names the
- * line, or says that the file contains no key) or ERROR_MEMORY. */
+/* Reads the file; path must outlive the keys. Returns NULL with ERROR_FILE (the file cannot be read), ERROR_INPUT (the message
+ * names the line, or says that the file contains no key) or ERROR_MEMORY. */
 struct keys *keys_open(const char *path, struct error *err);
 /* Accepts NULL. */
 void keys_free(struct keys *keys);
 
 /* Reads the file again. Returns -1 as keys_open does; the keys then stay as they were. Thread-safe. */
 int keys_reload(struct keys *keys, struct error *err);
-/* Finds the holder of a secret, [length] bytes of any value. Returns 1 and sets holder; 0 if nobody holds it, or -1 if memory is
- * out, and holder is untouched. It takes the same time for all secrets of one length. Thread-safe. */
+/* Finds the holder of a secret, [length] bytes of any value. Returns 1 and sets holder, or leaves it untouched and returns 0 if the
+ * secret is unknown, or -1 if memory runs out. It takes the same time for all secrets of one length. Thread-safe. */
 int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder);
 
 /* Makes a new key and its line for the file, without the line end. limits: as in the line above; NULL: none. Returns -1 with
@@ -63,7 +63,7 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
 
 struct limiter;
 
-/* The amounts that a request is charged for, and to whom. */
+/* The amounts of a request, and the client and the key that they are charged to. */
 struct charge {
     uint64_t client;
     const char *name; /* of the key; "": requests without a key */
@@ -76,7 +76,7 @@ struct usage_count {
     uint64_t today, total;
 };
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct limiter *limiter_create(void);
 void limiter_free(struct limiter *limiter); /* Accepts NULL. */
 

@@ -10,20 +10,20 @@ enum { LANGUAGE_NAME_BYTES = 64, LANGUAGE_CODE_BYTES = 16, VARIANT_CODE_BYTES = 
 
 /* ---- names and codes ---- */
 
-/* The English name of a BCP-47 code: "French"; the code itself if it has no name. */
+/* Writes the English name of a BCP-47 code, "French"; the code itself if it has no name. */
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
 
-/* A language's name in another language, UTF-8: "français" of "fr" in "fr", "Französisch" in "de"; the code itself if it has no
- * name. */
+/* Writes a language's name in another language, UTF-8: "français" of "fr" in "fr", "Französisch" in "de"; the code itself if it has
+ * no name. */
 void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_BYTES]);
-/* The first language of an Accept-Language header, or "en" if the header has no valid one. */
+/* Writes the first language of an Accept-Language header, or "en" if that is not valid. */
 void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]);
-/* True if the language is written from right to left. */
+/* Returns true if the language is written from right to left. */
 bool language_is_rtl(const char *code);
 
-/* True if two codes are equal, ignoring case and the difference between '-' and '_'. */
+/* Returns true if two codes are equal, ignoring case and the difference between '-' and '_'. */
 bool language_same(const char *a, const char *b);
-/* Cuts off the last part of a code: "en-US" becomes "en". False if the code has only one part. */
+/* Cuts off the last part of a code: "en-US" becomes "en". Returns false if the code has only one part. */
 bool language_widen(char *code);
 
 /* The distance of a model's language from the requested one. 0: the same language, possibly under another code ("iw" is "he").
@@ -61,7 +61,7 @@ enum language_feature {
 struct language_guess {
     size_t index;      /* index of the code */
     double confidence; /* 0 to 100: how often such a guess is right (weights/EXPERIMENTS.md has a table) */
-    bool failed;       /* memory is out */
+    bool failed;       /* out of memory */
     double features[LANGUAGE_FEATURES];
 };
 
@@ -72,7 +72,7 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
 /* The language that a text appears to be in. */
 struct language_other {
     char code[LANGUAGE_CODE_BYTES]; /* BCP-47; "": the expected language, or unknown */
-    bool failed;                    /* memory is out */
+    bool failed;                    /* out of memory */
 };
 
 /* Guesses whether a text [length], valid UTF-8, is in another language than the expected one (code), from its first 4,096 bytes.

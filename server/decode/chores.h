@@ -16,8 +16,8 @@ struct chores;
 
 /* One piece of work. It lives in its owner's memory, which run may free. */
 struct chore {
-    struct request *request; /* whose client's turn it takes; run is called at once if the request is cancelled or past its
-                                deadline, and must check that */
+    struct request *request; /* whose client's turn it takes. If the request is cancelled or past its deadline, the chore comes
+                                first, and run must check that */
     enum metrics_chore kind;
     bool large;
     bool waits;   /* it takes little processor time but may wait for a disk: it gets a thread without waiting for a turn */

@@ -35,7 +35,7 @@ struct events_reader {
 };
 
 /* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent for sentences in which
- * each step decides one for good (greedy, one sample), unless the request is lean. Returns -1 when memory is out. */
+ * each step decides one for good (greedy, one sample), unless the request is lean. Returns -1 when memory runs out. */
 int events_follow(struct request *request, const struct events_reader *reader);
 /* Accepts NULL. */
 void events_done(struct events *events);
@@ -45,14 +45,14 @@ void events_done(struct events *events);
 void events_next(struct events *events, struct event *event);
 /* Returns true if there is nothing to read: the reader is parked. */
 bool events_park(struct events *events);
-/* The reader leaves. Returns true if all jobs have ended: the reader then owns events and request. Otherwise the request is
- * cancelled (CANCEL_CLIENT), and the caller of events_end will own them. */
+/* Notes that the reader leaves. Returns true if all jobs have ended: the reader then owns events and request. Otherwise the request
+ * is cancelled (CANCEL_CLIENT), and the caller of events_end will own them. */
 bool events_close(struct events *events);
 
 /* ---- called by others ---- */
 
-/* All jobs have ended and the answer is ready. Returns true if the reader has left: the caller then owns events and request.
- * Otherwise the reader owns them, and the caller must not use them any more. */
+/* Notes that all jobs have ended and the answer is ready. Returns true if the reader has left: the caller then owns events and
+ * request. Otherwise the reader owns them, and the caller must not use them any more. */
 bool events_end(struct events *events);
 /* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
 void events_pulse(struct events *events);

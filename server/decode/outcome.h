@@ -153,8 +153,8 @@ bool pivot_goes_on(const struct request *request);
 /* Replaces the ended jobs by those of the second decoding. Returns -1 with ERROR_LENGTH (a translation is longer than the second
  * model takes), ERROR_INPUT or ERROR_MEMORY. */
 int pivot_go_on(struct request *request, struct error *err);
-/* Call this once these have succeeded, before the answer is written. Does nothing if there is nothing to compose. Returns -1 with
- * ERROR_MEMORY. */
+/* Composes the results of both decodings, if there are two. Call it once their jobs have succeeded, before the answer is written.
+ * Returns -1 with ERROR_MEMORY. */
 int pivot_compose(struct request *request, struct error *err);
 
 /* ---- judgements and outcomes ---- */
@@ -178,7 +178,7 @@ struct outcome_link {
     struct outcome_place source, target; /* in the request's text, and in the outcome's */
 };
 
-/* One block, since a document has thousands. */
+/* The result of a sentence in one block, since a document has thousands. */
 struct outcome {
     double score, log_prob, estimate; /* estimate: as the following, of struct judgement */
     uint32_t unknown, tokens, omission_tokens, omission_left, source_count, target_count;
@@ -188,7 +188,7 @@ struct outcome {
     char text[]; /* [length] NUL-terminated; then the words, the links, and the amounts of both sides as strings */
 };
 
-/* [word_count] the words of its text. */
+/* Returns the words [word_count] of the outcome's text. */
 static inline const struct outcome_place *outcome_words(const struct outcome *outcome) {
     return (const void *)(outcome->text + (outcome->length / 4 + 1) * 4);
 }
@@ -196,8 +196,8 @@ static inline const struct outcome_link *outcome_links(const struct outcome *out
     return (const void *)(outcome_words(outcome) + outcome->word_count);
 }
 
-/* Judges a decoded sentence. first: what the first of two models made, or NULL. The results are in the arena, or the sentences'.
- * Returns -1 with ERROR_MEMORY. */
+/* Judges a decoded sentence. first: the sentence of the first of two models, or NULL. The results are in the arena, or the
+ * sentences'. Returns -1 with ERROR_MEMORY. */
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out);
 
@@ -205,7 +205,7 @@ int judgement_make(const struct request *request, const struct text *text, const
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
 
 /* Makes the outcome of a decoded sentence, in the arena. lock: held while the arena is used; NULL: the caller alone uses it.
- * placed: with words and links. judgement: copied; NULL: none. Returns NULL if memory is out. */
+ * placed: with words and links. judgement: copied; NULL: none. Returns NULL if memory runs out. */
 struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement, struct arena *arena,
                              pthread_mutex_t *lock, struct arena *scratch);
 

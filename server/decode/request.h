@@ -278,7 +278,7 @@ enum parameter_type {
 };
 enum { PARAMETER_TYPES = PARAMETER_SEED + 1 };
 
-/* Who may set it. */
+/* The sources that may set it. */
 enum { PARAMETER_REQUEST = 1 << 0, PARAMETER_LINES = 1 << 1, PARAMETER_DAEMON = 1 << 2 }; /* PARAMETER_LINES: alignd translate */
 
 struct parameter {

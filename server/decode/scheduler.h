@@ -24,7 +24,7 @@ struct scheduler_limits {
 
 enum scheduler_verdict { SCHEDULER_ACCEPTED, SCHEDULER_FULL, SCHEDULER_FULL_WORK, SCHEDULER_CLOSED };
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct scheduler *scheduler_create(const struct scheduler_limits *limits);
 /* The queue must be empty, and no worker may use the scheduler. Accepts NULL. */
 void scheduler_free(struct scheduler *scheduler);
@@ -63,7 +63,7 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
 /* From now on no job is accepted; waiting jobs are still handed out. */
 void scheduler_close(struct scheduler *scheduler);
 
-/* The number of waiting jobs of one priority, and of workers that wait for a job. */
+/* Return the number of waiting jobs of one priority, and of workers that wait for a job. */
 size_t scheduler_depth_of(struct scheduler *scheduler, enum priority priority);
 size_t scheduler_idle(struct scheduler *scheduler);
 const struct scheduler_limits *scheduler_limits(const struct scheduler *scheduler);

@@ -98,7 +98,7 @@ enum { ADMISSION_EXPRESS_SHARE = 8 };
 /* Returns how many rows may be live at once, with those of the lane, if the main room has max_rows. */
 size_t admission_all_rows(size_t max_rows);
 
-/* max_rows: of the main room. target_us: 0 if rows are the only limit. Returns NULL if memory is out. */
+/* max_rows: of the main room. target_us: 0 if rows are the only limit. Returns NULL if memory runs out. */
 struct admission *admission_create(size_t max_rows, int64_t target_us);
 void admission_free(struct admission *admission); /* accepts NULL */
 

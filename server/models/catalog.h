@@ -9,7 +9,7 @@
  * The state of a model:
  *
  *            asked for                    loaded
- *   cold ----------------> loading ----------------> ready ---- nobody asked, or room is needed ----> cold
+ *   cold ----------------> loading ----------------> ready ---- not asked for, or room is needed ----> cold
  *     ^                       |
  *     |   asked for, later    v  does not load
  *     +------------------- failed
@@ -139,18 +139,18 @@ struct model_set {
 };
 
 /* Makes an empty set with a reference for the caller. metrics must outlive it; NULL: the set is not counted. Returns NULL if memory
- * is out. */
+ * runs out. */
 struct model_set *model_set_create(size_t generation, struct metrics *metrics);
-/* Adds a model while nobody else knows the set, and takes over the reference to it, also on failure. Returns -1 with ERROR_INPUT
- * (another model has its name) or ERROR_MEMORY. */
+/* Adds a model while no other thread knows the set, and takes over the reference to it, also on failure. Returns -1 with
+ * ERROR_INPUT (another model has its name) or ERROR_MEMORY. */
 int model_set_add(struct model_set *models, struct served_model *model, struct error *err);
 /* Adds the models of another set, except this one (NULL: all of them), in the same way. */
 int model_set_add_all(struct model_set *models, const struct model_set *from, const struct served_model *without,
                       struct error *err);
-/* NULL: the set has no such model. */
+/* Return NULL if the set has no such model. */
 struct served_model *model_set_find_name(const struct model_set *models, const char *name);
 struct served_model *model_set_find_folder(const struct model_set *models, const char *folder);
-/* models: NULL: false. */
+/* Returns whether the set has the model; models NULL: false. */
 bool model_set_has(const struct model_set *models, const struct served_model *model);
 struct model_set *model_set_acquire(struct model_set *models);
 /* The last release frees the set. Accepts NULL. */
@@ -173,7 +173,7 @@ struct catalog_options {
 };
 
 /* Makes a catalog without models. The folders and strings of the options, and the metrics, must outlive it. Returns NULL if memory
- * is out. */
+ * runs out. */
 struct catalog *catalog_create(const struct catalog_options *options, struct metrics *metrics);
 /* Makes the first set and starts the threads. Called once. */
 int catalog_open(struct catalog *catalog, struct error *err);
@@ -200,12 +200,12 @@ bool catalog_reload(struct catalog *catalog, struct reload *reload);
 const char *catalog_reloading(struct catalog *catalog);
 
 enum catalog_verdict { CATALOG_DONE, CATALOG_BUSY, CATALOG_UNKNOWN, CATALOG_REFUSED };
-/* Adds a folder, which survives reloads and is loaded when there is room. BUSY: a reload runs. REFUSED: err says why and names the
- * folder. *added: with a reference for the caller. */
+/* Adds a folder, which survives reloads and is loaded when there is room. BUSY: a reload or another change is in progress. REFUSED:
+ * err says why and names the folder. *added: with a reference for the caller. */
 enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err);
-/* Puts a downloaded model into service. It replaces a downloaded or shipped one with its name or, if the catalog's directory holds
- * downloads, for its languages, and is loaded when a request asks for it. Waits while a reload runs. -1 with an error that names
- * the folder. */
+/* Puts a downloaded model into service. It replaces the model with its name or, if the catalog's directory holds downloads, the one
+ * of `folders` for its languages, and is loaded when a request asks for it. Waits while a reload runs. Returns -1 with an error
+ * that names the folder. */
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err);
 /* Takes a model out of service; requests that have it continue. A reload brings it back if its folder comes from an option.
  * UNKNOWN: no model has this name. */
@@ -215,7 +215,7 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
 int64_t catalog_used_us(struct catalog *catalog, const char *folder);
 /* Takes the model of a folder out of service if it is, and deletes the folder. Requests that have it continue: until the last of
  * them has ended, the folder has a hidden name, .removed-XXXXXX/NAME beside it, by which they can still load it. Waits while a
- * reload runs, or the model is being loaded. -1: it is the default model, it cannot be moved, or the catalog is closed. */
+ * reload runs, or the model is being loaded. Returns -1 if it is the default model or cannot be moved, or the catalog is closed. */
 int catalog_evict(struct catalog *catalog, const char *folder, struct error *err);
 
 /* A wait for a model; in its owner's memory, which may be freed as soon as finish is called. */

@@ -225,7 +225,7 @@ static int refuse(const char *name, const char *problem, struct error *err) {
     return error_set(err, ERROR_FORMAT, "manifest.json: %.100s: %s", name, problem);
 }
 
-/* Returns the manifest, NULL if the folder has none or if there is an error. */
+/* Returns the manifest, or NULL if the folder has none or an error occurs. */
 static json_t *read_manifest(const char *folder, struct error *err) {
     char path[MODEL_PATH_BYTES], *text;
     size_t length;
@@ -287,7 +287,7 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
         if (digest_path(path, &integrity->stopped, sha256, err) != 0)
             return -1;
         hex_print(sha256, SHA256_BYTES, identity + length);
-        pthread_mutex_lock(&integrity->lock); /* if memory is out, the digest is computed again the next time */
+        pthread_mutex_lock(&integrity->lock); /* if memory runs out, the digest is computed again the next time */
         json_object_set_new_nocheck(integrity->known, path, json_string_nocheck(identity));
         pthread_mutex_unlock(&integrity->lock);
     }
@@ -354,7 +354,7 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
 
 /* ---- downloaded models ---- */
 
-static const char mark_name[] = "on-demand"; /* of a file, whose time is when the model was marked */
+static const char mark_name[] = "on-demand"; /* a file; its time is that of the mark */
 
 static _Thread_local uint64_t counted; /* counted by nftw's callback, which gets no data from the caller */
 

@@ -13,9 +13,10 @@ enum { MODEL_PATH_BYTES = 4096, SHA256_BYTES = 32, SHA256_DIGITS = 2 * SHA256_BY
 
 /* ---- folders of model folders ---- */
 
-/* The folder that downloaded models are kept in: `given` if it is not NULL (--models, $ALIGND_MODELS); /var/lib/alignd/models if
- * this process may write there or, for reading, if only this folder has models; otherwise ~/.local/share/alignd/models. The folder
- * need not exist. -1 with ERROR_INPUT: there is no home folder. */
+/* Writes the path of the folder of downloaded models: `given` if it is not NULL or "" (--models, $ALIGND_MODELS);
+ * /var/lib/alignd/models if this process may write there or, for reading, if only this folder has models or there is no home
+ * folder; otherwise ~/.local/share/alignd/models. The folder need not exist. Returns -1 with ERROR_INPUT if the path is too long
+ * or, for writing, if there is no home folder. */
 int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES], struct error *err);
 /* Makes a folder and those that lead to it. */
 int installed_make(const char *folder, struct error *err);
@@ -32,7 +33,7 @@ void model_folder_delete(const char *folder);
 
 /* ---- origin.json ---- */
 
-/* Where a model came from, and its licence, as `alignd get` and `alignd import` write it to origin.json. */
+/* The origin of a model, and its licence, as `alignd get` and `alignd import` write it to origin.json. */
 struct model_origin {
     char from[16];    /* mozilla, opus, hf, argos or url; "": it was not downloaded */
     char asked[2048]; /* its name for `alignd get`; "" likewise */
@@ -53,14 +54,14 @@ struct model_origin model_origin_read(const char *folder);
  * Digests are cached, so that an unchanged file is digested once, even if its model is loaded again. Thread-safe. */
 
 /* Computes the SHA-256 of an open file from its current position; path: for messages. Once *stop is true it returns -1 without an
- * error; NULL: never. -1 with ERROR_FILE or ERROR_MEMORY. */
+ * error; NULL: never. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
 int digest_file(int file, const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err);
 /* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
 
 struct integrity;
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct integrity *integrity_create(void);
 /* Accepts NULL. */
 void integrity_free(struct integrity *integrity);
@@ -97,7 +98,7 @@ struct installed {
     struct model_origin origin;
     uint64_t bytes;    /* of all its files */
     bool on_demand;    /* a request had it downloaded: it may be deleted to make room for another */
-    int64_t marked_us; /* if so, when that was, since 1970 */
+    int64_t marked_us; /* if so, the time of its mark, since 1970 */
 };
 
 struct installed_list {
@@ -105,19 +106,19 @@ struct installed_list {
     size_t count;
 };
 
-/* Reads a model folder. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+/* Reads a model folder. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 int installed_read(const char *folder, struct installed *out, struct error *err);
 void installed_done(struct installed *model);
-/* Makes a model one that was downloaded on demand, or one that stays: a file of its folder, on-demand, says so. -1 with ERROR_FILE.
- */
+/* Makes a model one that was downloaded on demand, or one that stays: a file of its folder, on-demand, says so. Returns -1 with
+ * ERROR_FILE, or with ERROR_INPUT if the path is too long. */
 int installed_mark(const char *folder, bool on_demand, struct error *err);
-/* Adds the readable model folders of a directory, sorted by name; a directory that does not exist has none. -1 with
+/* Adds the readable model folders of a directory, sorted by name; a directory that does not exist has none. Returns -1 with
  * ERROR_MEMORY. */
 int installed_list(const char *directory, struct installed_list *list, struct error *err);
 void installed_list_done(struct installed_list *list);
 
-/* Removes the model folder with this name, or the one for this pair of languages. It disappears at once, and then is deleted.
- * removed: its name, the caller's to free. -1 with ERROR_INPUT (there is none, or several) or ERROR_FILE. */
+/* Removes the model folder with this name, or the one for this pair of languages. It disappears at once and is then deleted.
+ * removed: its name, which the caller frees. Returns -1 with ERROR_INPUT (none or several), ERROR_FILE or ERROR_MEMORY. */
 int installed_remove(const char *directory, const char *name, char **removed, struct error *err);
 
 #endif
