@@ -6,7 +6,6 @@
 
 enum {
     NOTE_BYTES = 16,     /* a reference to a token */
-    WORD_BYTES = 32,     /* of a unit that is a word of its sentence */
     MOST_PAIRS = 128,    /* open at once */
     NOTE_MARK_BYTES = 12 /* of the mark of a footnote */
 };

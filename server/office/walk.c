@@ -4,8 +4,7 @@
 #include <ctype.h>
 
 enum {
-    NAME_BYTES = 64,   /* of a canonical name; longer ones have no role */
-    PREFIX_BYTES = 16, /* of a canonical prefix */
+    NAME_BYTES = 64, /* of a canonical name; longer ones have no role */
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* nested paragraphs; deeper ones are not translated */
     WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
