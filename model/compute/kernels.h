@@ -118,6 +118,9 @@ struct block_kernels {
     /* out [d]: out_h = sum_t a[h][t] v_h[t], a [heads, n]. */
     void (*sums)(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out);
 
+    /* In place: e [heads, n] -> softmax(scale e_h) of every head. */
+    void (*weigh)(size_t heads, size_t n, float scale, float *e);
+
     /* Attention of rows to their whole sentence: softmax(q_h . k_h / sqrt(size)) v_h of every head. */
     void (*attend)(const struct heads_shape *heads, const struct mutual *mutual);
 

@@ -253,6 +253,32 @@ INLINE float max_lanes(vec v) {
     return a > b ? a : b;
 }
 
+INLINE quad larger_floats(quad a, quad b) {
+#if defined(__AVX2__)
+    return (quad)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    iquad mask = a > b;
+    return (quad)(((iquad)a & mask) | ((iquad)b & ~mask));
+#endif
+}
+
+/* The greatest lanes of four vectors. No lane may be NaN. */
+INLINE quad max_four(const vec *v) {
+    quad q[4];
+    UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        quad parts[VL / 4];
+        memcpy(parts, &v[j], sizeof parts);
+        UNROLL
+        for (size_t i = 1; i < VL / 4; i++)
+            parts[0] = larger_floats(parts[0], parts[i]);
+        q[j] = parts[0];
+    }
+    quad a = larger_floats(__builtin_shufflevector(q[0], q[1], 0, 4, 1, 5), __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7));
+    quad b = larger_floats(__builtin_shufflevector(q[2], q[3], 0, 4, 1, 5), __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7));
+    return larger_floats(__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7));
+}
+
 /* 1 / x for x from 1 to 2^126, with a relative error below 1.3e-7. AVX-512 divides sixteen floats in 16 cycles; its estimate
  * (relative error below 2^-14) takes 2, and Newton's step r (2 - x r) squares that error: 2^-28 is less than the roundings. */
 INLINE vec reciprocal(vec x) {

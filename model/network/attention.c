@@ -277,18 +277,15 @@ void heads_look(const struct kernels *kernels, const struct heads_shape *heads, 
     float scale = 1 / sqrtf((float)heads->size);
     if (!gaze->forced)
         kernels->blocks->scores(heads, gaze->query, &gaze->keys, count, gaze->weights);
-    for (size_t h = 0; h < heads->count; h++) {
-        float *e = gaze->weights + h * count, slope = gaze->alibi ? slope_of(heads->count, h) : 0;
-        if (gaze->forced) {
-            memcpy(e, gaze->forced, count * sizeof *e);
-            continue;
-        }
+    for (size_t h = 0; gaze->forced && h < heads->count; h++)
+        memcpy(gaze->weights + h * count, gaze->forced, count * sizeof *gaze->weights);
+    for (size_t h = 0; gaze->alibi && !gaze->forced && h < heads->count; h++) {
+        float *e = gaze->weights + h * count, slope = slope_of(heads->count, h) / scale;
         for (size_t j = 0; j < count; j++)
-            e[j] *= scale;
-        for (size_t j = 0; gaze->alibi && j < count; j++)
             e[j] -= slope * (float)(j > position ? j - position : position - j);
-        kernels->softmax(e, count);
     }
+    if (!gaze->forced)
+        kernels->blocks->weigh(heads->count, count, scale, gaze->weights);
     kernels->blocks->sums(heads, gaze->weights, &gaze->values, count, gaze->context);
 }
 

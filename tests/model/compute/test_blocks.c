@@ -150,6 +150,35 @@ END_TEST
 
 /* ---- all of a sentence ---- */
 
+/* Each head alone has the bits that it has among others, since these are computed side by side. */
+START_TEST(weights_of_many_heads) {
+    enum { HEADS = 9 };
+    const float scale = 0.3f;
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *before = noise(HEADS * n, 40, (uint32_t)n);
+        for (size_t heads = 1; heads <= HEADS; heads++) {
+            float *e = guarded_copy(before, heads * n), *alone = guarded_copy(before + (heads - 1) * n, n);
+            kernel_set(_i)->blocks->weigh(heads, n, scale, e);
+            for (size_t h = 0; h < heads; h++) {
+                double top = -INFINITY, total = 0;
+                for (size_t j = 0; j < n; j++)
+                    top = fmax(top, (double)(before[h * n + j] * scale));
+                for (size_t j = 0; j < n; j++)
+                    total += exp((double)(before[h * n + j] * scale) - top);
+                for (size_t j = 0; j < n; j++)
+                    ck_assert_double_eq_tol((double)e[h * n + j], exp((double)(before[h * n + j] * scale) - top) / total, 1e-6);
+            }
+            kernel_set(_i)->blocks->weigh(1, n, scale, alone);
+            ck_assert_mem_eq(e + (heads - 1) * n, alone, n * sizeof *e);
+            ck_assert(guards_intact(e, heads * n) && guards_intact(alone, n));
+            guarded_free(alone);
+            guarded_free(e);
+        }
+        free(before);
+    }
+}
+END_TEST
+
 /* Of row t, in double precision: weights [n], out [size] of one head. */
 static void attend_row(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t t, double *weights,
                        double *out) {
@@ -380,6 +409,7 @@ Suite *blocks_suite(void) {
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, scores_of_many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, sums_of_many_heads, 0, kernel_sets());
+    tcase_add_loop_test(cases, weights_of_many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, rows_look_at_each_other, 0, kernel_sets());
     tcase_add_loop_test(cases, halves_are_rounded, 0, kernel_sets());
     tcase_add_loop_test(cases, activations_of_every_size, 0, kernel_sets());
