@@ -496,6 +496,71 @@ static void fall_off(float slope, size_t position, size_t n, float *e) {
         e[j] -= slope * (float)(j > position ? j - position : position - j);
 }
 
+enum { TOGETHER = 4, MOST_VECTORS = 4 };
+
+/* Computes softmax(scale e) of TOGETHER rows side by side, because each is a chain of operations that wait for each other. n is at
+ * most `vectors` vectors (a compile-time constant) and more than one less. The results have the bits of softmax_floats. */
+INLINE void softmax_together(size_t distance, size_t n, float scale, float *e, size_t vectors) {
+    size_t begin = (vectors - 1) * VL, last = n - begin;
+    vec x[TOGETHER][MOST_VECTORS], tops[TOGETHER], totals[TOGETHER];
+    ivec present = (ivec)first_lanes((vec)(splat(0) == splat(0)), last);
+    UNROLL
+    for (size_t h = 0; h < TOGETHER; h++) {
+        UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            x[h][v] = (v + 1 < vectors ? load(e + h * distance + v * VL) : load_part(e + h * distance + begin, last, 0)) * scale;
+            HOLD(x[h][v]);
+        }
+        tops[h] = larger(choose(present, x[h][vectors - 1], splat(-FLT_MAX)), splat(-FLT_MAX)); /* NaN does not count */
+        UNROLL
+        for (size_t v = 0; v + 1 < vectors; v++)
+            tops[h] = larger(x[h][v], tops[h]);
+    }
+    quad top = max_four(tops);
+    UNROLL
+    for (size_t h = 0; h < TOGETHER; h++) {
+        totals[h] = splat(0);
+        UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            x[h][v] = exp_within(below(x[h][v], top[h]));
+            totals[h] += v + 1 < vectors ? x[h][v] : first_lanes(x[h][v], last);
+        }
+    }
+    quad inverse = 1.0f / sum_four(totals);
+    UNROLL
+    for (size_t h = 0; h < TOGETHER; h++) {
+        UNROLL
+        for (size_t v = 0; v + 1 < vectors; v++)
+            store(e + h * distance + v * VL, x[h][v] * inverse[h]);
+        store_part(e + h * distance + begin, x[h][vectors - 1] * inverse[h], last);
+    }
+}
+
+/* Replaces each row [n] of e, whose rows are `distance` floats apart, by softmax(scale e). */
+static void softmax_rows(size_t rows, size_t distance, size_t n, float scale, float *e) {
+    size_t r = 0, vectors = (n + VL - 1) / VL;
+    for (; r + TOGETHER <= rows && vectors <= MOST_VECTORS; r += TOGETHER, e += TOGETHER * distance)
+        switch (vectors) {
+        case 1:
+            softmax_together(distance, n, scale, e, 1);
+            break;
+        case 2:
+            softmax_together(distance, n, scale, e, 2);
+            break;
+        case 3:
+            softmax_together(distance, n, scale, e, 3);
+            break;
+        case 4:
+            softmax_together(distance, n, scale, e, 4);
+            break;
+        }
+    for (; r < rows; r++, e += distance) {
+        for (size_t i = 0; i < n; i++)
+            e[i] *= scale;
+        softmax_floats(e, n);
+    }
+}
+
 /* Computes weights [QUERIES, padded] of `rows` rows from `first` on; keys: columns. */
 static void weigh(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
                   const float *keys, size_t padded, float *weights) {
@@ -510,11 +575,9 @@ static void weigh(const struct heads_shape *heads, const struct mutual *m, size_
         for (size_t r = 0; r < QUERIES; r++)
             store(weights + r * padded + at, sums[r] * scale);
     }
-    for (size_t r = 0; r < rows; r++) {
-        if (m->slopes)
-            fall_off(m->slopes[head], first + r, m->n, weights + r * padded);
-        softmax_floats(weights + r * padded, m->n);
-    }
+    for (size_t r = 0; m->slopes && r < rows; r++)
+        fall_off(m->slopes[head], first + r, m->n, weights + r * padded);
+    softmax_rows(rows, padded, m->n, 1, weights);
 }
 
 /* Sums `lanes` columns of one head from column `at` of d on. */
@@ -558,68 +621,8 @@ static void attend(const struct heads_shape *heads, const struct mutual *m) {
 
 /* ---- other operations of transformers ---- */
 
-enum { TOGETHER = 4, MOST_VECTORS = 4 };
-
-/* Weighs TOGETHER heads side by side, because each is a chain of operations that wait for each other. n is at most `vectors`
- * vectors (a compile-time constant) and more than one less. The results have the bits of softmax_floats. */
-INLINE void weigh_together(size_t n, float scale, float *e, size_t vectors) {
-    size_t begin = (vectors - 1) * VL, last = n - begin;
-    vec x[TOGETHER][MOST_VECTORS], tops[TOGETHER], totals[TOGETHER];
-    ivec present = (ivec)first_lanes((vec)(splat(0) == splat(0)), last);
-    UNROLL
-    for (size_t h = 0; h < TOGETHER; h++) {
-        UNROLL
-        for (size_t v = 0; v < vectors; v++) {
-            x[h][v] = (v + 1 < vectors ? load(e + h * n + v * VL) : load_part(e + h * n + begin, last, 0)) * scale;
-            HOLD(x[h][v]); /* so that the product is rounded, and is not fused with the difference */
-        }
-        tops[h] = larger(choose(present, x[h][vectors - 1], splat(-FLT_MAX)), splat(-FLT_MAX)); /* NaN does not count */
-        UNROLL
-        for (size_t v = 0; v + 1 < vectors; v++)
-            tops[h] = larger(x[h][v], tops[h]);
-    }
-    quad top = max_four(tops);
-    UNROLL
-    for (size_t h = 0; h < TOGETHER; h++) {
-        totals[h] = splat(0);
-        UNROLL
-        for (size_t v = 0; v < vectors; v++) {
-            x[h][v] = exp_within(below(x[h][v], top[h]));
-            totals[h] += v + 1 < vectors ? x[h][v] : first_lanes(x[h][v], last);
-        }
-    }
-    quad inverse = 1.0f / sum_four(totals);
-    UNROLL
-    for (size_t h = 0; h < TOGETHER; h++) {
-        UNROLL
-        for (size_t v = 0; v + 1 < vectors; v++)
-            store(e + h * n + v * VL, x[h][v] * inverse[h]);
-        store_part(e + h * n + begin, x[h][vectors - 1] * inverse[h], last);
-    }
-}
-
 static void weigh_heads(size_t heads, size_t n, float scale, float *e) {
-    size_t h = 0, vectors = (n + VL - 1) / VL;
-    for (; h + TOGETHER <= heads && vectors <= MOST_VECTORS; h += TOGETHER, e += TOGETHER * n)
-        switch (vectors) {
-        case 1:
-            weigh_together(n, scale, e, 1);
-            break;
-        case 2:
-            weigh_together(n, scale, e, 2);
-            break;
-        case 3:
-            weigh_together(n, scale, e, 3);
-            break;
-        case 4:
-            weigh_together(n, scale, e, 4);
-            break;
-        }
-    for (; h < heads; h++, e += n) {
-        for (size_t i = 0; i < n; i++)
-            e[i] *= scale;
-        softmax_floats(e, n);
-    }
+    softmax_rows(heads, n, n, scale, e);
 }
 
 static void halve(const float *x, size_t n, uint16_t *out) {

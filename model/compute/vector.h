@@ -40,9 +40,12 @@ typedef int32_t iquad __attribute__((vector_size(16)));
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Holds a vector in a register. Compilers may load it again wherever it is used, or expand it again. */
+/* Holds a vector in a register: compilers may load or expand it again wherever it is used. A product that is held is rounded and
+ * not fused with a sum. */
 #if defined(__AVX2__)
 #define HOLD(v) __asm__("" : "+v"(v))
+#elif defined(__aarch64__)
+#define HOLD(v) __asm__("" : "+w"(v))
 #else
 #define HOLD(v)
 #endif

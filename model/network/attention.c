@@ -274,18 +274,19 @@ static float slope_of(size_t heads, size_t h) {
 
 void heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze) {
     size_t count = gaze->count, position = gaze->position;
-    float scale = 1 / sqrtf((float)heads->size);
-    if (!gaze->forced)
-        kernels->blocks->scores(heads, gaze->query, &gaze->keys, count, gaze->weights);
-    for (size_t h = 0; gaze->forced && h < heads->count; h++)
-        memcpy(gaze->weights + h * count, gaze->forced, count * sizeof *gaze->weights);
-    for (size_t h = 0; gaze->alibi && !gaze->forced && h < heads->count; h++) {
-        float *e = gaze->weights + h * count, slope = slope_of(heads->count, h) / scale;
-        for (size_t j = 0; j < count; j++)
-            e[j] -= slope * (float)(j > position ? j - position : position - j);
-    }
-    if (!gaze->forced)
+    float scale = 1 / sqrtf((float)heads->size), *e = gaze->weights;
+    if (gaze->forced) {
+        for (size_t h = 0; h < heads->count; h++, e += count)
+            memcpy(e, gaze->forced, count * sizeof *e);
+    } else {
+        kernels->blocks->scores(heads, gaze->query, &gaze->keys, count, e);
+        for (size_t h = 0; gaze->alibi && h < heads->count; h++, e += count) {
+            float slope = slope_of(heads->count, h) / scale;
+            for (size_t j = 0; j < count; j++)
+                e[j] -= slope * (float)(j > position ? j - position : position - j);
+        }
         kernels->blocks->weigh(heads->count, count, scale, gaze->weights);
+    }
     kernels->blocks->sums(heads, gaze->weights, &gaze->values, count, gaze->context);
 }
 
