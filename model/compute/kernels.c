@@ -539,21 +539,18 @@ INLINE void softmax_together(size_t distance, size_t n, float scale, float *e, s
 /* Replaces each row [n] of e, whose rows are `distance` floats apart, by softmax(scale e). */
 static void softmax_rows(size_t rows, size_t distance, size_t n, float scale, float *e) {
     size_t r = 0, vectors = (n + VL - 1) / VL;
+#define VECTORS(count)                                                                                                             \
+    case count:                                                                                                                    \
+        softmax_together(distance, n, scale, e, count);                                                                            \
+        break
     for (; r + TOGETHER <= rows && vectors <= MOST_VECTORS; r += TOGETHER, e += TOGETHER * distance)
         switch (vectors) {
-        case 1:
-            softmax_together(distance, n, scale, e, 1);
-            break;
-        case 2:
-            softmax_together(distance, n, scale, e, 2);
-            break;
-        case 3:
-            softmax_together(distance, n, scale, e, 3);
-            break;
-        case 4:
-            softmax_together(distance, n, scale, e, 4);
-            break;
+            VECTORS(1);
+            VECTORS(2);
+            VECTORS(3);
+            VECTORS(4);
         }
+#undef VECTORS
     for (; r < rows; r++, e += distance) {
         for (size_t i = 0; i < n; i++)
             e[i] *= scale;

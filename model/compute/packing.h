@@ -1,5 +1,5 @@
-/* What all packings share: how blocks prefetch, and the lookup loop. Included only by files that are compiled once per instruction
- * set. */
+/* This file defines how packings share prefetching among blocks of rows, and the loop of their lookups. Included only by files that
+ * are compiled once per instruction set. */
 #ifndef ALIGND_PACKING_H
 #define ALIGND_PACKING_H
 
