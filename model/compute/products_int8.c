@@ -257,17 +257,18 @@ static void pack(const struct unpacked *from, void *packed) {
 /* ---- blocks ---- */
 
 /* Converts sums of one row and one panel to float32, with scales and bias. */
-INLINE vec finish(ivec sums, int32_t offset, float scale, const float *scales, vec bias) {
-    return __builtin_convertvector(sums - offset, vec) * (scale * load(scales)) + bias;
+INLINE vec finish(ivec sums, int32_t offset, float scale, vec scales, vec bias) {
+    return __builtin_convertvector(sums - offset, vec) * (scale * scales) + bias;
 }
 
 static const float no_bias[WIDTH];
 
 /* The same for the last panel's columns from `column` on, of which there may be fewer than VL. */
 INLINE void finish_last(ivec sums, const struct rounded *x, const struct product *product, size_t row, size_t column) {
-    const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
+    const float *bias = product->bias ? product->bias + column : no_bias;
     float *y = product->y + row * product->ldy + column;
     size_t columns = product->out - column;
+    vec scales = load((const float *)product->packed + column);
     if (columns >= VL)
         store(y, finish(sums, x->offsets[row], x->scales[row], scales, load(bias)));
     else
@@ -286,7 +287,7 @@ INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct
         UNROLL
         for (size_t v = 0; v < vectors; v++) {
             if (whole)
-                store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], scales + v * VL, load(bias + v * VL)));
+                store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], load(scales + v * VL), load(bias + v * VL)));
             else
                 finish_last(sums[i][v], x, product, r, column + v * VL);
         }
@@ -459,9 +460,10 @@ static void multiply_rounded(const struct product *product, const struct rounded
 #if defined(TILES)
 /* ---- tiles (AMX) ----
  * A panel is laid out as the tiles of its VL columns want it: one tile holds the weights of TILE_IN k of a vector of columns, and
- * one instruction multiplies it with as many values of up to TILE_ROWS rows. */
+ * one instruction multiplies it with as many values of up to TILE_ROWS rows. With fewer rows than LEAST_TILE_ROWS memory is the
+ * limit, and the loops of vectors read it faster. */
 
-enum { TILE_ROWS = 16, TILE_IN = 64, LEAST_TILE_ROWS = 6 };
+enum { TILE_ROWS = 16, TILE_IN = 64, LEAST_TILE_ROWS = 9 };
 
 /* Palette 1 of Intel's manual (LDTILECFG): the rows and the bytes of a row of each tile. */
 struct tile_shapes {
@@ -469,6 +471,27 @@ struct tile_shapes {
     uint16_t row_bytes[16];
     uint8_t rows[16];
 };
+
+/* Stores the sums of `rows` rows and a whole panel to y. */
+INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
+                       size_t panel) {
+    const float *row_scales = x->scales + row, *scales = (const float *)product->packed + panel * WIDTH,
+                *bias = product->bias ? product->bias + panel * WIDTH : no_bias;
+    const int32_t *offsets = x->offsets + row;
+    size_t ldy = product->ldy;
+    float *y = product->y + row * ldy + panel * WIDTH;
+    vec scale[PANEL], shift[PANEL];
+    UNROLL
+    for (size_t v = 0; v < PANEL; v++) {
+        scale[v] = load(scales + v * VL);
+        shift[v] = load(bias + v * VL);
+    }
+    for (size_t r = 0; r < rows; r++, y += ldy) {
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            store(y + v * VL, finish(sums[r][v], offsets[r], row_scales[r], scale[v], shift[v]));
+    }
+}
 
 /* Blocks of rows have equal heights, since loading other shapes takes longer than rows that are multiplied twice: the last block
  * may begin within the one before. */
@@ -490,12 +513,16 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
         size_t vectors = vectors_of(product, panel);
         for (size_t b = 0; b < blocks; b++) {
             size_t row = b * height + height <= rows ? b * height : rows - height;
-            const char *weights = panel_at(product, panel), *q = x->q + row * ld;
+            size_t share = share_of(TILE_IN * WIDTH, b, blocks), stride = share_of(TILE_IN * WIDTH, b + 1, blocks) - share;
+            const char *weights = panel_at(product, panel), *q = x->q + row * ld,
+                       *next = panel_at(product, panel + 1) + share * (ld / TILE_IN);
             ivec sums[TILE_ROWS][PANEL];
             _tile_zero(0);
             _tile_zero(1);
             _tile_zero(2);
-            for (size_t k = 0; k < ld; k += TILE_IN, weights += TILE_IN * WIDTH) {
+            for (size_t k = 0; k < ld; k += TILE_IN, weights += TILE_IN * WIDTH, next += stride) {
+                for (size_t at = 0; at < stride; at += LINE_BYTES)
+                    __builtin_prefetch(next + at, 0, 2);
                 _tile_loadd(3, q + k, ld);
                 _tile_loadd(4, weights, WIDTH * GROUP);
                 _tile_loadd(5, weights + LINE_BYTES, WIDTH * GROUP);
@@ -507,12 +534,12 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
             _tile_stored(0, &sums[0][0], sizeof sums[0]);
             _tile_stored(1, &sums[0][1], sizeof sums[0]);
             _tile_stored(2, &sums[0][2], sizeof sums[0]);
-            for (size_t r = 0; r < height; r++) {
-                if (vectors == PANEL)
-                    store_tile(&sums[r], x, product, row + r, 1, panel, 1, PANEL);
-                for (size_t v = 0; vectors < PANEL && v < vectors; v++)
-                    finish_last(sums[r][v], x, product, row + r, panel * WIDTH + v * VL);
-            }
+            if (vectors == PANEL && (panel + 1) * WIDTH <= product->out)
+                store_rows(sums, x, product, row, height, panel);
+            else
+                for (size_t r = 0; r < height; r++)
+                    for (size_t v = 0; v < vectors; v++)
+                        finish_last(sums[r][v], x, product, row + r, panel * WIDTH + v * VL);
         }
     }
     _tile_release(); /* so that the kernel need not save them when the thread is interrupted */
