@@ -77,22 +77,37 @@ struct tile {
     size_t stride;
 };
 
-/* Stores the sums of one panel and one row to y, with the bias if there is one; the last panel may be narrower. It is not inlined,
- * because the loops before it need all registers. */
-static __attribute__((noinline)) void store_panel(float *y, const float *bias, size_t columns, const vec *sums) {
-    for (size_t v = 0; v < PANEL; v++)
-        store_columns(y, bias, v * VL, columns, sums[v]);
+/* Stores the sums of one panel and `rows` rows to y, with the bias if there is one; sums of a row are `distance` vectors after
+ * those of the row before. columns: of y that are left, maybe fewer than the panel's. It is not inlined, because the loops before
+ * it need all registers. */
+static __attribute__((noinline)) void store_panel(float *y, size_t ldy, const float *bias, size_t columns, size_t rows,
+                                                  size_t distance, const vec *sums) {
+    for (size_t at = 0; at < WIDTH && at < columns; at += VL, y += VL, sums++) {
+        size_t lanes = columns - at;
+        vec shift = !bias ? splat(-0.0f) : lanes < VL ? load_part(bias + at, lanes, 0) : load(bias + at); /* x + -0 is x */
+        for (size_t r = 0; r < rows; r++)
+            if (lanes < VL)
+                store_part(y + r * ldy, sums[r * distance] + shift, lanes);
+            else
+                store(y + r * ldy, sums[r * distance] + shift);
+    }
 }
 
 INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
     return column + VL <= q->out ? load(y) : column < q->out ? load_part(y, q->out - column, 0) : splat(0);
 }
 
-/* Multiplies `rows` rows from `row` on with `panels` panels; both counts, storage and lines are compile-time constants after
- * inlining. Each k prefetches so many lines from tile->ahead on; 0: what its own panels need soon.
+/* Returns how many vectors of the tile's first panel have columns. */
+INLINE size_t vectors_of(const struct product *q, const struct tile *tile) {
+    size_t vectors = (q->out - tile->column + VL - 1) / VL;
+    return vectors < PANEL ? vectors : PANEL;
+}
+
+/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels; the counts, storage and lines
+ * are compile-time constants after inlining. Each k prefetches so many lines from tile->ahead on; 0: what its own panels need soon.
  * The sums of a range that does not begin at 0 continue those in y. */
 INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
-                          size_t panels, size_t lines) {
+                          size_t panels, size_t vectors, size_t lines) {
     size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
     const float *x = q->x + row * ldx;
     float *y = q->y + row * q->ldy + tile->column;
@@ -101,7 +116,7 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
     for (size_t i = 0; i < rows * panels; i++) {
         size_t r = i / panels, p = i % panels;
         UNROLL
-        for (size_t v = 0; v < PANEL; v++) {
+        for (size_t v = 0; v < vectors; v++) {
             size_t column = p * WIDTH + v * VL;
             sums[i][v] = tile->range.k == 0 ? splat(0) : load_sums(q, y + r * q->ldy + column, tile->column + column);
         }
@@ -118,31 +133,43 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             for (size_t at = 0; lines == 0 && at < bytes; at += LINE_BYTES)
                 __builtin_prefetch(panel + NEAR_BYTES + at);
             UNROLL
-            for (size_t v = 0; v < PANEL; v++) {
+            for (size_t v = 0; v < vectors; v++) {
                 w[v] = load_weights(storage, panel + v * VL * storage_bytes(storage));
                 HOLD(w[v]);
             }
             UNROLL
             for (size_t r = 0; r < rows; r++) {
                 UNROLL
-                for (size_t v = 0; v < PANEL; v++)
+                for (size_t v = 0; v < vectors; v++)
                     sums[r * panels + p][v] += w[v] * x[r * ldx + k];
             }
         }
     }
-    for (size_t i = 0; i < rows * panels; i++) {
-        size_t r = i / panels, p = i % panels, column = tile->column + p * WIDTH;
+    for (size_t p = 0; p < panels; p++) {
+        size_t column = tile->column + p * WIDTH;
         const float *bias = q->bias && end == q->in ? q->bias + column : NULL;
-        store_panel(y + r * q->ldy + p * WIDTH, bias, q->out - column, sums[i]);
+        store_panel(y + p * WIDTH, q->ldy, bias, q->out - column, rows, panels * PANEL, sums[p]);
     }
 }
 
-/* Multiplies 1 to BLOCK rows with one panel. */
-INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
+/* Multiplies `rows` rows (a constant) with a panel of which not all vectors have columns. */
+INLINE void multiply_narrow(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
                             size_t lines) {
+    if (PANEL > 2 && vectors_of(q, tile) == 2)
+        multiply_tile(storage, q, tile, row, rows, 1, 2, lines);
+    else
+        multiply_tile(storage, q, tile, row, rows, 1, 1, lines);
+}
+
+/* Multiplies 1 to BLOCK rows with one panel. narrow (a compile-time constant): not all of its vectors have columns. */
+INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
+                            bool narrow, size_t lines) {
 #define HEIGHT(count)                                                                                                              \
     case count:                                                                                                                    \
-        multiply_tile(storage, q, tile, row, count, 1, lines);                                                                     \
+        if (narrow)                                                                                                                \
+            multiply_narrow(storage, q, tile, row, count, lines);                                                                  \
+        else                                                                                                                       \
+            multiply_tile(storage, q, tile, row, count, 1, PANEL, lines);                                                          \
         break
     switch (rows) {
         HEIGHT(1);
@@ -165,20 +192,23 @@ INLINE void multiply_height(enum storage storage, const struct product *q, const
 static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
     enum { LINES = (WIDTH * 4 + LINE_BYTES - 1) / LINE_BYTES, HALF_LINES = (WIDTH * 2 + LINE_BYTES - 1) / LINE_BYTES };
     size_t lines = lines_of(tile->stride);
+    bool narrow = vectors_of(q, tile) < PANEL;
     switch (storage) {
     case FLOAT32:
-        if (LINES > 2 && lines > 2)
-            multiply_height(FLOAT32, q, tile, row, rows, LINES);
+        if (narrow)
+            multiply_height(FLOAT32, q, tile, row, rows, true, 1);
+        else if (LINES > 2 && lines > 2)
+            multiply_height(FLOAT32, q, tile, row, rows, false, LINES);
         else if (LINES > 1 && lines > 1)
-            multiply_height(FLOAT32, q, tile, row, rows, 2);
+            multiply_height(FLOAT32, q, tile, row, rows, false, 2);
         else
-            multiply_height(FLOAT32, q, tile, row, rows, 1);
+            multiply_height(FLOAT32, q, tile, row, rows, false, 1);
         break;
     case FLOAT16:
-        multiply_height(FLOAT16, q, tile, row, rows, HALF_LINES);
+        multiply_height(FLOAT16, q, tile, row, rows, false, HALF_LINES);
         break;
     case BFLOAT16:
-        multiply_height(BFLOAT16, q, tile, row, rows, HALF_LINES);
+        multiply_height(BFLOAT16, q, tile, row, rows, false, HALF_LINES);
         break;
     }
 }
@@ -199,14 +229,17 @@ INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t
 
 /* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows, size_t together) {
-    size_t total = panels_of(q->out), panel = 0;
-    for (; panel + together <= total; panel += together) {
+    size_t total = panels_of(q->out), whole = q->out / WIDTH, panel = 0;
+    for (; panel + together <= whole; panel += together) {
         struct tile tile = tile_at(storage, q, panel);
-        multiply_tile(storage, q, &tile, 0, rows, together, 0);
+        multiply_tile(storage, q, &tile, 0, rows, together, PANEL, 0);
     }
     for (; panel < total; panel++) {
         struct tile tile = tile_at(storage, q, panel);
-        multiply_tile(storage, q, &tile, 0, rows, 1, 0);
+        if (vectors_of(q, &tile) < PANEL)
+            multiply_narrow(storage, q, &tile, 0, rows, 0);
+        else
+            multiply_tile(storage, q, &tile, 0, rows, 1, PANEL, 0);
     }
 }
 

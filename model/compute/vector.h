@@ -293,16 +293,6 @@ INLINE vec reciprocal(vec x) {
 #endif
 }
 
-/* Stores value + bias (NULL: none) to y [at .. at + VL), as far as there are columns. */
-INLINE void store_columns(float *y, const float *bias, size_t at, size_t columns, vec value) {
-    if (at + VL <= columns) {
-        store(y + at, bias ? value + load(bias + at) : value);
-    } else if (at < columns) {
-        value = bias ? value + load_part(bias + at, columns - at, 0) : value;
-        store_part(y + at, value, columns - at);
-    }
-}
-
 /* ---- 16-bit floats ----
  * IEEE binary16, and bfloat16, which is the upper half of a float32. */
 
