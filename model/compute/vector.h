@@ -221,6 +221,26 @@ INLINE int32_t max_lanes_integer(ivec v) {
 }
 
 /* Four sums at once, each in the order of sum_lanes; the order does not matter for integers. */
+#if defined(__AVX512F__)
+/* Halves of two vectors are folded into one, and then quarters of two of these, so that one addition serves all four. */
+#define SUM_FOUR(name, wide, narrow)                                                                                               \
+    INLINE wide name##_folded(const wide *v) {                                                                                     \
+        wide halves[2];                                                                                                            \
+        UNROLL                                                                                                                     \
+        for (size_t i = 0; i < 2; i++)                                                                                             \
+            halves[i] = __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +  \
+                        __builtin_shufflevector(v[2 * i], v[2 * i + 1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30,  \
+                                                31);                                                                               \
+        return __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +           \
+               __builtin_shufflevector(halves[0], halves[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);          \
+    }                                                                                                                              \
+    INLINE narrow name(const wide *v) {                                                                                            \
+        wide quads = name##_folded(v);                                                                                             \
+        quads += __builtin_shufflevector(quads, quads, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);                      \
+        quads += __builtin_shufflevector(quads, quads, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);                      \
+        return __builtin_shufflevector(quads, quads, 0, 4, 8, 12);                                                                 \
+    }
+#else
 #define SUM_FOUR(name, wide, narrow)                                                                                               \
     INLINE narrow name(const wide *v) {                                                                                            \
         narrow q[4];                                                                                                               \
@@ -240,6 +260,8 @@ INLINE int32_t max_lanes_integer(ivec v) {
         narrow b = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5) + __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);              \
         return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);                              \
     }
+
+#endif
 
 SUM_FOUR(sum_four, vec, quad)
 SUM_FOUR(sum_four_integers, ivec, iquad)
