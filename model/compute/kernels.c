@@ -119,24 +119,51 @@ static void insert_piece(struct list *list, const float *logits, size_t from, si
     }
 }
 
-/* Processes pieces that fit in the first-level cache: one pass finds the greatest logit, one adds the sums, and, if the greatest is
- * among the best k so far, one updates the list. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) /
- * Z. */
+/* Logits are taken in pieces that fit into the first cache. Of more than MOST_PIECES * PIECE logits the pieces are longer. */
+enum { PIECE = 256, MOST_PIECES = 256 };
+
+/* Returns the largest of x [count], whole vectors, that is below the limit; -FLT_MAX if there is none. */
+INLINE float max_below(const float *x, size_t count, float limit) {
+    vec top = splat(-FLT_MAX);
+    for (size_t i = 0; i < count; i += VL) {
+        vec v = load(x + i);
+        top = larger(choose(v < limit, v, splat(-FLT_MAX)), top);
+    }
+    return max_lanes(top);
+}
+
+/* Lists the best k logits. tops [count, rounded up to whole vectors]: the greatest logit of each piece. At least k pieces reach the
+ * k-th different one of them, so that nothing below enters the list. */
+static size_t list_best(const float *logits, size_t n, size_t piece, const float *tops, size_t count, size_t k,
+                        struct ranked *best) {
+    float reached = INFINITY;
+    for (size_t i = 0; i < k && reached > -FLT_MAX; i++)
+        reached = max_below(tops, (count + VL - 1) / VL * VL, reached);
+    struct list list = {.best = best, .k = k, .least = nextafterf(reached, -INFINITY)};
+    for (size_t i = 0; i < count && k > 0; i++)
+        if (tops[i] > list.least)
+            insert_piece(&list, logits, i * piece, n - i * piece < piece ? n : (i + 1) * piece);
+    return list.count;
+}
+
+/* For each piece one pass finds the greatest logit and one adds the sums. With Z = sum exp(d): log sum exp = top + log Z, entropy =
+ * log Z - sum(d exp(d)) / Z. */
 static struct row_summary summarize(const float *logits, size_t n, size_t k, struct ranked *best) {
-    enum { PIECE = 256 };
     struct sums sums = {-FLT_MAX, splat(0), splat(0)};
-    struct list list = {.best = best, .k = k, .least = k > 0 ? -INFINITY : INFINITY};
-    for (size_t i = 0; i < n; i += PIECE) {
-        size_t end = n - i < PIECE ? n : i + PIECE;
-        float top = max_of(logits + i, end - i);
+    float tops[MOST_PIECES + VL];
+    size_t piece = PIECE * ((n + PIECE * MOST_PIECES - 1) / (PIECE * MOST_PIECES)), count = 0;
+    for (size_t i = 0; i < n; i += piece) {
+        size_t length = n - i < piece ? n - i : piece;
+        float top = tops[count++] = max_of(logits + i, length);
         if (top > sums.top)
             raise(&sums, top);
-        add_piece(&sums, logits + i, end - i);
-        if (top > list.least)
-            insert_piece(&list, logits, i, end);
+        add_piece(&sums, logits + i, length);
     }
+    store(tops + count, splat(-FLT_MAX));
     float z = sum_lanes(sums.total), log_z = logf(z);
-    return (struct row_summary){.log_sum = sums.top + log_z, .entropy = log_z - sum_lanes(sums.weighted) / z, .count = list.count};
+    return (struct row_summary){.log_sum = sums.top + log_z,
+                                .entropy = log_z - sum_lanes(sums.weighted) / z,
+                                .count = list_best(logits, n, piece, tops, count, k, best)};
 }
 
 /* ---- gates ---- */

@@ -266,18 +266,6 @@ INLINE int32_t max_lanes_integer(ivec v) {
 SUM_FOUR(sum_four, vec, quad)
 SUM_FOUR(sum_four_integers, ivec, iquad)
 
-/* No lane may be NaN. */
-INLINE float max_lanes(vec v) {
-    quad q[VL / 4];
-    memcpy(q, &v, sizeof q);
-    for (size_t n = VL / 8; n > 0; n /= 2)
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < 4; j++)
-                q[i][j] = q[i][j] > q[i + n][j] ? q[i][j] : q[i + n][j];
-    float a = q[0][0] > q[0][2] ? q[0][0] : q[0][2], b = q[0][1] > q[0][3] ? q[0][1] : q[0][3];
-    return a > b ? a : b;
-}
-
 INLINE quad larger_floats(quad a, quad b) {
 #if defined(__AVX2__)
     return (quad)_mm_max_ps((__m128)a, (__m128)b);
@@ -285,6 +273,20 @@ INLINE quad larger_floats(quad a, quad b) {
     iquad mask = a > b;
     return (quad)(((iquad)a & mask) | ((iquad)b & ~mask));
 #endif
+}
+
+/* No lane may be NaN. */
+INLINE float max_lanes(vec v) {
+    quad q[VL / 4];
+    memcpy(q, &v, sizeof q);
+    UNROLL
+    for (size_t n = VL / 8; n > 0; n /= 2) {
+        UNROLL
+        for (size_t i = 0; i < n; i++)
+            q[i] = larger_floats(q[i], q[i + n]);
+    }
+    quad pairs = larger_floats(q[0], __builtin_shufflevector(q[0], q[0], 2, 3, 0, 1));
+    return pairs[0] > pairs[1] ? pairs[0] : pairs[1];
 }
 
 /* The greatest lanes of four vectors. No lane may be NaN. */
@@ -397,7 +399,11 @@ INLINE vec exp_within(vec x) {
     p = p * r + 0.49999994f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
+#if defined(__AVX512F__)
+    return (vec)_mm512_scalef_ps((__m512)p, (__m512)whole);
+#else
     return (vec)((ivec)p + ((ivec)shifted << 23)); /* the bits above n in `shifted` fall off */
+#endif
 }
 
 /* Limits x to -limit to limit; NaN stays. */
@@ -416,17 +422,18 @@ INLINE vec sigmoid_vec(vec x) {
 
 /* Ignores NaN; returns at least -FLT_MAX. */
 INLINE float max_of(const float *x, size_t n) {
-    vec even = splat(-FLT_MAX), odd = even;
+    vec tops[4] = {splat(-FLT_MAX), splat(-FLT_MAX), splat(-FLT_MAX), splat(-FLT_MAX)};
     size_t i = 0;
-    for (; i + 2 * VL <= n; i += 2 * VL) {
-        even = larger(load(x + i), even);
-        odd = larger(load(x + i + VL), odd);
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+        UNROLL
+        for (size_t v = 0; v < 4; v++)
+            tops[v] = larger(load(x + i + v * VL), tops[v]);
     }
     for (; i + VL <= n; i += VL)
-        even = larger(load(x + i), even);
+        tops[0] = larger(load(x + i), tops[0]);
     if (i < n)
-        odd = larger(load_part(x + i, n - i, -FLT_MAX), odd);
-    return max_lanes(larger(even, odd));
+        tops[1] = larger(load_part(x + i, n - i, -FLT_MAX), tops[1]);
+    return max_lanes(larger(larger(tops[0], tops[1]), larger(tops[2], tops[3])));
 }
 
 /* x - top for x <= top, limited to the range of exp: lower terms add less than any rounding. */
