@@ -97,20 +97,20 @@ static void run_self(const struct mixer *mixer, const struct step *s) {
     linear_apply(&self->query, read, size, s->count, s->q, size);
     linear_apply(&self->key, read, size, s->count, s->k, size);
     linear_apply(&self->value, read, size, s->count, s->v, size);
-    for (size_t r = 0; r < s->count; r++) { /* the row's own key and value are the last of its past */
+    struct gaze gaze = {.query = s->q,
+                        .keys = {.offset = s->past, .half = stack->half},
+                        .values = {.offset = s->past + size, .half = stack->half},
+                        .alibi = stack->positions.alibi,
+                        .context = s->u};
+    for (size_t r = 0; r < s->count; r++, gaze.query += size, gaze.context += size) {
         const struct row *row = &s->rows[r];
-        size_t seen = stack->heads.count * (row->step + 1);
+        gaze.position = row->step;
+        gaze.count = row->step + 1; /* the row's own key and value are the last of its past */
+        gaze.keys.path = gaze.values.path = row->past;
+        gaze.weights = row->looks.self ? row->looks.self + s->layer * stack->heads.count * gaze.count : s->weights;
         keep(stack, s->k + r * size, s->past, row->added);
         keep(stack, s->v + r * size, s->past + size, row->added);
-        heads_look(stack->kernels, &stack->heads,
-                   &(struct gaze){.query = s->q + r * size,
-                                  .keys = {.path = row->past, .offset = s->past, .half = stack->half},
-                                  .values = {.path = row->past, .offset = s->past + size, .half = stack->half},
-                                  .count = row->step + 1,
-                                  .position = row->step,
-                                  .alibi = stack->positions.alibi,
-                                  .weights = row->looks.self ? row->looks.self + s->layer * seen : s->weights,
-                                  .context = s->u + r * size});
+        heads_look(stack->kernels, &stack->heads, &gaze);
     }
     linear_apply(&self->output, s->u, size, s->count, s->q, size);
     block_add(stack, &self->norm, s->count, s->q, s->x);
@@ -201,20 +201,19 @@ static void run_cross(const struct decoder *decoder, const struct heads *cross, 
     size_t size = stack->size, at = s->layer * size, heads = stack->heads.count;
     const float *read = block_read(stack, &cross->norm, s->count, s->x, s->u);
     linear_apply(&cross->query, read, size, s->count, s->q, size);
-    for (size_t r = 0; r < s->count; r++) {
+    struct gaze gaze = {
+        .query = s->q, .keys = {.distance = decoder->shape.key}, .values = {.distance = decoder->shape.value}, .context = s->u};
+    for (size_t r = 0; r < s->count; r++, gaze.query += size, gaze.context += size) {
         const struct row *row = &s->rows[r];
-        const struct memory *memory = row->memory;
-        float *weights = row->looks.cross ? row->looks.cross + s->layer * heads * memory->length : s->weights;
-        heads_look(stack->kernels, &stack->heads,
-                   &(struct gaze){.query = s->q + r * size,
-                                  .keys = {.first = memory->keys + at, .distance = decoder->shape.key},
-                                  .values = {.first = memory->values + at, .distance = decoder->shape.value},
-                                  .count = memory->length,
-                                  .forced = row->forced,
-                                  .weights = weights,
-                                  .context = s->u + r * size});
+        size_t length = row->memory->length;
+        gaze.count = length;
+        gaze.keys.first = row->memory->keys + at;
+        gaze.values.first = row->memory->values + at;
+        gaze.forced = row->forced;
+        gaze.weights = row->looks.cross ? row->looks.cross + s->layer * heads * length : s->weights;
+        heads_look(stack->kernels, &stack->heads, &gaze);
         if (s->layer == own->alignment_layer)
-            memcpy(row->attention, weights + own->alignment_head * memory->length, memory->length * sizeof *row->attention);
+            memcpy(row->attention, gaze.weights + own->alignment_head * length, length * sizeof *row->attention);
     }
     linear_apply(&cross->output, s->u, size, s->count, s->q, size);
     block_add(stack, &cross->norm, s->count, s->q, s->x);
