@@ -191,7 +191,7 @@ struct output {
     const struct kernels *kernels;
     bool writes;               /* words of the vocabulary; false: it can produce only the source's words */
     bool copies;               /* the source's words */
-    size_t vocabulary, stride; /* V; floats of a row of logits: V, and room for temporary ids */
+    size_t vocabulary, stride; /* V; floats from row to row of logits: at least V and room for temporary ids */
     struct linear linear;      /* [V, O]; tied: the weight is the target embedding; out 0: it produces only copies */
     struct linear key;         /* [K, D] of an annotation; out 0: the positions do not have their own scores */
     /* pointer_generator: the probability of copying */

@@ -86,6 +86,12 @@ static const struct output_kind kinds[] = {
     {"copy", true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
 };
 
+/* Returns the floats from row to row of logits: whole lines of 16, so that no vector lies in two of them, and an odd number, so
+ * that rows do not compete for the same places in the caches. */
+static size_t stride_of(size_t logits) {
+    return ((logits + 15) / 16 | 1) * 16;
+}
+
 int output_init(struct output *output, const struct model_config *config, size_t vocabulary, bool shortlists,
                 const struct loader *loader) {
     *output = (struct output){.kernels = loader->kernels, .vocabulary = vocabulary};
@@ -94,7 +100,7 @@ int output_init(struct output *output, const struct model_config *config, size_t
         return -1;
     output->writes = output->kind->writes;
     output->copies = output->kind->score != NULL;
-    output->stride = output->vocabulary + (output->copies ? config->limits.max_source_tokens : 0);
+    output->stride = stride_of(output->vocabulary + (output->copies ? config->limits.max_source_tokens : 0));
     if (output->writes) {
         struct linear_names names = {
             .weight = config->output.tied ? "decoder.embedding" : "output.weight", .bias = "output.bias", .lookups = shortlists};
