@@ -268,6 +268,15 @@ size_t encoder_part_rows(size_t work, size_t each, size_t left) {
     return rows < left ? rows : left;
 }
 
+/* A pass takes this many rows at a time, or somewhat fewer: enough for products at full speed, and few enough for what one
+ * operation writes to be in the cache when the next one reads it. */
+enum { TOGETHER_ROWS = 96 };
+
+static size_t rows_together(size_t rows) {
+    size_t groups = (rows + TOGETHER_ROWS - 1) / TOGETHER_ROWS;
+    return groups > 1 ? (rows + groups - 1) / groups : rows;
+}
+
 struct layer {
     struct heads self;
     struct filter filter;
@@ -285,7 +294,7 @@ struct parts {
     struct sequences sequences;
     float *x;             /* [tokens, d] */
     float *u, *q, *k, *v; /* [tokens, d] */
-    float *wide;          /* [tokens, f] */
+    float *wide;          /* [rows together, f] */
     float *mutual;        /* [mutual_scratch of the longest sentence] */
     float *slopes;        /* [H]; NULL: without ALiBi */
     /* The next rows to do: those from `row` on of this layer, in its first pass or, when they are keyed, in its second. */
@@ -314,7 +323,8 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
                                struct encoded *out) {
     const struct transformer *own = e->own;
     const struct stack *stack = &own->stack;
-    size_t vectors = sequences->tokens * stack->size;
+    size_t tokens = sequences->tokens, together = tokens < TOGETHER_ROWS ? tokens : TOGETHER_ROWS;
+    size_t vectors = tokens * stack->size;
     struct parts *parts = arena_alloc(arena, 1, sizeof *parts);
     if (!parts)
         return NULL;
@@ -325,7 +335,7 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
         .q = arena_alloc(arena, vectors, sizeof(float)),
         .k = arena_alloc(arena, vectors, sizeof(float)),
         .v = arena_alloc(arena, vectors, sizeof(float)),
-        .wide = arena_alloc(arena, sequences->tokens * stack->filter, sizeof(float)),
+        .wide = arena_alloc(arena, together * stack->filter, sizeof(float)),
         .mutual = arena_alloc(arena, mutual_scratch(&stack->heads, sequences->longest), sizeof(float)),
         .slopes = stack->positions.alibi ? arena_alloc(arena, stack->heads.count, sizeof(float)) : NULL,
     };
@@ -387,7 +397,7 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
     for (size_t done = 0; parts->layer < own->count && done < work;) {
         /* The maximum number of multiplications for a row in this pass. */
         size_t each = size * (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->sequences.longest : 3 * size);
-        size_t rows = encoder_part_rows(work - done, each, tokens - parts->row);
+        size_t rows = rows_together(encoder_part_rows(work - done, each, tokens - parts->row));
         done += rows * each;
         (parts->keyed ? look_and_filter : make_keys)(own, parts, rows);
 
