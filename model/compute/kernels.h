@@ -36,6 +36,7 @@ struct product {
     size_t ldx, rows;
     float *y;
     size_t ldy;
+    bool relu; /* y = max(y, 0), where NaN stays NaN */
 };
 
 /* Some outputs of each row: y [x_rows, count] = W[ids] x + bias[ids] (NULL: none). */

@@ -254,11 +254,14 @@ static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_
                       (int)ldy);
 }
 
-void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+static void apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, bool relu, float *y, size_t ldy) {
     if (rows == 0)
         return;
     if (!linear->packed) {
         apply_blas(linear, x, ldx, rows, y, ldy);
+        for (size_t r = 0; relu && r < rows; r++)
+            for (size_t i = 0; i < linear->out; i++)
+                y[r * ldy + i] = y[r * ldy + i] < 0 ? 0 : y[r * ldy + i];
         return;
     }
     struct product product = {.packed = linear->packed,
@@ -270,8 +273,17 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
                               .ldx = ldx,
                               .rows = rows,
                               .y = y,
-                              .ldy = ldy};
+                              .ldy = ldy,
+                              .relu = relu};
     linear->packing->multiply(&product);
+}
+
+void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    apply(linear, x, ldx, rows, false, y, ldy);
+}
+
+void linear_apply_relu(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    apply(linear, x, ldx, rows, true, y, ldy);
 }
 
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {

@@ -112,6 +112,8 @@ int compute_fastest(const struct backend *backend, const struct linear_source *s
 
 /* y [rows, out] = x [rows, in] W^T + b. ldx, ldy: floats from row to row. */
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
+/* y = max(x W^T + b, 0), where NaN stays NaN. */
+void linear_apply_relu(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
 
 /* Computes some outputs of one row: y [count] = (W x + b)[ids], each id below out. The linear was made with lookups. With int8 the
  * results have the same bits as those of linear_apply. */

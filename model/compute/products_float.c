@@ -78,18 +78,18 @@ struct tile {
 };
 
 /* Stores the sums of one panel and `rows` rows to y, with the bias if there is one; sums of a row are `distance` vectors after
- * those of the row before. columns: of y that are left, maybe fewer than the panel's. It is not inlined, because the loops before
- * it need all registers. */
-static __attribute__((noinline)) void store_panel(float *y, size_t ldy, const float *bias, size_t columns, size_t rows,
+ * those of the row before. columns: of y that are left, maybe fewer than the panel's. No y is below the floor. It is not inlined,
+ * because the loops before it need all registers. */
+static __attribute__((noinline)) void store_panel(float *y, size_t ldy, const float *bias, vec floor, size_t columns, size_t rows,
                                                   size_t distance, const vec *sums) {
     for (size_t at = 0; at < WIDTH && at < columns; at += VL, y += VL, sums++) {
         size_t lanes = columns - at;
         vec shift = !bias ? splat(-0.0f) : lanes < VL ? load_part(bias + at, lanes, 0) : load(bias + at); /* x + -0 is x */
         for (size_t r = 0; r < rows; r++)
             if (lanes < VL)
-                store_part(y + r * ldy, sums[r * distance] + shift, lanes);
+                store_part(y + r * ldy, larger(floor, sums[r * distance] + shift), lanes);
             else
-                store(y + r * ldy, sums[r * distance] + shift);
+                store(y + r * ldy, larger(floor, sums[r * distance] + shift));
     }
 }
 
@@ -145,10 +145,11 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             }
         }
     }
+    bool whole = end == q->in;
     for (size_t p = 0; p < panels; p++) {
         size_t column = tile->column + p * WIDTH;
-        const float *bias = q->bias && end == q->in ? q->bias + column : NULL;
-        store_panel(y + p * WIDTH, q->ldy, bias, q->out - column, rows, panels * PANEL, sums[p]);
+        store_panel(y + p * WIDTH, q->ldy, q->bias && whole ? q->bias + column : NULL, whole ? floor_of(q) : splat(-INFINITY),
+                    q->out - column, rows, panels * PANEL, sums[p]);
     }
 }
 

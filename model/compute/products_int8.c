@@ -256,9 +256,9 @@ static void pack(const struct unpacked *from, void *packed) {
 
 /* ---- blocks ---- */
 
-/* Converts sums of one row and one panel to float32, with scales and bias. */
-INLINE vec finish(ivec sums, int32_t offset, float scale, vec scales, vec bias) {
-    return __builtin_convertvector(sums - offset, vec) * (scale * scales) + bias;
+/* Converts sums of one row and one panel to float32, with scales and bias, and not below the floor. */
+INLINE vec finish(ivec sums, int32_t offset, float scale, vec scales, vec bias, vec floor) {
+    return larger(floor, __builtin_convertvector(sums - offset, vec) * (scale * scales) + bias);
 }
 
 static const float no_bias[WIDTH];
@@ -270,15 +270,17 @@ INLINE void finish_last(ivec sums, const struct rounded *x, const struct product
     size_t columns = product->out - column;
     vec scales = load((const float *)product->packed + column);
     if (columns >= VL)
-        store(y, finish(sums, x->offsets[row], x->scales[row], scales, load(bias)));
+        store(y, finish(sums, x->offsets[row], x->scales[row], scales, load(bias), floor_of(product)));
     else
-        store_part(y, finish(sums, x->offsets[row], x->scales[row], scales, load_part(bias, columns, 0)), columns);
+        store_part(y, finish(sums, x->offsets[row], x->scales[row], scales, load_part(bias, columns, 0), floor_of(product)),
+                   columns);
 }
 
 /* Stores the sums of `rows` rows and `panels` panels to y; in the last panel only the first `vectors` have columns. */
 INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
                        size_t panel, size_t panels, size_t vectors) {
     bool whole = (panel + panels) * WIDTH <= product->out;
+    vec floor = floor_of(product);
     UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
         size_t r = row + i / panels, column = (panel + i % panels) * WIDTH;
@@ -287,7 +289,8 @@ INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct
         UNROLL
         for (size_t v = 0; v < vectors; v++) {
             if (whole)
-                store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], load(scales + v * VL), load(bias + v * VL)));
+                store(y + v * VL,
+                      finish(sums[i][v], x->offsets[r], x->scales[r], load(scales + v * VL), load(bias + v * VL), floor));
             else
                 finish_last(sums[i][v], x, product, r, column + v * VL);
         }
@@ -480,7 +483,7 @@ INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct
     const int32_t *offsets = x->offsets + row;
     size_t ldy = product->ldy;
     float *y = product->y + row * ldy + panel * WIDTH;
-    vec scale[PANEL], shift[PANEL];
+    vec scale[PANEL], shift[PANEL], floor = floor_of(product);
     UNROLL
     for (size_t v = 0; v < PANEL; v++) {
         scale[v] = load(scales + v * VL);
@@ -489,7 +492,7 @@ INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct
     for (size_t r = 0; r < rows; r++, y += ldy) {
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
-            store(y + v * VL, finish(sums[r][v], offsets[r], row_scales[r], scale[v], shift[v]));
+            store(y + v * VL, finish(sums[r][v], offsets[r], row_scales[r], scale[v], shift[v], floor));
     }
 }
 

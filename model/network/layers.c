@@ -315,9 +315,11 @@ const float *block_read(const struct stack *stack, const struct norm *norm, size
 }
 
 void block_add(const struct stack *stack, const struct norm *norm, size_t rows, const float *y, float *x) {
-    stack->kernels->add(y, rows * stack->size, x);
-    if (!stack->pre)
-        norm_apply(norm, stack->kernels, rows, x, stack->size);
+    for (size_t r = 0; r < rows; r++, y += stack->size, x += stack->size) { /* while the row is in the first cache */
+        stack->kernels->add(y, stack->size, x);
+        if (!stack->pre)
+            norm_apply(norm, stack->kernels, 1, x, stack->size);
+    }
 }
 
 void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, const struct loader *loader) {
@@ -339,8 +341,12 @@ void filter_init(struct filter *filter, const struct stack *stack, const char *p
 
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {
     const float *read = block_read(stack, &filter->norm, rows, x, u);
-    linear_apply(&filter->input, read, stack->size, rows, wide, stack->filter);
-    stack->activate(wide, rows * stack->filter);
+    if (stack->activate == stack->kernels->blocks->relu) {
+        linear_apply_relu(&filter->input, read, stack->size, rows, wide, stack->filter);
+    } else {
+        linear_apply(&filter->input, read, stack->size, rows, wide, stack->filter);
+        stack->activate(wide, rows * stack->filter);
+    }
     linear_apply(&filter->output, wide, stack->filter, rows, y, stack->size);
     block_add(stack, &filter->norm, rows, y, x);
 }

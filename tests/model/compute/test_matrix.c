@@ -69,6 +69,34 @@ START_TEST(apply_gives_the_product) {
 }
 END_TEST
 
+/* Whole and narrow panels, one row, blocks of rows and tiles; the last row is NaN in each compute type. */
+START_TEST(relu_raises_the_product) {
+    enum { OUT = 130, IN = 64, MOST = 21 };
+    float *weight = noise(OUT * IN, 1, 1), *bias = noise(OUT, 1, 2), *x = noise(MOST * IN, 1, 3), y[MOST * OUT], raised[MOST * OUT];
+    struct backend backend = backend_at(_i);
+    x[MOST * IN - 1] = NAN;
+    for (backend.compute = 0; backend.compute < COMPUTE_TYPES; backend.compute++) {
+        struct linear linear = {0};
+        ck_assert_int_eq(make(&linear, weight, bias, OUT, IN, &backend), 0);
+        for (size_t rows = 1; rows <= MOST; rows++) {
+            const float *first = x + (MOST - rows) * IN;
+            linear_apply(&linear, first, IN, rows, y, OUT);
+            linear_apply_relu(&linear, first, IN, rows, raised, OUT);
+            for (size_t i = 0; i < rows * OUT; i++) {
+                bool fits = isnan(y[i]) ? isnan(raised[i]) : raised[i] == (y[i] < 0 ? 0 : y[i]);
+                ck_assert_msg(fits, "%s %s, %zu rows, %zu: %g became %g", backend_name(&backend), compute_name(backend.compute),
+                              rows, i, (double)y[i], (double)raised[i]);
+            }
+            ck_assert_float_nan(raised[rows * OUT - 1]);
+        }
+        linear_done(&linear);
+    }
+    free(x);
+    free(bias);
+    free(weight);
+}
+END_TEST
+
 START_TEST(only_openblas_leaves_the_weights_unpacked) {
     static const float weight[] = {1, 2, 3, 4};
     struct linear linear = {0};
@@ -188,6 +216,7 @@ Suite *matrix_suite(void) {
     Suite *suite = suite_create("matrix");
     TCase *cases = tcase_create("linear");
     tcase_add_loop_test(cases, apply_gives_the_product, 0, backends());
+    tcase_add_loop_test(cases, relu_raises_the_product, 0, backends());
     tcase_add_loop_test(cases, only_openblas_leaves_the_weights_unpacked, 0, backends());
     tcase_add_loop_test(cases, lookups_give_parts_of_the_product, 0, backends());
     tcase_add_loop_test(cases, no_rows_write_nothing, 0, backends());

@@ -462,7 +462,7 @@ START_TEST(int8_with_given_scales) {
     float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)), looked_up[OUT];
     packing->pack(&from, p.packed);
     packing->pack_rows(&from, rows);
-    packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT});
+    packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT, false});
     make_ids(0, OUT, ids);
     for (size_t r = 0; r < ROWS; r++) {
         packing->look_up(&(struct lookup){.rows = rows,
