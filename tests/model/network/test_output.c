@@ -96,7 +96,7 @@ static void run(bool tied, const struct kernels *kernels) {
                   err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
-    float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
+    float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * output.stride);
     enum { WANTED = 33 };
     static const size_t wanted[ROWS] = {3, 1, 5, WANTED, 0};
     struct distribution distributions[ROWS];
@@ -107,13 +107,13 @@ static void run(bool tied, const struct kernels *kernels) {
         rows[r] = (struct row){.readout = readouts + r * SIZE,
                                .targets = targets[r].ids ? &targets[r] : NULL,
                                .wanted = wanted[r],
-                               .logits = logits + r * VOCABULARY,
+                               .logits = logits + r * output.stride,
                                .distribution = &distributions[r]};
     ck_assert_int_eq(output_run(&output, rows, ROWS, &arena, &err), 0);
     for (size_t r = 0; r < ROWS; r++)
         check_distribution(&rows[r]);
     arena_done(&arena);
-    ck_assert(guards_intact(logits, ROWS * VOCABULARY));
+    ck_assert(guards_intact(logits, ROWS * output.stride));
 
     guarded_free(logits);
     free(readouts);
@@ -149,7 +149,7 @@ START_TEST(half_of_the_vocabulary) {
     for (size_t i = 0; i < HALF; i++)
         ids[i] = (int)(2 * i + 1);
     struct target_ids half = {ids, HALF};
-    float *readouts = noise(MANY * SIZE, 1, 12), *together = guarded(MANY * VOCABULARY), alone[VOCABULARY];
+    float *readouts = noise(MANY * SIZE, 1, 12), *together = guarded(MANY * output.stride), alone[VOCABULARY];
     struct distribution distributions[MANY], single;
     struct row rows[MANY];
     struct arena arena;
@@ -158,7 +158,7 @@ START_TEST(half_of_the_vocabulary) {
         rows[r] = (struct row){.readout = readouts + r * SIZE,
                                .targets = &half,
                                .wanted = 3,
-                               .logits = together + r * VOCABULARY,
+                               .logits = together + r * output.stride,
                                .distribution = &distributions[r]};
     ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
     for (size_t r = 0; r < MANY; r++) {
@@ -172,7 +172,7 @@ START_TEST(half_of_the_vocabulary) {
         check_top(&distributions[r], 3);
     }
     arena_done(&arena);
-    ck_assert(guards_intact(together, MANY * VOCABULARY));
+    ck_assert(guards_intact(together, MANY * output.stride));
     guarded_free(together);
     free(readouts);
     parameters_close(weights);
