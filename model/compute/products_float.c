@@ -141,7 +141,7 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             for (size_t r = 0; r < rows; r++) {
                 UNROLL
                 for (size_t v = 0; v < vectors; v++)
-                    sums[r * panels + p][v] += w[v] * x[r * ldx + k];
+                    sums[r * panels + p][v] = multiply_add(w[v], splat(x[r * ldx + k]), sums[r * panels + p][v]);
             }
         }
     }
