@@ -171,8 +171,7 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
     if (stack->pre)
         norm_apply(&mixer->norm, stack->kernels, count, y, size);
     if (filter > 0) {
-        linear_apply(&mixer->input, y, size, count, s->wide, filter);
-        mixer->activate(s->wide, count * filter);
+        activation_apply(mixer->activate, stack->kernels, &mixer->input, y, count, s->wide);
         if (mixer->output.out)
             linear_apply(&mixer->output, s->wide, filter, count, y, size);
         else

@@ -258,6 +258,16 @@ activation *activation_find(const char *key, const char *name, const struct load
     return found ? found->apply : NULL;
 }
 
+void activation_apply(activation *activate, const struct kernels *kernels, const struct linear *linear, const float *x, size_t rows,
+                      float *y) {
+    if (activate == kernels->blocks->relu) { /* saves a pass over y */
+        linear_apply_relu(linear, x, linear->in, rows, y, linear->out);
+        return;
+    }
+    linear_apply(linear, x, linear->in, rows, y, linear->out);
+    activate(y, rows * linear->out);
+}
+
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
                 const struct loader *loader) {
     char name[PARAMETER_BYTES];
@@ -341,12 +351,7 @@ void filter_init(struct filter *filter, const struct stack *stack, const char *p
 
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {
     const float *read = block_read(stack, &filter->norm, rows, x, u);
-    if (stack->activate == stack->kernels->blocks->relu) {
-        linear_apply_relu(&filter->input, read, stack->size, rows, wide, stack->filter);
-    } else {
-        linear_apply(&filter->input, read, stack->size, rows, wide, stack->filter);
-        stack->activate(wide, rows * stack->filter);
-    }
+    activation_apply(stack->activate, stack->kernels, &filter->input, read, rows, wide);
     linear_apply(&filter->output, wide, stack->filter, rows, y, stack->size);
     block_add(stack, &filter->norm, rows, y, x);
 }
