@@ -67,7 +67,7 @@ struct range {
 
 /* The weights for a block of rows: columns of the product from `column` on, over a range of k. weights: their first panel in this
  * range; the panels are `next` bytes apart. ahead: the weights that the first k prefetches; those of the next k are `stride` bytes
- * further. */
+ * further. After the last panel they are what lies behind the matrix, often the matrix that is multiplied next. */
 struct tile {
     size_t column;
     struct range range;
@@ -77,24 +77,43 @@ struct tile {
     size_t stride;
 };
 
+/* Loads values of the columns from `column` on; those from `columns` on are zero. */
+INLINE vec load_columns(const float *p, size_t column, size_t columns) {
+    return column + VL <= columns ? load(p) : column < columns ? load_part(p, columns - column, 0) : splat(0);
+}
+
 /* Stores the sums of one panel and `rows` rows to y, with the bias if there is one; sums of a row are `distance` vectors after
  * those of the row before. columns: of y that are left, maybe fewer than the panel's. No y is below the floor. It is not inlined,
  * because the loops before it need all registers. */
 static __attribute__((noinline)) void store_panel(float *y, size_t ldy, const float *bias, vec floor, size_t columns, size_t rows,
                                                   size_t distance, const vec *sums) {
-    for (size_t at = 0; at < WIDTH && at < columns; at += VL, y += VL, sums++) {
-        size_t lanes = columns - at;
-        vec shift = !bias ? splat(-0.0f) : lanes < VL ? load_part(bias + at, lanes, 0) : load(bias + at); /* x + -0 is x */
-        for (size_t r = 0; r < rows; r++)
-            if (lanes < VL)
-                store_part(y + r * ldy, larger(floor, sums[r * distance] + shift), lanes);
-            else
-                store(y + r * ldy, larger(floor, sums[r * distance] + shift));
+    vec shift[PANEL]; /* x + -0 is x */
+    for (size_t v = 0; v < PANEL; v++)
+        shift[v] = !bias ? splat(-0.0f) : load_columns(bias + v * VL, v * VL, columns);
+    if (columns >= WIDTH) {
+        for (size_t r = 0; r < rows; r++, y += ldy, sums += distance) {
+            UNROLL
+            for (size_t v = 0; v < PANEL; v++)
+                store(y + v * VL, larger(floor, sums[v] + shift[v]));
+        }
+        return;
     }
+    for (size_t r = 0; r < rows; r++, y += ldy, sums += distance)
+        for (size_t v = 0; v * VL < columns; v++) {
+            vec sum = larger(floor, sums[v] + shift[v]);
+            if (columns - v * VL < VL)
+                store_part(y + v * VL, sum, columns - v * VL);
+            else
+                store(y + v * VL, sum);
+        }
 }
 
-INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
-    return column + VL <= q->out ? load(y) : column < q->out ? load_part(y, q->out - column, 0) : splat(0);
+/* Loads what store_panel stored. */
+static __attribute__((noinline)) void load_panel(const float *y, size_t ldy, size_t columns, size_t rows, size_t distance,
+                                                 vec *sums) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < PANEL; v++)
+            sums[r * distance + v] = load_columns(y + r * ldy + v * VL, v * VL, columns);
 }
 
 /* Returns how many vectors of the tile's first panel have columns. */
@@ -111,15 +130,17 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
     size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
     const float *x = q->x + row * ldx;
     float *y = q->y + row * q->ldy + tile->column;
-    vec sums[BLOCK][PANEL];
+    size_t left = q->out - tile->column;
+    vec sums[BLOCK * PANEL], stored[BLOCK * PANEL];
     UNROLL
-    for (size_t i = 0; i < rows * panels; i++) {
-        size_t r = i / panels, p = i % panels;
+    for (size_t i = 0; i < rows * panels * PANEL; i++)
+        sums[i] = splat(0);
+    if (tile->range.k > 0) {
+        for (size_t p = 0; p < panels; p++)
+            load_panel(y + p * WIDTH, q->ldy, left - p * WIDTH, rows, panels * PANEL, stored + p * PANEL);
         UNROLL
-        for (size_t v = 0; v < vectors; v++) {
-            size_t column = p * WIDTH + v * VL;
-            sums[i][v] = tile->range.k == 0 ? splat(0) : load_sums(q, y + r * q->ldy + column, tile->column + column);
-        }
+        for (size_t i = 0; i < rows * panels * PANEL; i++)
+            sums[i] = stored[i];
     }
     const char *weights = tile->weights, *ahead = tile->ahead;
     for (size_t k = tile->range.k; k < end; k++, weights += bytes, ahead += tile->stride) {
@@ -140,16 +161,21 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             UNROLL
             for (size_t r = 0; r < rows; r++) {
                 UNROLL
-                for (size_t v = 0; v < vectors; v++)
-                    sums[r * panels + p][v] = multiply_add(w[v], splat(x[r * ldx + k]), sums[r * panels + p][v]);
+                for (size_t v = 0; v < vectors; v++) {
+                    vec *sum = &sums[(r * panels + p) * PANEL + v];
+                    *sum = multiply_add(w[v], splat(x[r * ldx + k]), *sum);
+                }
             }
         }
     }
+    UNROLL
+    for (size_t i = 0; i < rows * panels * PANEL; i++)
+        stored[i] = sums[i];
     bool whole = end == q->in;
     for (size_t p = 0; p < panels; p++) {
-        size_t column = tile->column + p * WIDTH;
-        store_panel(y + p * WIDTH, q->ldy, q->bias && whole ? q->bias + column : NULL, whole ? floor_of(q) : splat(-INFINITY),
-                    q->out - column, rows, panels * PANEL, sums[p]);
+        size_t at = p * WIDTH;
+        store_panel(y + at, q->ldy, q->bias && whole ? q->bias + tile->column + at : NULL, whole ? floor_of(q) : splat(-INFINITY),
+                    left - at, rows, panels * PANEL, stored + at / VL);
     }
 }
 
@@ -224,7 +250,7 @@ INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t
                          .range = {0, q->in},
                          .weights = weights,
                          .next = bytes,
-                         .ahead = panel + 1 < panels_of(q->out) ? weights + bytes : weights,
+                         .ahead = weights + bytes,
                          .stride = WIDTH * storage_bytes(storage)};
 }
 

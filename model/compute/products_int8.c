@@ -409,9 +409,9 @@ static block_multiplier *const block_multipliers[LINES] = {multiply_block_1};
 
 /* ---- whole products ---- */
 
+/* After the last panel: what lies behind the matrix, often the matrix that is multiplied next, which may be prefetched. */
 static const char *panel_at(const struct product *product, size_t panel) {
-    size_t last = panels_of(product->out) - 1;
-    return (const char *)product->packed + head_bytes(product->out) + (panel < last ? panel : last) * panel_bytes(product->in);
+    return (const char *)product->packed + head_bytes(product->out) + panel * panel_bytes(product->in);
 }
 
 /* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */

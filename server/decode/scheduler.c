@@ -9,7 +9,8 @@
 enum {
     MAX_QUEUES = 4096, /* bounds memory for any number of clients */
     BUCKETS = 4096,
-    SWEEP_US = 10000,
+    SWEEP_US = 10000,  /* from one check for expired jobs to the next, */
+    SWEEP_JOB_US = 10, /* and so much longer for each job that waits, of which the check takes about half a percent */
     OVERTAKES = 16,
     BATCH_SHARE = 10, /* while batch jobs wait, they get one part in this many of the work */
 };
@@ -43,7 +44,7 @@ struct scheduler {
     struct meter meter; /* the work taken so far */
     size_t owed;        /* interactive work taken while batch jobs waited, of which batch jobs are still owed a share */
     size_t waiting;     /* workers blocked in scheduler_take */
-    int64_t swept_us;   /* the time of the last check for expired jobs */
+    int64_t sweep_us;   /* the time of the next check for expired jobs */
     bool closed;
 };
 
@@ -243,9 +244,8 @@ double scheduler_wait_s(struct scheduler *scheduler, const struct request *reque
 
 static void take_expired(struct scheduler *scheduler, struct taken *taken) {
     int64_t now_us = clock_us();
-    if (scheduler->jobs == 0 || now_us - scheduler->swept_us < SWEEP_US)
+    if (scheduler->jobs == 0 || now_us < scheduler->sweep_us)
         return;
-    scheduler->swept_us = now_us;
     for (size_t i = 0; i < PRIORITIES; i++) {
         for (struct queue *queue = scheduler->rings[i].first, *next; queue; queue = next) {
             next = queue->next;
@@ -260,6 +260,7 @@ static void take_expired(struct scheduler *scheduler, struct taken *taken) {
             }
         }
     }
+    scheduler->sweep_us = now_us + SWEEP_US + (int64_t)scheduler->jobs * SWEEP_JOB_US;
 }
 
 /* Returns whether the owed work covers the queue's first job. batch: NULL if no batch job waits. */
