@@ -5,6 +5,7 @@
 #include "model/base/file.h"
 #include "model/compute/kernels.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -368,6 +369,16 @@ static uint64_t add_aligned(struct writing *writing, const void *bytes, size_t s
     return at;
 }
 
+/* Takes the file, as it was just written, out of the system's cache: a mapping then reads it in huge pages if the file system has
+ * them, but what is cached keeps the smaller pages in which it was written. */
+static void drop_cached(const char *path) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED); /* only advice: nothing depends on its success */
+    close(file);
+}
+
 int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
                  struct error *err) {
     if (count > PANELS_MOST)
@@ -403,6 +414,8 @@ int panels_write(const char *path, const struct panels_origin *origin, const str
     }
     writing.header.sum = sum_of(&writing.header, entries);
     result = file_replace_parts(path, writing.parts, writing.count, err);
+    if (result == 0)
+        drop_cached(path);
 done:
     free(entries);
     free(writing.parts);
