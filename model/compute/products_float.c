@@ -82,6 +82,14 @@ INLINE vec load_columns(const float *p, size_t column, size_t columns) {
     return column + VL <= columns ? load(p) : column < columns ? load_part(p, columns - column, 0) : splat(0);
 }
 
+/* Stores x to the columns from `column` on that are below `columns`. */
+INLINE void store_columns(float *p, vec x, size_t column, size_t columns) {
+    if (column + VL <= columns)
+        store(p, x);
+    else if (column < columns)
+        store_part(p, x, columns - column);
+}
+
 /* Stores the sums of one panel and `rows` rows to y, with the bias if there is one; sums of a row are `distance` vectors after
  * those of the row before. columns: of y that are left, maybe fewer than the panel's. No y is below the floor. It is not inlined,
  * because the loops before it need all registers. */
@@ -90,22 +98,11 @@ static __attribute__((noinline)) void store_panel(float *y, size_t ldy, const fl
     vec shift[PANEL]; /* x + -0 is x */
     for (size_t v = 0; v < PANEL; v++)
         shift[v] = !bias ? splat(-0.0f) : load_columns(bias + v * VL, v * VL, columns);
-    if (columns >= WIDTH) {
-        for (size_t r = 0; r < rows; r++, y += ldy, sums += distance) {
-            UNROLL
-            for (size_t v = 0; v < PANEL; v++)
-                store(y + v * VL, larger(floor, sums[v] + shift[v]));
-        }
-        return;
+    for (size_t r = 0; r < rows; r++, y += ldy, sums += distance) {
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            store_columns(y + v * VL, larger(floor, sums[v] + shift[v]), v * VL, columns);
     }
-    for (size_t r = 0; r < rows; r++, y += ldy, sums += distance)
-        for (size_t v = 0; v * VL < columns; v++) {
-            vec sum = larger(floor, sums[v] + shift[v]);
-            if (columns - v * VL < VL)
-                store_part(y + v * VL, sum, columns - v * VL);
-            else
-                store(y + v * VL, sum);
-        }
 }
 
 /* Loads what store_panel stored. */

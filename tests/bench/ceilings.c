@@ -98,17 +98,50 @@ static float (*choose_reader(void))(const float *memory, size_t count) {
     return read_generic;
 }
 
+/* Written numbers where weights lie. */
+static const float *fill_pages(struct pages *pages, size_t count) {
+    float *memory = must(pages_alloc(pages, count * sizeof *memory));
+    for (size_t i = 0; i < count; i++)
+        memory[i] = (float)(i % 256);
+    return memory;
+}
+
 static void print_reading(int runs) {
     static const size_t megabytes[] = {1, 4, 16, 64};
+    enum { COUNT = sizeof megabytes / sizeof *megabytes };
+    struct pages pages = {0};
+    struct reading reading = {.read = choose_reader(), .memory = fill_pages(&pages, (megabytes[COUNT - 1] << 20) / sizeof(float))};
     printf("\nread by one core:");
-    for (size_t i = 0; i < sizeof megabytes / sizeof *megabytes; i++) {
-        size_t bytes = megabytes[i] << 20, count = bytes / sizeof(float);
-        float *memory = random_floats(count);
-        struct reading reading = {.read = choose_reader(), .memory = memory, .count = count};
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t bytes = megabytes[i] << 20;
+        reading.count = bytes / sizeof(float);
         printf("%s %zu MB %.0f GB/s", i == 0 ? "" : ",", megabytes[i], best_rate(read_all, &reading, (double)bytes, runs) / 1e9);
-        free(memory);
     }
     putchar('\n');
+    pages_done(&pages);
+}
+
+/* What a sentence of OPUS's shape in int8 reads when it is decoded alone: the encoder's weights once, which lie farther away than
+ * what each step reads, the decoder's weights, keys, values and logits. */
+static void print_sentence(int runs) {
+    enum { ENCODER_MB = 22, STEP_MB = 53, STEPS = 19, FLOATS = 1000000 / sizeof(float) };
+    struct pages pages = {0};
+    const float *memory = fill_pages(&pages, (ENCODER_MB + STEP_MB) * FLOATS);
+    struct reading encoder = {.read = choose_reader(), .memory = memory, .count = ENCODER_MB * FLOATS / 64 * 64};
+    struct reading step = {.read = encoder.read, .memory = memory + encoder.count, .count = STEP_MB * FLOATS / 64 * 64};
+    double encoding = 0, stepping = 0; /* seconds */
+    for (int run = -1; run < runs; run++) {
+        double began = now();
+        read_all(&encoder);
+        double encoded = now();
+        for (int i = 0; i < STEPS; i++)
+            read_all(&step);
+        encoding += run < 0 ? 0 : encoded - began; /* the first is warm-up */
+        stepping += run < 0 ? 0 : now() - encoded;
+    }
+    printf("%d MB once and %d MB %d times, as one row of OPUS in int8: %.1f and %.1f GB/s, %.1f ms\n", ENCODER_MB, STEP_MB, STEPS,
+           runs * ENCODER_MB * 1e-3 / encoding, runs * STEPS * STEP_MB * 1e-3 / stepping, (encoding + stepping) / runs * 1e3);
+    pages_done(&pages);
 }
 
 void ceilings_print(const char *const *computes, size_t output, size_t readout, int runs, struct ceiling *ceilings) {
@@ -116,6 +149,7 @@ void ceilings_print(const char *const *computes, size_t output, size_t readout, 
     printf("kernels %s, OpenBLAS core %s\n", kernels_choose()->name, openblas_get_corename());
     print_products(computes, output, readout, runs, ceilings);
     print_reading(runs);
+    print_sentence(runs);
 }
 
 double ceiling_at(const struct ceiling *ceiling, size_t rows) {
