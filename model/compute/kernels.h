@@ -59,7 +59,8 @@ struct packing {
     /* The size of a packed matrix [out, in]. */
     size_t (*bytes)(size_t out, size_t in);
     void (*pack)(const struct unpacked *from, void *packed);
-    void (*multiply)(const struct product *product);
+    /* All products are of the same rows: x, ldx, rows and in are equal. int8 rounds them once for equal input scales. */
+    void (*multiply)(const struct product *products, size_t count);
     /* The same weights row by row, for lookups. int8: the results have the same bits as those of the product. */
     size_t (*rows_bytes)(size_t out, size_t in);
     void (*pack_rows)(const struct unpacked *from, void *rows);

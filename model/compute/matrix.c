@@ -241,7 +241,10 @@ size_t linear_bytes(const struct linear *linear) {
 }
 
 /* Multiplies with OpenBLAS, on the calling thread. */
-static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+static void apply_blas(const struct linear_output *output, const float *x, size_t ldx, size_t rows) {
+    const struct linear *l = output->linear;
+    float *y = output->y;
+    size_t ldy = output->ldy;
     assert(l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX && ldx <= INT_MAX && ldy <= INT_MAX);
     int in = (int)l->in, out = (int)l->out;
     float beta = l->bias ? 1.0f : 0.0f;
@@ -252,38 +255,44 @@ static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_
     else
         l->blas->gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, out, in, 1.0f, x, (int)ldx, l->weight, in, beta, y,
                       (int)ldy);
+    for (size_t r = 0; output->relu && r < rows; r++)
+        for (size_t i = 0; i < l->out; i++)
+            y[r * ldy + i] = y[r * ldy + i] < 0 ? 0 : y[r * ldy + i];
 }
 
-static void apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, bool relu, float *y, size_t ldy) {
+static struct product product_of(const struct linear_output *output, const float *x, size_t ldx, size_t rows) {
+    const struct linear *linear = output->linear;
+    return (struct product){.packed = linear->packed,
+                            .bias = linear->bias,
+                            .out = linear->out,
+                            .in = linear->in,
+                            .input_scale = linear->input_scale,
+                            .x = x,
+                            .ldx = ldx,
+                            .rows = rows,
+                            .y = output->y,
+                            .ldy = output->ldy,
+                            .relu = output->relu};
+}
+
+void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows) {
+    struct product products[LINEAR_OUTPUTS];
+    assert(count <= LINEAR_OUTPUTS);
     if (rows == 0)
         return;
-    if (!linear->packed) {
-        apply_blas(linear, x, ldx, rows, y, ldy);
-        for (size_t r = 0; relu && r < rows; r++)
-            for (size_t i = 0; i < linear->out; i++)
-                y[r * ldy + i] = y[r * ldy + i] < 0 ? 0 : y[r * ldy + i];
-        return;
+    for (size_t i = 0, together; i < count; i += together) {
+        const struct packing *packing = outputs[i].linear->packing;
+        for (together = 0; i + together < count; together++) {
+            const struct linear *linear = outputs[i + together].linear;
+            if (!linear->packed || linear->packing != packing)
+                break;
+            products[together] = product_of(&outputs[i + together], x, ldx, rows);
+        }
+        if (together > 0)
+            packing->multiply(products, together);
+        else
+            apply_blas(&outputs[i + together++], x, ldx, rows);
     }
-    struct product product = {.packed = linear->packed,
-                              .bias = linear->bias,
-                              .out = linear->out,
-                              .in = linear->in,
-                              .input_scale = linear->input_scale,
-                              .x = x,
-                              .ldx = ldx,
-                              .rows = rows,
-                              .y = y,
-                              .ldy = ldy,
-                              .relu = relu};
-    linear->packing->multiply(&product);
-}
-
-void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
-    apply(linear, x, ldx, rows, false, y, ldy);
-}
-
-void linear_apply_relu(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
-    apply(linear, x, ldx, rows, true, y, ldy);
 }
 
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {
@@ -306,10 +315,6 @@ void linear_look_up_rows(const struct linear *linear, const struct linear_rows *
 bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count) {
     size_t least = linear->packed ? linear->packing->product_rows : 0;
     return least > 0 && rows >= least && count >= linear->out / 5 * 2;
-}
-
-void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
-    linear_look_up_rows(linear, &(struct linear_rows){x, linear->in, 1, y, count}, ids, count);
 }
 
 /* ---- the fastest compute type ---- */

@@ -110,14 +110,26 @@ size_t linear_bytes(const struct linear *linear);
  */
 int compute_fastest(const struct backend *backend, const struct linear_source *shape, enum compute *fastest, struct error *err);
 
-/* y [rows, out] = x [rows, in] W^T + b. ldx, ldy: floats from row to row. */
-void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
-/* y = max(x W^T + b, 0), where NaN stays NaN. */
-void linear_apply_relu(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
+/* One of several linears of the same rows: y [rows, out] = x [rows, in] W^T + b, ldy floats from row to row. */
+struct linear_output {
+    const struct linear *linear;
+    float *y;
+    size_t ldy;
+    bool relu; /* y = max(y, 0), where NaN stays NaN */
+};
 
-/* Computes some outputs of one row: y [count] = (W x + b)[ids], each id below out. The linear was made with lookups. With int8 the
- * results have the same bits as those of linear_apply. */
-void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
+/* All have the same `in`, and there are at most LINEAR_OUTPUTS. int8 rounds x once for those of equal input scales. ldx: floats
+ * from row to row. */
+enum { LINEAR_OUTPUTS = 3 };
+void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows);
+
+static inline void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    linears_apply(&(struct linear_output){.linear = linear, .y = y, .ldy = ldy}, 1, x, ldx, rows);
+}
+
+static inline void linear_apply_relu(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    linears_apply(&(struct linear_output){.linear = linear, .y = y, .ldy = ldy, .relu = true}, 1, x, ldx, rows);
+}
 
 /* Rows that lie ldx floats apart, and their outputs, ldy apart. */
 struct linear_rows {
@@ -126,9 +138,15 @@ struct linear_rows {
     float *y;
     size_t ldy;
 };
-/* Does the same for several rows, for which the weights are read once. */
+/* Computes some outputs of each row: y [count] = (W x + b)[ids], each id below out. The weights are read once for all rows. The
+ * linear was made with lookups. With int8 the results have the same bits as those of linears_apply. */
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
-/* Returns true if linear_apply gives the same bits as lookups of `count` outputs of this many rows, in less time. */
+
+static inline void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
+    linear_look_up_rows(linear, &(struct linear_rows){.x = x, .ldx = linear->in, .count = 1, .y = y, .ldy = count}, ids, count);
+}
+
+/* Returns true if linears_apply gives the same bits as lookups of `count` outputs of this many rows, in less time. */
 bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count);
 
 #endif

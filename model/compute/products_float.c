@@ -374,8 +374,9 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
     static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
         pack(storage, from, packed);                                                                                               \
     }                                                                                                                              \
-    static void multiply_##function(const struct product *product) {                                                               \
-        multiply(storage, product);                                                                                                \
+    static void multiply_##function(const struct product *products, size_t count) {                                                \
+        for (size_t i = 0; i < count; i++)                                                                                         \
+            multiply(storage, &products[i]);                                                                                       \
     }                                                                                                                              \
     static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
         return out * row_length(in) * storage_bytes(storage);                                                                      \

@@ -106,8 +106,14 @@ static float most_of(const float *x, size_t n) {
 
 /* Rounds to nearest, ties to even: adding 1.5 x 2^23 leaves the integer in the low bits. */
 INLINE ivec round_vec(vec x) {
+#if defined(__AVX512F__)
+    return (ivec)_mm512_cvtps_epi32((__m512)x);
+#elif defined(__AVX2__)
+    return (ivec)_mm256_cvtps_epi32((__m256)x);
+#else
     const float magic = 12582912.0f;
     return (ivec)(x + magic) - (ivec)splat(magic);
+#endif
 }
 
 typedef int8_t quarters __attribute__((vector_size(VL)));
@@ -117,19 +123,23 @@ INLINE void store_int8(char *q, ivec v, size_t count) {
     memcpy(q, &narrow, count);
 }
 
-/* Stores four vectors end to end. Packing them two by two leaves their parts of 16 bytes interleaved. */
-INLINE void store_four(char *q, const ivec *v) {
+/* Returns four vectors as bytes, end to end. Packing them two by two leaves their parts of 16 bytes interleaved. */
+INLINE ivec pack_four(const ivec *v) {
 #if defined(__AVX512F__)
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i halves = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), others = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
-    _mm512_storeu_si512(q, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(halves, others)));
+    return (ivec)_mm512_permutexvar_epi32(order, _mm512_packs_epi16(halves, others));
 #elif defined(__AVX2__)
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     __m256i halves = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), others = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
-    _mm256_storeu_si256((__m256i *)(void *)q, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(halves, others), order));
+    return (ivec)_mm256_permutevar8x32_epi32(_mm256_packs_epi16(halves, others), order);
 #else
+    quarters narrow[4];
     for (size_t i = 0; i < 4; i++)
-        store_int8(q + i * VL, v[i], VL);
+        narrow[i] = __builtin_convertvector(v[i], quarters);
+    ivec packed;
+    memcpy(&packed, narrow, sizeof packed);
+    return packed;
 #endif
 }
 
@@ -145,14 +155,17 @@ INLINE ivec round_scaled(vec x, float factor, bool limited) {
 
 /* Rounds the row [n] times `factor` into q [n] and returns the sum. limited (a compile-time constant): it may exceed 127. */
 INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited, char *q) {
+    const ivec ones = 0x01010101 - (ivec){0};
     ivec sum = {0};
     size_t i = 0;
     for (; i + 4 * VL <= n; i += 4 * VL) {
         ivec rounded[4];
         UNROLL
         for (size_t v = 0; v < 4; v++)
-            sum += rounded[v] = round_scaled(load(x + i + v * VL), factor, limited);
-        store_four(q + i, rounded);
+            rounded[v] = round_scaled(load(x + i + v * VL), factor, limited);
+        ivec packed = pack_four(rounded);
+        memcpy(q + i, &packed, sizeof packed);
+        sum = add_products(sum, ones, packed);
     }
     for (; i + VL <= n; i += VL) {
         ivec rounded = round_scaled(load(x + i), factor, limited);
@@ -170,7 +183,8 @@ INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited
 /* Rounds one row [n] into q [ld] and returns the scale: 1 if input_scale is given, NaN for a row that is not finite, 0 for a row
  * that is too small to be distinguished from zero. */
 static float round_row(const float *x, size_t n, float input_scale, char *q, size_t ld, int32_t *offset) {
-    memset(q + n, 0, ld - n);
+    if (n < ld)
+        memset(q + n, 0, ld - n);
     if (input_scale > 0) {
         *offset = OFFSET * round_values(x, n, input_scale, true, q);
         return 1;
@@ -183,6 +197,12 @@ static float round_row(const float *x, size_t n, float input_scale, char *q, siz
     }
     *offset = OFFSET * round_values(x, n, inverse, false, q);
     return most / 127;
+}
+
+static void round_rows(const float *x, size_t ldx, size_t rows, size_t n, float input_scale, char *q, size_t ld, float *scales,
+                       int32_t *offsets) {
+    for (size_t r = 0; r < rows; r++)
+        scales[r] = round_row(x + r * ldx, n, input_scale, q + r * ld, ld, &offsets[r]);
 }
 
 /* ---- packing ---- */
@@ -256,45 +276,55 @@ static void pack(const struct unpacked *from, void *packed) {
 
 /* ---- blocks ---- */
 
-/* Converts sums of one row and one panel to float32, with scales and bias, and not below the floor. */
-INLINE vec finish(ivec sums, int32_t offset, float scale, vec scales, vec bias, vec floor) {
-    return larger(floor, __builtin_convertvector(sums - offset, vec) * (scale * scales) + bias);
-}
-
 static const float no_bias[WIDTH];
 
-/* The same for the last panel's columns from `column` on, of which there may be fewer than VL. */
-INLINE void finish_last(ivec sums, const struct rounded *x, const struct product *product, size_t row, size_t column) {
-    const float *bias = product->bias ? product->bias + column : no_bias;
-    float *y = product->y + row * product->ldy + column;
-    size_t columns = product->out - column;
-    vec scales = load((const float *)product->packed + column);
-    if (columns >= VL)
-        store(y, finish(sums, x->offsets[row], x->scales[row], scales, load(bias), floor_of(product)));
-    else
-        store_part(y, finish(sums, x->offsets[row], x->scales[row], scales, load_part(bias, columns, 0), floor_of(product)),
-                   columns);
+/* Converts the sums of `rows` rows and a panel to float32, with scales and bias, and stores them to y. whole, given, relu
+ * (compile-time constants): all columns of the panel are there; the rows have the scale 1, as with a given input scale; the
+ * product's relu. */
+INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
+                       size_t panel, bool whole, bool given, bool relu) {
+    size_t column = panel * WIDTH, ldy = product->ldy, columns = product->out - column;
+    const float *row_scales = x->scales + row, *bias = product->bias ? product->bias + column : no_bias;
+    const int32_t *offsets = x->offsets + row;
+    float *y = product->y + row * ldy + column;
+    vec scales[PANEL], shifts[PANEL] = {{0}};
+    UNROLL
+    for (size_t v = 0; v < PANEL; v++) {
+        scales[v] = load((const float *)product->packed + column + v * VL);
+        if (whole)
+            shifts[v] = load(bias + v * VL);
+    }
+    if (!whole)
+        memcpy(shifts, bias, columns * sizeof *bias);
+    for (size_t r = 0; r < rows; r++, y += ldy) {
+        vec out[PANEL];
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++) {
+            vec factor = given ? scales[v] : row_scales[r] * scales[v];
+            out[v] = __builtin_convertvector(sums[r][v] - offsets[r], vec) * factor + shifts[v];
+            if (relu)
+                out[v] = larger(splat(0), out[v]);
+            if (whole)
+                store(y + v * VL, out[v]);
+        }
+        if (!whole)
+            memcpy(y, out, columns * sizeof *y);
+    }
 }
 
-/* Stores the sums of `rows` rows and `panels` panels to y; in the last panel only the first `vectors` have columns. */
-INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
-                       size_t panel, size_t panels, size_t vectors) {
-    bool whole = (panel + panels) * WIDTH <= product->out;
-    vec floor = floor_of(product);
-    UNROLL
-    for (size_t i = 0; i < rows * panels; i++) {
-        size_t r = row + i / panels, column = (panel + i % panels) * WIDTH;
-        const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
-        float *y = product->y + r * product->ldy + column;
-        UNROLL
-        for (size_t v = 0; v < vectors; v++) {
-            if (whole)
-                store(y + v * VL,
-                      finish(sums[i][v], x->offsets[r], x->scales[r], load(scales + v * VL), load(bias + v * VL), floor));
-            else
-                finish_last(sums[i][v], x, product, r, column + v * VL);
-        }
-    }
+static __attribute__((noinline)) void store_panel(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
+                                                  size_t row, size_t rows, size_t panel) {
+    bool given = product->input_scale > 0, relu = product->relu;
+    if ((panel + 1) * WIDTH > product->out)
+        store_rows(sums, x, product, row, rows, panel, false, false, relu);
+    else if (given && relu)
+        store_rows(sums, x, product, row, rows, panel, true, true, true);
+    else if (given)
+        store_rows(sums, x, product, row, rows, panel, true, true, false);
+    else if (relu)
+        store_rows(sums, x, product, row, rows, panel, true, false, true);
+    else
+        store_rows(sums, x, product, row, rows, panel, true, false, false);
 }
 
 INLINE ivec load_group(const char *p) {
@@ -316,11 +346,11 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
                           size_t panels, size_t vectors, struct ahead ahead) {
     size_t next = panel_bytes(product->in), ld = x->ld;
     const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next, *q = x->q + row * ld;
-    ivec sums[BLOCK][PANEL];
+    ivec sums[BLOCK][PANEL], stored[BLOCK][PANEL];
     UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
         UNROLL
-        for (size_t v = 0; v < vectors; v++)
+        for (size_t v = 0; v < PANEL; v++)
             sums[i][v] = (ivec){0};
     }
     for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead.from += ahead.stride) {
@@ -340,11 +370,18 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
                 ivec four = load_group(q + r * ld + k);
                 UNROLL
                 for (size_t v = 0; v < vectors; v++)
-                    sums[r * panels + p][v] = add_products(sums[r * panels + p][v], w[v], four);
+                    sums[p * rows + r][v] = add_products(sums[p * rows + r][v], w[v], four);
             }
         }
     }
-    store_tile(sums, x, product, row, rows, panel, panels, vectors);
+    UNROLL
+    for (size_t i = 0; i < rows * panels; i++) {
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            stored[i][v] = sums[i][v];
+    }
+    for (size_t p = 0; p < panels; p++)
+        store_panel(stored + p * rows, x, product, row, rows, panel + p);
 }
 
 /* Multiplies `rows` rows (a constant) with one panel, of which `vectors` have columns. */
@@ -475,27 +512,6 @@ struct tile_shapes {
     uint8_t rows[16];
 };
 
-/* Stores the sums of `rows` rows and a whole panel to y. */
-INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
-                       size_t panel) {
-    const float *row_scales = x->scales + row, *scales = (const float *)product->packed + panel * WIDTH,
-                *bias = product->bias ? product->bias + panel * WIDTH : no_bias;
-    const int32_t *offsets = x->offsets + row;
-    size_t ldy = product->ldy;
-    float *y = product->y + row * ldy + panel * WIDTH;
-    vec scale[PANEL], shift[PANEL], floor = floor_of(product);
-    UNROLL
-    for (size_t v = 0; v < PANEL; v++) {
-        scale[v] = load(scales + v * VL);
-        shift[v] = load(bias + v * VL);
-    }
-    for (size_t r = 0; r < rows; r++, y += ldy) {
-        UNROLL
-        for (size_t v = 0; v < PANEL; v++)
-            store(y + v * VL, finish(sums[r][v], offsets[r], row_scales[r], scale[v], shift[v], floor));
-    }
-}
-
 /* Blocks of rows have equal heights, since loading other shapes takes longer than rows that are multiplied twice: the last block
  * may begin within the one before. */
 __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_tiles(const struct product *product,
@@ -513,7 +529,6 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
     __asm__ volatile("" ::: "memory"); /* compilers do not know that tiles are loaded from memory */
     _tile_loadconfig(&shapes);
     for (size_t panel = 0; panel < panels_of(product->out); panel++) {
-        size_t vectors = vectors_of(product, panel);
         for (size_t b = 0; b < blocks; b++) {
             size_t row = b * height + height <= rows ? b * height : rows - height;
             size_t share = share_of(TILE_IN * WIDTH, b, blocks), stride = share_of(TILE_IN * WIDTH, b + 1, blocks) - share;
@@ -537,50 +552,49 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
             _tile_stored(0, &sums[0][0], sizeof sums[0]);
             _tile_stored(1, &sums[0][1], sizeof sums[0]);
             _tile_stored(2, &sums[0][2], sizeof sums[0]);
-            if (vectors == PANEL && (panel + 1) * WIDTH <= product->out)
-                store_rows(sums, x, product, row, height, panel);
-            else
-                for (size_t r = 0; r < height; r++)
-                    for (size_t v = 0; v < vectors; v++)
-                        finish_last(sums[r][v], x, product, row + r, panel * WIDTH + v * VL);
+            store_panel(sums, x, product, row, height, panel);
         }
     }
     _tile_release(); /* so that the kernel need not save them when the thread is interrupted */
 }
 #endif
 
-/* Rounds as many rows at a time as fit into q [room]. */
-INLINE void multiply_within(const struct product *product, rounded_multiplier *multiplier, char *q, size_t room) {
+/* Rounds as many rows at a time as fit into q [room], again for a product with another input scale than the one before. */
+INLINE void multiply_within(const struct product *products, size_t count, rounded_multiplier *multiplier, char *q, size_t room) {
     float scales[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
-    size_t ld = groups_of(product->in) * GROUP, fit = room / ld, most = fit < MAX_ROWS ? fit : MAX_ROWS;
-    struct product part = *product;
-    for (size_t left = product->rows, rows = 0; left > 0; left -= rows) {
-        rows = left < most ? left : most;
-        for (size_t r = 0; r < rows; r++)
-            scales[r] = round_row(part.x + r * part.ldx, part.in, part.input_scale, q + r * ld, ld, &offsets[r]);
-        multiplier(&part, &(struct rounded){.ld = ld, .q = q, .scales = scales, .offsets = offsets}, rows);
-        part.x += rows * part.ldx;
-        part.y += rows * part.ldy;
+    size_t total = products->rows, in = products->in, ld = groups_of(in) * GROUP, fit = room / ld,
+           most = fit < MAX_ROWS ? fit : MAX_ROWS;
+    const struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
+    for (size_t done = 0, rows = 0; done < total; done += rows) {
+        const float *x = products->x + done * products->ldx;
+        rows = total - done < most ? total - done : most;
+        for (size_t i = 0; i < count; i++) {
+            struct product part = products[i];
+            part.y += done * part.ldy;
+            if (i == 0 || part.input_scale != products[i - 1].input_scale)
+                round_rows(x, part.ldx, rows, in, part.input_scale, q, ld, scales, offsets);
+            multiplier(&part, &rounded, rows);
+        }
     }
 }
 
-static __attribute__((noinline)) void multiply_large(const struct product *product, rounded_multiplier *multiplier) {
+static __attribute__((noinline)) void multiply_large(const struct product *products, size_t count, rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[ROWS_BYTES];
-    multiply_within(product, multiplier, q, sizeof q);
+    multiply_within(products, count, multiplier, q, sizeof q);
 }
 
 /* A compiler that guards the stack touches every page of a function's frame, which takes too long for a product of a few rows. */
-INLINE void multiply_all(const struct product *product, rounded_multiplier *multiplier) {
+INLINE void multiply_all(const struct product *products, size_t count, rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
-    if (product->rows * groups_of(product->in) * GROUP > sizeof q)
-        multiply_large(product, multiplier);
+    if (products->rows * groups_of(products->in) * GROUP > sizeof q)
+        multiply_large(products, count, multiplier);
     else
-        multiply_within(product, multiplier, q, sizeof q);
+        multiply_within(products, count, multiplier, q, sizeof q);
 }
 
-static void multiply(const struct product *product) {
-    multiply_all(product, multiply_rounded);
+static void multiply(const struct product *products, size_t count) {
+    multiply_all(products, count, multiply_rounded);
 }
 
 /* ---- lookups ----
@@ -649,8 +663,7 @@ INLINE void look_up_within(const struct lookup *lookup, char *q, size_t room) {
     struct lookup part = *lookup;
     for (size_t left = lookup->x_rows ? lookup->x_rows : 1, rows = 0; left > 0; left -= rows) {
         rows = left < most ? left : most;
-        for (size_t r = 0; r < rows; r++)
-            scales[r] = round_row(part.x + r * part.ldx, part.in, part.input_scale, q + r * ld, ld, &offsets[r]);
+        round_rows(part.x, part.ldx, rows, part.in, part.input_scale, q, ld, scales, offsets);
         const struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
         look_up_all(&part, four_outputs, &rounded, rows, AHEAD);
         part.x += rows * part.ldx;
@@ -680,8 +693,8 @@ enum { PRODUCT_ROWS = 0 };
 const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes,   pack,        multiply,
                                                     rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
 #if defined(TILES)
-static void multiply_tiled(const struct product *product) {
-    multiply_all(product, multiply_by_tiles);
+static void multiply_tiled(const struct product *products, size_t count) {
+    multiply_all(products, count, multiply_by_tiles);
 }
 
 const struct packing packing_int8_amx = {"int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};

@@ -94,9 +94,7 @@ static void run_self(const struct mixer *mixer, const struct step *s) {
     const struct heads *self = &mixer->self;
     size_t size = stack->size;
     const float *read = block_read(stack, &self->norm, s->count, s->x, s->u);
-    linear_apply(&self->query, read, size, s->count, s->q, size);
-    linear_apply(&self->key, read, size, s->count, s->k, size);
-    linear_apply(&self->value, read, size, s->count, s->v, size);
+    heads_project(self, read, s->count, s->q, s->k, s->v);
     struct gaze gaze = {.query = s->q,
                         .keys = {.offset = s->past, .half = stack->half},
                         .values = {.offset = s->past + size, .half = stack->half},
@@ -130,8 +128,9 @@ static void run_ssru(const struct mixer *mixer, const struct step *s) {
     const struct stack *stack = s->stack;
     size_t size = stack->size;
     const float *read = block_read(stack, &mixer->norm, s->count, s->x, s->u);
-    linear_apply(&mixer->candidate, read, size, s->count, s->q, size);
-    linear_apply(&mixer->forget, read, size, s->count, s->k, size);
+    const struct linear_output outputs[] = {{.linear = &mixer->candidate, .y = s->q, .ldy = size},
+                                            {.linear = &mixer->forget, .y = s->k, .ldy = size}};
+    linears_apply(outputs, 2, read, size, s->count);
     for (size_t r = 0; r < s->count; r++)
         stack->kernels->blocks->ssru(s->k + r * size, size, s->rows[r].state + s->state, s->q + r * size);
     block_add(stack, &mixer->norm, s->count, s->q, s->x);
@@ -287,8 +286,9 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
     (void)arena, (void)err;
     for (size_t l = 0; l < own->count; l++) {
         const struct heads *cross = &own->layers[l].cross;
-        linear_apply(&cross->key, annotations, own->annotation, count, keys + l * own->stack.size, all);
-        linear_apply(&cross->value, annotations, own->annotation, count, values + l * own->stack.size, all);
+        const struct linear_output outputs[] = {{.linear = &cross->key, .y = keys + l * own->stack.size, .ldy = all},
+                                                {.linear = &cross->value, .y = values + l * own->stack.size, .ldy = all}};
+        linears_apply(outputs, 2, annotations, own->annotation, count);
     }
     return 0;
 }

@@ -353,9 +353,7 @@ static void make_keys(const struct transformer *own, const struct parts *parts, 
     const struct heads *self = &own->layers[parts->layer].self;
     size_t size = own->stack.size, at = parts->row * size;
     const float *read = block_read(&own->stack, &self->norm, rows, parts->x + at, parts->u + at);
-    linear_apply(&self->query, read, size, rows, parts->q + at, size);
-    linear_apply(&self->key, read, size, rows, parts->k + at, size);
-    linear_apply(&self->value, read, size, rows, parts->v + at, size);
+    heads_project(self, read, rows, parts->q + at, parts->k + at, parts->v + at);
 }
 
 /* Does the second pass. The output of the rows takes the place of their queries, which nothing reads any more. */

@@ -342,6 +342,14 @@ void heads_init(struct heads *heads, const struct stack *stack, const char *pref
     block_norm(&heads->norm, stack, prefix, loader);
 }
 
+void heads_project(const struct heads *heads, const float *x, size_t rows, float *q, float *k, float *v) {
+    size_t size = heads->query.in;
+    const struct linear_output outputs[] = {{.linear = &heads->query, .y = q, .ldy = size},
+                                            {.linear = &heads->key, .y = k, .ldy = size},
+                                            {.linear = &heads->value, .y = v, .ldy = size}};
+    linears_apply(outputs, 3, x, size, rows);
+}
+
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix, const struct loader *loader) {
     *filter = (struct filter){0};
     block_linear(&filter->input, prefix, "input", stack->filter, stack->size, true, loader);

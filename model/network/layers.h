@@ -268,6 +268,8 @@ struct heads {
 
 /* Loads PREFIX.query, .key, .value, .output, .norm. memory: D, the size of an m. */
 void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory, const struct loader *loader);
+/* Self-attention: q, k, v [rows, d] of x [rows, d]. */
+void heads_project(const struct heads *heads, const float *x, size_t rows, float *q, float *k, float *v);
 
 /* F(x) = W2 act(W1 x + b1) + b2. */
 struct filter {

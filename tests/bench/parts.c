@@ -27,24 +27,24 @@ static void end(enum part part, double began) {
 
 /* __real_NAME is the function itself; calls of NAME come to __wrap_NAME. */
 
-void __real_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
-void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
-void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+void __real_linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows);
+void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows);
+void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows) {
     double began = begin();
-    __real_linear_apply(linear, x, ldx, rows, y, ldy);
+    __real_linears_apply(outputs, count, x, ldx, rows);
     end(PART_PRODUCTS, began);
-    if (parts)
-        parts->multiply_adds += (double)rows * (double)linear->out * (double)linear->in;
+    for (size_t i = 0; parts && i < count; i++)
+        parts->multiply_adds += (double)rows * (double)outputs[i].linear->out * (double)outputs[i].linear->in;
 }
 
-void __real_linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
-void __wrap_linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
-void __wrap_linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
+void __real_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
+void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
+void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {
     double began = begin();
-    __real_linear_look_up(linear, x, ids, count, y);
+    __real_linear_look_up_rows(linear, rows, ids, count);
     end(PART_PRODUCTS, began);
     if (parts)
-        parts->multiply_adds += (double)count * (double)linear->in;
+        parts->multiply_adds += (double)rows->count * (double)count * (double)linear->in;
 }
 
 void *__real_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,

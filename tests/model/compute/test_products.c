@@ -87,7 +87,8 @@ static void multiply(const struct example *p, size_t first, size_t rows, float *
                                            .ldx = p->ldx,
                                            .rows = rows,
                                            .y = y,
-                                           .ldy = ldy});
+                                           .ldy = ldy},
+                         1);
 }
 
 static void check_product(int index, size_t rows, size_t out, size_t in, bool with_bias) {
@@ -182,7 +183,7 @@ static float one_product(const struct packing *packing, const float *x, const fl
     size_t room = (packing->bytes(1, in) + sizeof(float) - 1) / sizeof(float);
     float *packed = guarded(room), y = 0;
     packing->pack(&(struct unpacked){.weight = weight, .out = 1, .in = in}, packed);
-    packing->multiply(&(struct product){.packed = packed, .out = 1, .in = in, .x = x, .ldx = in, .rows = 1, .y = &y, .ldy = 1});
+    packing->multiply(&(struct product){.packed = packed, .out = 1, .in = in, .x = x, .ldx = in, .rows = 1, .y = &y, .ldy = 1}, 1);
     guarded_free(packed);
     return y;
 }
@@ -462,7 +463,7 @@ START_TEST(int8_with_given_scales) {
     float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)), looked_up[OUT];
     packing->pack(&from, p.packed);
     packing->pack_rows(&from, rows);
-    packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT, false});
+    packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT, false}, 1);
     make_ids(0, OUT, ids);
     for (size_t r = 0; r < ROWS; r++) {
         packing->look_up(&(struct lookup){.rows = rows,
