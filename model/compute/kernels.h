@@ -37,6 +37,9 @@ struct product {
     float *y;
     size_t ldy;
     bool relu; /* y = max(y, 0), where NaN stays NaN */
+    /* Is computed next and has this y as its x; afterwards y is undefined, because int8 with a given input scale keeps it rounded.
+     * NULL: none. */
+    const struct product *next;
 };
 
 /* Some outputs of each row: y [x_rows, count] = W[ids] x + bias[ids] (NULL: none). */

@@ -295,6 +295,20 @@ void linears_apply(const struct linear_output *outputs, size_t count, const floa
     }
 }
 
+void linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
+                        float *y) {
+    struct linear_output first = {.linear = inner, .y = wide, .ldy = inner->out, .relu = true},
+                         second = {.linear = outer, .y = y, .ldy = outer->out};
+    if (rows == 0 || !inner->packed || !outer->packed || inner->packing != outer->packing) {
+        linears_apply(&first, 1, x, inner->in, rows);
+        linears_apply(&second, 1, wide, outer->in, rows);
+        return;
+    }
+    struct product next = product_of(&second, wide, outer->in, rows), product = product_of(&first, x, inner->in, rows);
+    product.next = &next;
+    inner->packing->multiply(&product, 1);
+}
+
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {
     assert(linear->rows && rows->count > 0);
     struct lookup lookup = {.rows = linear->rows,

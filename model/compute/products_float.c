@@ -376,7 +376,8 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
     }                                                                                                                              \
     static void multiply_##function(const struct product *products, size_t count) {                                                \
         for (size_t i = 0; i < count; i++)                                                                                         \
-            multiply(storage, &products[i]);                                                                                       \
+            for (const struct product *p = &products[i]; p; p = p->next)                                                           \
+                multiply(storage, p);                                                                                              \
     }                                                                                                                              \
     static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
         return out * row_length(in) * storage_bytes(storage);                                                                      \

@@ -81,6 +81,14 @@ struct rounded {
     const char *q;
     const float *scales;
     const int32_t *offsets;
+    const struct rounding *next; /* NULL: outputs are stored as they are */
+};
+
+/* Outputs are rounded with an input scale into q, ld bytes from row to row. */
+struct rounding {
+    float scale;
+    char *q;
+    size_t ld;
 };
 
 /* Returns max |x|, or a number that is not finite if there is one. Without the sign, floats order like their bits, infinity and NaN
@@ -205,6 +213,20 @@ static void round_rows(const float *x, size_t ldx, size_t rows, size_t n, float 
         scales[r] = round_row(x + r * ldx, n, input_scale, q + r * ld, ld, &offsets[r]);
 }
 
+/* Returns the sum of n bytes. */
+INLINE int32_t sum_bytes(const char *q, size_t n) {
+    const ivec ones = 0x01010101 - (ivec){0};
+    ivec sum = {0}, last = {0};
+    size_t i = 0;
+    for (; i + sizeof sum <= n; i += sizeof sum) {
+        ivec bytes;
+        memcpy(&bytes, q + i, sizeof bytes);
+        sum = add_products(sum, ones, bytes);
+    }
+    memcpy(&last, q + i, n - i);
+    return sum_lanes_integer(add_products(sum, ones, last));
+}
+
 /* ---- packing ---- */
 
 static size_t panels_of(size_t out) {
@@ -278,44 +300,82 @@ static void pack(const struct unpacked *from, void *packed) {
 
 static const float no_bias[WIDTH];
 
-/* Converts the sums of `rows` rows and a panel to float32, with scales and bias, and stores them to y. whole, given, relu
- * (compile-time constants): all columns of the panel are there; the rows have the scale 1, as with a given input scale; the
- * product's relu. */
-INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
-                       size_t panel, bool whole, bool given, bool relu) {
-    size_t column = panel * WIDTH, ldy = product->ldy, columns = product->out - column;
-    const float *row_scales = x->scales + row, *bias = product->bias ? product->bias + column : no_bias;
-    const int32_t *offsets = x->offsets + row;
-    float *y = product->y + row * ldy + column;
-    vec scales[PANEL], shifts[PANEL] = {{0}};
+/* The factors and biases of a panel's columns; zero where columns are missing. */
+struct columns {
+    vec scales[PANEL], biases[PANEL];
+};
+
+INLINE struct columns columns_of(const struct product *product, size_t panel, bool whole) {
+    size_t first = panel * WIDTH;
+    const float *bias = product->bias ? product->bias + first : no_bias;
+    struct columns columns = {.biases = {{0}}};
     UNROLL
     for (size_t v = 0; v < PANEL; v++) {
-        scales[v] = load((const float *)product->packed + column + v * VL);
+        columns.scales[v] = load((const float *)product->packed + first + v * VL);
         if (whole)
-            shifts[v] = load(bias + v * VL);
+            columns.biases[v] = load(bias + v * VL);
     }
     if (!whole)
-        memcpy(shifts, bias, columns * sizeof *bias);
+        memcpy(columns.biases, bias, (product->out - first) * sizeof *bias);
+    return columns;
+}
+
+/* Converts sums of one row to float32. given: the row has the scale 1. */
+INLINE vec finish(const struct columns *columns, size_t v, ivec sums, int32_t offset, float scale, bool given, bool relu) {
+    vec factor = given ? columns->scales[v] : scale * columns->scales[v];
+    vec y = __builtin_convertvector(sums - offset, vec) * factor + columns->biases[v];
+    return relu ? larger(splat(0), y) : y;
+}
+
+/* Stores the outputs of `rows` rows and a panel to y. whole, given, relu are compile-time constants. */
+INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
+                       size_t panel, bool whole, bool given, bool relu) {
+    struct columns columns = columns_of(product, panel, whole);
+    size_t ldy = product->ldy, count = product->out - panel * WIDTH;
+    const float *scales = x->scales + row;
+    const int32_t *offsets = x->offsets + row;
+    float *y = product->y + row * ldy + panel * WIDTH;
     for (size_t r = 0; r < rows; r++, y += ldy) {
         vec out[PANEL];
         UNROLL
         for (size_t v = 0; v < PANEL; v++) {
-            vec factor = given ? scales[v] : row_scales[r] * scales[v];
-            out[v] = __builtin_convertvector(sums[r][v] - offsets[r], vec) * factor + shifts[v];
-            if (relu)
-                out[v] = larger(splat(0), out[v]);
+            out[v] = finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu);
             if (whole)
                 store(y + v * VL, out[v]);
         }
         if (!whole)
-            memcpy(y, out, columns * sizeof *y);
+            memcpy(y, out, count * sizeof *y);
+    }
+}
+
+/* Rounds the outputs of `rows` rows and a panel, with relu. */
+INLINE void store_rounded(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
+                          size_t panel, bool whole) {
+    _Static_assert(PANEL <= 4, "a panel is packed at once");
+    struct columns columns = columns_of(product, panel, whole);
+    size_t ld = x->next->ld, count = whole ? WIDTH : product->out - panel * WIDTH;
+    float factor = x->next->scale;
+    const float *scales = x->scales + row;
+    const int32_t *offsets = x->offsets + row;
+    char *q = x->next->q + row * ld + panel * WIDTH;
+    for (size_t r = 0; r < rows; r++, q += ld) {
+        ivec rounded[4] = {{0}};
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            rounded[v] = round_scaled(finish(&columns, v, sums[r][v], offsets[r], scales[r], false, true), factor, true);
+        ivec packed = pack_four(rounded);
+        memcpy(q, &packed, count);
     }
 }
 
 static __attribute__((noinline)) void store_panel(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
                                                   size_t row, size_t rows, size_t panel) {
-    bool given = product->input_scale > 0, relu = product->relu;
-    if ((panel + 1) * WIDTH > product->out)
+    bool whole = (panel + 1) * WIDTH <= product->out, given = product->input_scale > 0, relu = product->relu;
+    if (x->next && whole)
+        store_rounded(sums, x, product, row, rows, panel, true);
+    else if (x->next)
+        store_rounded(sums, x, product, row, rows, panel, false);
+    else if (!whole)
         store_rows(sums, x, product, row, rows, panel, false, false, relu);
     else if (given && relu)
         store_rows(sums, x, product, row, rows, panel, true, true, true);
@@ -559,22 +619,49 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
 }
 #endif
 
+/* Returns true if what the product makes is rounded for the next one at once. */
+static bool rounds_next(const struct product *product) {
+    return product->next && product->next->input_scale > 0 && product->relu && product->out % GROUP == 0;
+}
+
+/* Multiplies rounded rows, and then what results from them. */
+INLINE void multiply_next(const struct product *product, struct rounded *x, size_t done, size_t rows,
+                          rounded_multiplier *multiplier) {
+    struct product next = *product->next;
+    float ones[MAX_ROWS];
+    int32_t offsets[MAX_ROWS];
+    struct rounding rounding = {.scale = next.input_scale, .q = (char *)product->y, .ld = product->out};
+    x->next = &rounding;
+    multiplier(product, x, rows);
+    x->next = NULL;
+    for (size_t r = 0; r < rows; r++) {
+        ones[r] = 1;
+        offsets[r] = OFFSET * sum_bytes(rounding.q + r * rounding.ld, rounding.ld);
+    }
+    next.y += done * next.ldy;
+    multiplier(&next, &(struct rounded){.ld = rounding.ld, .q = rounding.q, .scales = ones, .offsets = offsets}, rows);
+}
+
 /* Rounds as many rows at a time as fit into q [room], again for a product with another input scale than the one before. */
 INLINE void multiply_within(const struct product *products, size_t count, rounded_multiplier *multiplier, char *q, size_t room) {
     float scales[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
     size_t total = products->rows, in = products->in, ld = groups_of(in) * GROUP, fit = room / ld,
            most = fit < MAX_ROWS ? fit : MAX_ROWS;
-    const struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
+    struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
     for (size_t done = 0, rows = 0; done < total; done += rows) {
         const float *x = products->x + done * products->ldx;
         rows = total - done < most ? total - done : most;
         for (size_t i = 0; i < count; i++) {
             struct product part = products[i];
-            part.y += done * part.ldy;
             if (i == 0 || part.input_scale != products[i - 1].input_scale)
                 round_rows(x, part.ldx, rows, in, part.input_scale, q, ld, scales, offsets);
-            multiplier(&part, &rounded, rows);
+            if (rounds_next(&part)) {
+                multiply_next(&part, &rounded, done, rows, multiplier);
+            } else {
+                part.y += done * part.ldy;
+                multiplier(&part, &rounded, rows);
+            }
         }
     }
 }
@@ -585,7 +672,7 @@ static __attribute__((noinline)) void multiply_large(const struct product *produ
 }
 
 /* A compiler that guards the stack touches every page of a function's frame, which takes too long for a product of a few rows. */
-INLINE void multiply_all(const struct product *products, size_t count, rounded_multiplier *multiplier) {
+static void multiply_all(const struct product *products, size_t count, rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
     if (products->rows * groups_of(products->in) * GROUP > sizeof q)
         multiply_large(products, count, multiplier);
@@ -593,8 +680,15 @@ INLINE void multiply_all(const struct product *products, size_t count, rounded_m
         multiply_within(products, count, multiplier, q, sizeof q);
 }
 
+INLINE void multiply_with(const struct product *products, size_t count, rounded_multiplier *multiplier) {
+    multiply_all(products, count, multiplier);
+    for (size_t i = 0; i < count; i++)
+        if (products[i].next && !rounds_next(&products[i]))
+            multiply_all(products[i].next, 1, multiplier);
+}
+
 static void multiply(const struct product *products, size_t count) {
-    multiply_all(products, count, multiply_rounded);
+    multiply_with(products, count, multiply_rounded);
 }
 
 /* ---- lookups ----
@@ -694,7 +788,7 @@ const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes
                                                     rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
 #if defined(TILES)
 static void multiply_tiled(const struct product *products, size_t count) {
-    multiply_all(products, count, multiply_by_tiles);
+    multiply_with(products, count, multiply_by_tiles);
 }
 
 const struct packing packing_int8_amx = {"int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};

@@ -170,11 +170,13 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
     if (stack->pre)
         norm_apply(&mixer->norm, stack->kernels, count, y, size);
     if (filter > 0) {
-        activation_apply(mixer->activate, stack->kernels, &mixer->input, y, count, s->wide);
-        if (mixer->output.out)
-            linear_apply(&mixer->output, s->wide, filter, count, y, size);
-        else
+        if (mixer->output.out) {
+            activation_between(mixer->activate, stack->kernels, &mixer->input, &mixer->output, y, count, s->wide, y);
+        } else {
+            linear_apply(&mixer->input, y, size, count, s->wide, filter);
+            mixer->activate(s->wide, count * filter);
             memcpy(y, s->wide, count * size * sizeof *y);
+        }
     }
     if (mixer->gate_input.out) {
         linear_apply(&mixer->gate_input, s->x, size, count, s->k, size);

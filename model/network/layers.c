@@ -258,14 +258,15 @@ activation *activation_find(const char *key, const char *name, const struct load
     return found ? found->apply : NULL;
 }
 
-void activation_apply(activation *activate, const struct kernels *kernels, const struct linear *linear, const float *x, size_t rows,
-                      float *y) {
-    if (activate == kernels->blocks->relu) { /* saves a pass over y */
-        linear_apply_relu(linear, x, linear->in, rows, y, linear->out);
+void activation_between(activation *activate, const struct kernels *kernels, const struct linear *inner, const struct linear *outer,
+                        const float *x, size_t rows, float *wide, float *y) {
+    if (activate == kernels->blocks->relu) {
+        linear_apply_twice(inner, outer, x, rows, wide, y);
         return;
     }
-    linear_apply(linear, x, linear->in, rows, y, linear->out);
-    activate(y, rows * linear->out);
+    linear_apply(inner, x, inner->in, rows, wide, inner->out);
+    activate(wide, rows * inner->out);
+    linear_apply(outer, wide, outer->in, rows, y, outer->out);
 }
 
 void stack_init(struct stack *stack, const char *side, const struct blocks_config *config, size_t size, size_t positions,
@@ -359,7 +360,6 @@ void filter_init(struct filter *filter, const struct stack *stack, const char *p
 
 void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x, float *u, float *y, float *wide) {
     const float *read = block_read(stack, &filter->norm, rows, x, u);
-    activation_apply(stack->activate, stack->kernels, &filter->input, read, rows, wide);
-    linear_apply(&filter->output, wide, stack->filter, rows, y, stack->size);
+    activation_between(stack->activate, stack->kernels, &filter->input, &filter->output, read, rows, wide, y);
     block_add(stack, &filter->norm, rows, y, x);
 }

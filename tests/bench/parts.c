@@ -37,6 +37,19 @@ void __wrap_linears_apply(const struct linear_output *outputs, size_t count, con
         parts->multiply_adds += (double)rows * (double)outputs[i].linear->out * (double)outputs[i].linear->in;
 }
 
+void __real_linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
+                               float *y);
+void __wrap_linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
+                               float *y);
+void __wrap_linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
+                               float *y) {
+    double began = begin();
+    __real_linear_apply_twice(inner, outer, x, rows, wide, y);
+    end(PART_PRODUCTS, began);
+    if (parts)
+        parts->multiply_adds += (double)rows * (double)inner->out * (double)(inner->in + outer->out);
+}
+
 void __real_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
 void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
 void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {

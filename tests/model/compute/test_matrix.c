@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 /* Every instruction set, and after them OpenBLAS. */
@@ -81,7 +82,7 @@ START_TEST(relu_raises_the_product) {
         for (size_t rows = 1; rows <= MOST; rows++) {
             const float *first = x + (MOST - rows) * IN;
             linear_apply(&linear, first, IN, rows, y, OUT);
-            linear_apply_relu(&linear, first, IN, rows, raised, OUT);
+            linears_apply(&(struct linear_output){&linear, raised, OUT, true}, 1, first, IN, rows);
             for (size_t i = 0; i < rows * OUT; i++) {
                 bool fits = isnan(y[i]) ? isnan(raised[i]) : raised[i] == (y[i] < 0 ? 0 : y[i]);
                 ck_assert_msg(fits, "%s %s, %zu rows, %zu: %g became %g", backend_name(&backend), compute_name(backend.compute),
@@ -94,6 +95,94 @@ START_TEST(relu_raises_the_product) {
     free(x);
     free(bias);
     free(weight);
+}
+END_TEST
+
+/* Makes a linear and returns its weights, which may be freed after it. */
+static float *make_scaled(struct linear *linear, const struct backend *backend, size_t out, size_t in, float input_scale) {
+    float *weight = noise(out * in, 1, (uint32_t)(out + in));
+    struct linear_source source = {.weight = weight, .out = out, .in = in, .input_scale = input_scale};
+    ck_assert_int_eq(linear_init(linear, &source, backend, NULL), 0);
+    return weight;
+}
+
+/* Rows with the bits that each linear gives alone: more than int8 rounds at a time, one of them not finite; equal input scales,
+ * other ones, and weights that are stored in another type. */
+START_TEST(linears_of_the_same_rows_give_what_each_gives) {
+    enum { IN = 64, OUT = 50, ROWS = 300 };
+    static const float input_scales[][LINEAR_OUTPUTS] = {{0, 0, 0}, {30, 30, 30}, {30, 30, 40}, {0, 30, 0}};
+    static const size_t row_counts[] = {1, 2, 3, 17, ROWS};
+    float *x = noise((size_t)ROWS * IN, 1, 3), *alone = guarded(ROWS * OUT), *y[LINEAR_OUTPUTS];
+    for (size_t i = 0; i < LINEAR_OUTPUTS; i++)
+        y[i] = guarded(ROWS * OUT);
+    x[0] = NAN;
+    struct backend backend = backend_at(_i);
+    for (backend.compute = 0; backend.compute < COMPUTE_TYPES; backend.compute++)
+        for (size_t s = 0; s < sizeof input_scales / sizeof *input_scales; s++) {
+            struct linear linears[LINEAR_OUTPUTS];
+            float *weights[LINEAR_OUTPUTS];
+            struct linear_output outputs[LINEAR_OUTPUTS];
+            for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
+                weights[i] = make_scaled(&linears[i], &backend, OUT - i, IN, input_scales[s][i]);
+                outputs[i] = (struct linear_output){&linears[i], y[i], OUT, i == 1};
+            }
+            for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
+                size_t rows = row_counts[n];
+                linears_apply(outputs, LINEAR_OUTPUTS, x, IN, rows);
+                for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
+                    linears_apply(&(struct linear_output){&linears[i], alone, OUT, i == 1}, 1, x, IN, rows);
+                    for (size_t r = 0; r < rows; r++)
+                        ck_assert_mem_eq(y[i] + r * OUT, alone + r * OUT, (OUT - i) * sizeof *alone);
+                }
+            }
+            for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
+                linear_done(&linears[i]);
+                free(weights[i]);
+            }
+        }
+    for (size_t i = 0; i < LINEAR_OUTPUTS; i++)
+        guarded_free(y[i]);
+    guarded_free(alone);
+    free(x);
+}
+END_TEST
+
+/* Also of middles that do not fill their last panel or group, of more rows than int8 rounds at a time, and of values that are not
+ * finite. */
+START_TEST(two_linears_in_a_row_give_what_each_gives) {
+    enum { IN = 64, OUT = 50, MOST = 200, ROWS = 300 };
+    static const size_t row_counts[] = {1, 2, 9, 17, ROWS}, middles[] = {192, 128, 100, 50, 2};
+    static const float input_scales[] = {0, 25};
+    float *x = noise((size_t)ROWS * IN, 1, 3), *wide = guarded(ROWS * MOST), *twice = guarded(ROWS * OUT), *y = guarded(ROWS * OUT);
+    x[0] = NAN;
+    x[IN] = INFINITY;
+    struct backend backend = backend_at(_i);
+    for (backend.compute = 0; backend.compute < COMPUTE_TYPES; backend.compute++)
+        for (size_t m = 0; m < sizeof middles / sizeof *middles; m++)
+            for (size_t s = 0; s < 4; s++) {
+                struct linear inner, outer;
+                float *weights[] = {make_scaled(&inner, &backend, middles[m], IN, input_scales[s / 2]),
+                                    make_scaled(&outer, &backend, OUT, middles[m], input_scales[s % 2])};
+                for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
+                    size_t rows = row_counts[n];
+                    linears_apply(&(struct linear_output){&inner, wide, middles[m], true}, 1, x, IN, rows);
+                    linear_apply(&outer, wide, middles[m], rows, y, OUT);
+                    linear_apply_twice(&inner, &outer, x, rows, wide, twice);
+                    ck_assert_msg(memcmp(y, twice, rows * OUT * sizeof *y) == 0,
+                                  "%s %s, %zu rows, a middle of %zu, scales %g and %g", backend_name(&backend),
+                                  compute_name(backend.compute), rows, middles[m], (double)input_scales[s / 2],
+                                  (double)input_scales[s % 2]);
+                }
+                linear_done(&inner);
+                linear_done(&outer);
+                free(weights[0]);
+                free(weights[1]);
+            }
+    ck_assert(guards_intact(wide, ROWS * MOST) && guards_intact(twice, ROWS * OUT));
+    guarded_free(y);
+    guarded_free(twice);
+    guarded_free(wide);
+    free(x);
 }
 END_TEST
 
@@ -217,6 +306,8 @@ Suite *matrix_suite(void) {
     TCase *cases = tcase_create("linear");
     tcase_add_loop_test(cases, apply_gives_the_product, 0, backends());
     tcase_add_loop_test(cases, relu_raises_the_product, 0, backends());
+    tcase_add_loop_test(cases, linears_of_the_same_rows_give_what_each_gives, 0, backends());
+    tcase_add_loop_test(cases, two_linears_in_a_row_give_what_each_gives, 0, backends());
     tcase_add_loop_test(cases, only_openblas_leaves_the_weights_unpacked, 0, backends());
     tcase_add_loop_test(cases, lookups_give_parts_of_the_product, 0, backends());
     tcase_add_loop_test(cases, no_rows_write_nothing, 0, backends());

@@ -463,7 +463,17 @@ START_TEST(int8_with_given_scales) {
     float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)), looked_up[OUT];
     packing->pack(&from, p.packed);
     packing->pack_rows(&from, rows);
-    packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT, false}, 1);
+    struct product product = {.packed = p.packed,
+                              .bias = bias,
+                              .out = OUT,
+                              .in = IN,
+                              .input_scale = input_scale,
+                              .x = x,
+                              .ldx = IN,
+                              .rows = ROWS,
+                              .y = y,
+                              .ldy = OUT};
+    packing->multiply(&product, 1);
     make_ids(0, OUT, ids);
     for (size_t r = 0; r < ROWS; r++) {
         packing->look_up(&(struct lookup){.rows = rows,
