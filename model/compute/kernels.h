@@ -188,8 +188,9 @@ struct kernels {
 
     /* Gated linear units of one row with a residual connection: x [2n] holds a and g; h' = sqrt(1/2) (a s(g) + h). */
     void (*gated)(const float *x, size_t n, float *h);
-    /* x [n], n >= 1 -> gain * (x - mean) / sqrt(variance + epsilon) + shift in place: layer normalisation, Ba et al. 2016. */
-    void (*normalize)(float *x, const float *gain, const float *shift, size_t n, float epsilon);
+    /* Each row x [n], n >= 1 -> gain * (x - mean) / sqrt(variance + epsilon) + shift in place: layer normalisation, Ba et al. 2016.
+     * ld: floats from row to row. */
+    void (*normalize)(float *x, size_t ld, size_t rows, const float *gain, const float *shift, size_t n, float epsilon);
     /* y = max(x, y), element by element. */
     void (*maxima)(const float *x, size_t n, float *y);
 

@@ -336,15 +336,16 @@ INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct
     const int32_t *offsets = x->offsets + row;
     float *y = product->y + row * ldy + panel * WIDTH;
     for (size_t r = 0; r < rows; r++, y += ldy) {
-        vec out[PANEL];
         UNROLL
         for (size_t v = 0; v < PANEL; v++) {
-            out[v] = finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu);
-            if (whole)
-                store(y + v * VL, out[v]);
+            if (!whole && v * VL >= count)
+                break;
+            vec out = finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu);
+            if (whole || count - v * VL >= VL)
+                store(y + v * VL, out);
+            else
+                store_part(y + v * VL, out, count - v * VL);
         }
-        if (!whole)
-            memcpy(y, out, count * sizeof *y);
     }
 }
 

@@ -143,24 +143,35 @@ START_TEST(gated_of_every_size) {
 }
 END_TEST
 
-/* Against double precision: mean 0 and variance 1, but for gain and shift. */
+/* Against double precision: mean 0 and variance 1, but for gain and shift. A row's bits do not depend on the rows beside it. */
 START_TEST(normalization_of_every_size) {
+    enum { ROWS = 6, GAP = 3 };
     const struct kernels *kernels = kernel_set(_i);
     for (size_t n = 1; n > 0; n = next_size(n)) {
-        float *x = noise(n, 3, (uint32_t)n), *gain = noise(n, 2, (uint32_t)n + 1), *shift = noise(n, 2, (uint32_t)n + 2);
-        float *y = guarded_copy(x, n);
-        kernels->normalize(y, gain, shift, n, 1e-5f);
-        double mean = 0, variance = 0, worst = 0;
-        for (size_t i = 0; i < n; i++)
-            mean += (double)x[i] / (double)n;
-        for (size_t i = 0; i < n; i++)
-            variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)n;
-        for (size_t i = 0; i < n; i++)
-            worst = worse(worst,
-                          fabs(((double)x[i] - mean) / sqrt(variance + 1e-5) * (double)gain[i] + (double)shift[i] - (double)y[i]));
+        size_t ld = n + GAP, floats = (ROWS - 1) * ld + n;
+        float *x = noise(floats, 3, (uint32_t)n), *gain = noise(n, 2, (uint32_t)n + 1), *shift = noise(n, 2, (uint32_t)n + 2);
+        float *y = guarded_copy(x, floats), *alone = malloc(n * sizeof *alone);
+        kernels->normalize(y, ld, ROWS, gain, shift, n, 1e-5f);
+        double worst = 0;
+        for (size_t r = 0; r < ROWS; r++) {
+            const float *row = x + r * ld;
+            double mean = 0, variance = 0;
+            for (size_t i = 0; i < n; i++)
+                mean += (double)row[i] / (double)n;
+            for (size_t i = 0; i < n; i++)
+                variance += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)n;
+            for (size_t i = 0; i < n; i++)
+                worst = worse(worst, fabs(((double)row[i] - mean) / sqrt(variance + 1e-5) * (double)gain[i] + (double)shift[i] -
+                                          (double)y[r * ld + i]));
+            memcpy(alone, row, n * sizeof *alone);
+            kernels->normalize(alone, n, 1, gain, shift, n, 1e-5f);
+            ck_assert(identical(alone, y + r * ld, n));
+            ck_assert(r + 1 == ROWS || identical(row + n, y + r * ld + n, GAP));
+        }
         ck_assert_msg(worst < 1e-5, "%s, n %zu: error %g", kernels->name, n, worst);
-        ck_assert(guards_intact(y, n));
+        ck_assert(guards_intact(y, floats));
         guarded_free(y);
+        free(alone);
         free(x);
         free(gain);
         free(shift);
