@@ -497,19 +497,77 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
  * A block of rows is multiplied with the keys of one head, and the weights that result with its values. The sums of a row are added
  * in the same order in any block. */
 
-enum { QUERIES = 8 };
+/* A block has QUERIES rows and SIDE vectors of columns, as many as registers hold sums. */
+enum { QUERIES = 8, SIDE = VL == 16 ? 2 : 1 };
 
-/* sums[r] = sum_k a[r][k] b[k], b [depth] of `lanes` columns, ldb floats apart. */
-INLINE void multiply_columns(const float *const *a, const float *b, size_t ldb, size_t depth, size_t lanes, vec sums[QUERIES]) {
+/* What a block computes: y[r][j] = scale sum_k x[r][k] b[k][j] for some rows; ldb, ldy: floats from row to row. Rows of x that are
+ * missing are others again. */
+struct block {
+    const float *x[QUERIES], *b;
+    size_t ldb, depth, rows;
+    float scale, *y;
+    size_t ldy;
+};
+
+/* vectors: 1 or SIDE, of columns from `column` on; lanes: VL, or as many of one vector. Both are compile-time constants, but for
+ * fewer lanes. */
+INLINE void multiply_columns(const struct block *block, size_t column, size_t vectors, size_t lanes) {
+    vec sums[QUERIES][SIDE];
+    const float *b = block->b + column;
+    size_t ldb = block->ldb, depth = block->depth;
     UNROLL
-    for (size_t r = 0; r < QUERIES; r++)
-        sums[r] = splat(0);
-    for (size_t k = 0; k < depth; k++, b += ldb) {
-        vec column = lanes < VL ? load_part(b, lanes, 0) : load(b);
+    for (size_t r = 0; r < QUERIES; r++) {
         UNROLL
-        for (size_t r = 0; r < QUERIES; r++)
-            sums[r] = multiply_add(splat(a[r][k]), column, sums[r]);
+        for (size_t v = 0; v < SIDE; v++)
+            sums[r][v] = splat(0);
     }
+    for (size_t k = 0; k < depth; k++, b += ldb) {
+        vec first = lanes < VL ? load_part(b, lanes, 0) : load(b), last = vectors > 1 ? load(b + VL) : first;
+        UNROLL
+        for (size_t r = 0; r < QUERIES; r++) {
+            vec value = splat(block->x[r][k]);
+            sums[r][0] = multiply_add(value, first, sums[r][0]);
+            if (vectors > 1)
+                sums[r][SIDE - 1] = multiply_add(value, last, sums[r][SIDE - 1]);
+        }
+    }
+    float *y = block->y + column, scale = block->scale;
+    size_t rows = block->rows, ldy = block->ldy;
+    UNROLL
+    for (size_t r = 0; r < QUERIES; r++) {
+        if (r >= rows)
+            break;
+        UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            if (lanes < VL)
+                store_part(y + r * ldy, sums[r][v] * scale, lanes);
+            else
+                store(y + r * ldy + v * VL, sums[r][v] * scale);
+        }
+    }
+}
+
+/* They are not inlined, so that the compiler has all registers for them. */
+static __attribute__((noinline)) void multiply_side(const struct block *block, size_t column) {
+    multiply_columns(block, column, SIDE, VL);
+}
+
+static __attribute__((noinline)) void multiply_vector(const struct block *block, size_t column) {
+    multiply_columns(block, column, 1, VL);
+}
+
+static __attribute__((noinline)) void multiply_lanes(const struct block *block, size_t column, size_t lanes) {
+    multiply_columns(block, column, 1, lanes);
+}
+
+static void multiply_rows(const struct block *block, size_t columns) {
+    size_t column = 0;
+    for (; column + SIDE * VL <= columns; column += SIDE * VL)
+        multiply_side(block, column);
+    for (; column + VL <= columns; column += VL)
+        multiply_vector(block, column);
+    if (column < columns)
+        multiply_lanes(block, column, columns - column);
 }
 
 INLINE void transpose_quad(const float *rows, size_t distance, size_t there, size_t width, size_t padded, float *columns) {
@@ -607,52 +665,36 @@ static void softmax_rows(size_t rows, size_t distance, size_t n, float scale, fl
     }
 }
 
-/* Computes weights [QUERIES, padded] of `rows` rows from `first` on; keys: columns. */
-static void weigh(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
-                  const float *keys, size_t padded, float *weights) {
-    const float *q[QUERIES];
-    float scale = 1 / sqrtf((float)heads->size);
-    for (size_t r = 0; r < QUERIES; r++)
-        q[r] = m->q + (first + (r < rows ? r : rows - 1)) * m->distance + head * heads->size;
-    for (size_t at = 0; at < padded; at += VL) {
-        vec sums[QUERIES];
-        multiply_columns(q, keys + at, padded, heads->size, VL, sums);
-        UNROLL
-        for (size_t r = 0; r < QUERIES; r++)
-            store(weights + r * padded + at, sums[r] * scale);
+/* Attends with one head from `rows` rows, from `first` on; keys: columns. */
+static void attend_some(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
+                        const float *keys, size_t padded, float *weights) {
+    size_t at = head * heads->size, size = heads->count * heads->size;
+    struct block scores = {.b = keys,
+                           .ldb = padded,
+                           .depth = heads->size,
+                           .rows = rows,
+                           .scale = 1 / sqrtf((float)heads->size),
+                           .y = weights,
+                           .ldy = padded},
+                 sums = {.b = m->v + at,
+                         .ldb = m->distance,
+                         .depth = m->n,
+                         .rows = rows,
+                         .scale = 1,
+                         .y = m->out + first * size + at,
+                         .ldy = size};
+    for (size_t i = 0; i < QUERIES; i++) {
+        size_t r = i < rows ? i : rows - 1;
+        scores.x[i] = m->q + (first + r) * m->distance + at;
+        sums.x[i] = weights + r * padded;
     }
+    multiply_rows(&scores, padded);
     for (size_t r = 0; m->slopes && r < rows; r++)
         fall_off(m->slopes[head], first + r, m->n, weights + r * padded);
     softmax_rows(rows, padded, m->n, 1, weights);
-}
-
-/* Sums `lanes` columns of one head from column `at` of d on. */
-INLINE void sum_columns(const struct heads_shape *heads, const struct mutual *m, const float *const *weights, size_t first,
-                        size_t rows, size_t at, size_t lanes) {
-    vec sums[QUERIES];
-    multiply_columns(weights, m->v + at, m->distance, m->n, lanes, sums);
-    for (size_t r = 0; r < rows; r++) {
-        float *out = m->out + (first + r) * heads->count * heads->size + at;
-        if (lanes < VL)
-            store_part(out, sums[r], lanes);
-        else
-            store(out, sums[r]);
-    }
-}
-
-static void attend_some(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
-                        const float *keys, size_t padded, float *weights) {
-    const float *w[QUERIES];
-    size_t at = head * heads->size, end = at + heads->size;
-    weigh(heads, m, head, first, rows, keys, padded, weights);
-    for (size_t r = 0; r < QUERIES; r++)
-        w[r] = weights + (r < rows ? r : rows - 1) * padded;
-    for (; at + VL <= end; at += VL)
-        sum_columns(heads, m, w, first, rows, at, VL);
-    if (at < end)
-        sum_columns(heads, m, w, first, rows, at, end - at);
+    multiply_rows(&sums, heads->size);
     for (size_t r = 0; m->weights && r < rows; r++)
-        memcpy(m->weights + ((first + r) * heads->count + head) * m->n, w[r], m->n * sizeof *m->weights);
+        memcpy(m->weights + ((first + r) * heads->count + head) * m->n, weights + r * padded, m->n * sizeof *m->weights);
 }
 
 static void attend(const struct heads_shape *heads, const struct mutual *m) {
