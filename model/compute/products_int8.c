@@ -151,6 +151,15 @@ INLINE ivec pack_four(const ivec *v) {
 #endif
 }
 
+/* Stores the first `count` bytes. */
+INLINE void store_bytes(char *q, ivec bytes, size_t count) {
+#if defined(__AVX512BW__)
+    _mm512_mask_storeu_epi8(q, ~(__mmask64)0 >> (sizeof bytes - count), (__m512i)bytes);
+#else
+    memcpy(q, &bytes, count);
+#endif
+}
+
 /* NaN becomes -127. */
 INLINE vec limit(vec x) {
     return smaller(larger(x, splat(-127)), splat(127));
@@ -306,17 +315,17 @@ struct columns {
 };
 
 INLINE struct columns columns_of(const struct product *product, size_t panel, bool whole) {
-    size_t first = panel * WIDTH;
+    size_t first = panel * WIDTH, count = product->out - first;
     const float *bias = product->bias ? product->bias + first : no_bias;
-    struct columns columns = {.biases = {{0}}};
+    struct columns columns;
     UNROLL
     for (size_t v = 0; v < PANEL; v++) {
         columns.scales[v] = load((const float *)product->packed + first + v * VL);
-        if (whole)
+        if (whole || (v + 1) * VL <= count)
             columns.biases[v] = load(bias + v * VL);
+        else
+            columns.biases[v] = v * VL < count ? load_part(bias + v * VL, count - v * VL, 0) : splat(0);
     }
-    if (!whole)
-        memcpy(columns.biases, bias, (product->out - first) * sizeof *bias);
     return columns;
 }
 
@@ -349,23 +358,21 @@ INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct
     }
 }
 
-/* Rounds the outputs of `rows` rows and a panel, with relu. */
+/* Rounds the outputs of `rows` rows and a panel, with relu and a given input scale. */
 INLINE void store_rounded(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
                           size_t panel, bool whole) {
     _Static_assert(PANEL <= 4, "a panel is packed at once");
     struct columns columns = columns_of(product, panel, whole);
     size_t ld = x->next->ld, count = whole ? WIDTH : product->out - panel * WIDTH;
     float factor = x->next->scale;
-    const float *scales = x->scales + row;
     const int32_t *offsets = x->offsets + row;
     char *q = x->next->q + row * ld + panel * WIDTH;
     for (size_t r = 0; r < rows; r++, q += ld) {
         ivec rounded[4] = {{0}};
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
-            rounded[v] = round_scaled(finish(&columns, v, sums[r][v], offsets[r], scales[r], false, true), factor, true);
-        ivec packed = pack_four(rounded);
-        memcpy(q, &packed, count);
+            rounded[v] = round_scaled(finish(&columns, v, sums[r][v], offsets[r], 1, true, true), factor, true);
+        store_bytes(q, pack_four(rounded), count);
     }
 }
 
@@ -620,9 +627,10 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
 }
 #endif
 
-/* Returns true if what the product makes is rounded for the next one at once. */
+/* Returns true if what the product makes is rounded for the next one at once: the input scales of both are given. */
 static bool rounds_next(const struct product *product) {
-    return product->next && product->next->input_scale > 0 && product->relu && product->out % GROUP == 0;
+    return product->next && product->input_scale > 0 && product->next->input_scale > 0 && product->relu &&
+           product->out % GROUP == 0;
 }
 
 /* Multiplies rounded rows, and then what results from them. */
