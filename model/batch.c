@@ -226,7 +226,8 @@ static int read_opening(struct batch *batch, struct error *err) {
                 const struct sentence *sentence = batch->waiting[i];
                 struct row *row = &batch->group[i - first];
                 size_t length = decoder_slots(&t->decoder, sentence->length), at = (i - first) * (step + 1);
-                memories[i - first] = (struct memory){length, e->keys + slot * shape->key, e->values + slot * shape->value};
+                memories[i - first] = (struct memory){
+                    .length = length, .keys = e->keys + slot * shape->key, .values = e->values + slot * shape->value};
                 for (size_t s = 0; s <= step; s++)
                     past[at + s] = e->opening + (s * e->n + i) * shape->past;
                 row->token = step == 0 ? DECODER_FIRST : sentence->opening[step - 1];
@@ -249,12 +250,20 @@ static int read_opening(struct batch *batch, struct error *err) {
 
 /* ---- admission: the search ---- */
 
-/* Copies this many vectors of this size, from the first-th on, for as long as the sentence is decoded. */
-static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
+/* Copies this many vectors of this size, from the first-th on, for as long as the sentence is decoded, to [layers, count, size /
+ * layers]. */
+static const float *keep_layers(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size,
+                                size_t layers) {
     float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
-    if (own)
-        memcpy(own, from + first * size, count * size * sizeof *own);
+    size_t part = size / layers;
+    for (size_t l = 0; own && l < layers; l++)
+        for (size_t i = 0; i < count; i++)
+            memcpy(own + (l * count + i) * part, from + (first + i) * size + l * part, part * sizeof *own);
     return own;
+}
+
+static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
+    return keep_layers(sentence, from, first, count, size, 1);
 }
 
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
@@ -281,20 +290,21 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     const struct encoding *e = &batch->encoding;
     struct sentence *sentence = batch->waiting[i];
     struct arena *decoding = &sentence->decoding;
-    size_t length = decoder_slots(&t->decoder, sentence->length), size = t->decoder.shape.state, past = t->decoder.shape.past;
+    const struct decoder_shape *shape = &t->decoder.shape;
+    size_t length = decoder_slots(&t->decoder, sentence->length), size = shape->state;
     const float *state = e->states + i * size;
     arena_init(decoding, SENTENCE_BLOCK_BYTES);
     struct memory *memory = arena_alloc(decoding, 1, sizeof *memory);
-    const float *keys = keep(sentence, e->keys, slot, length, t->decoder.shape.key);
-    const float *values = keep(sentence, e->values, slot, length, t->decoder.shape.value);
+    const float *keys = keep_layers(sentence, e->keys, slot, length, shape->key, shape->layers);
+    const float *values = keep_layers(sentence, e->values, slot, length, shape->value, shape->layers);
     const float *copy_keys = keep(sentence, e->copy_keys, slot, length, t->output.key.out);
     const float *copy_gates = keep(sentence, e->copy_gates, slot, length, t->output.gate_context.out);
     const float **opening = t->opening_count > 0 ? arena_alloc(decoding, t->opening_count, sizeof *opening) : NULL;
     for (size_t s = 0; opening && s < t->opening_count; s++)
-        opening[s] = keep(sentence, e->opening, s * e->n + i, 1, past);
+        opening[s] = keep(sentence, e->opening, s * e->n + i, 1, shape->past);
     if (arena_failed(decoding))
         return error_memory(err);
-    *memory = (struct memory){.length = length, .keys = keys, .values = values};
+    *memory = (struct memory){.length = length, .keys = keys, .values = values, .by_layer = true};
     sentence->memory = memory;
     sentence->opening_past = opening;
     if (sentence->copies) {

@@ -198,17 +198,18 @@ static const struct mixer_kind mixers[] = {
 static void run_cross(const struct decoder *decoder, const struct heads *cross, const struct step *s) {
     const struct transformer *own = decoder->own;
     const struct stack *stack = s->stack;
-    size_t size = stack->size, at = s->layer * size, heads = stack->heads.count;
+    size_t size = stack->size, heads = stack->heads.count;
     const float *read = block_read(stack, &cross->norm, s->count, s->x, s->u);
     linear_apply(&cross->query, read, size, s->count, s->q, size);
-    struct gaze gaze = {
-        .query = s->q, .keys = {.distance = decoder->shape.key}, .values = {.distance = decoder->shape.value}, .context = s->u};
+    struct gaze gaze = {.query = s->q, .context = s->u};
     for (size_t r = 0; r < s->count; r++, gaze.query += size, gaze.context += size) {
         const struct row *row = &s->rows[r];
-        size_t length = row->memory->length;
+        const struct memory *memory = row->memory;
+        size_t length = memory->length, at = s->layer * size * (memory->by_layer ? length : 1);
         gaze.count = length;
-        gaze.keys.first = row->memory->keys + at;
-        gaze.values.first = row->memory->values + at;
+        gaze.keys.first = memory->keys + at;
+        gaze.values.first = memory->values + at;
+        gaze.keys.distance = gaze.values.distance = memory->by_layer ? size : own->count * size;
         gaze.forced = row->forced;
         gaze.weights = row->looks.cross ? row->looks.cross + s->layer * heads * length : s->weights;
         heads_look(stack->kernels, &stack->heads, &gaze);
@@ -326,6 +327,7 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     decoder->shape = (struct decoder_shape){.state = mixer->state * all,
                                             .past = mixer->past * all / (own->stack.half ? 2 : 1), /* even: keys and values */
                                             .key = all,
+                                            .layers = own->count,
                                             .value = all,
                                             .input = size,
                                             .top = size,

@@ -509,6 +509,7 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
 
     size_t covered = config->attention.coverage ? config_positions(config) : 0;
     decoder->shape.state = own->layers * own->layer_size + covered + own->feed;
+    decoder->shape.layers = 1;
     decoder->shape.key = own->attention.key_size;
     decoder->shape.value = own->attention.value;
     decoder->shape.top = own->hidden;

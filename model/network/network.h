@@ -44,6 +44,7 @@ struct memory {
     size_t length;       /* T */
     const float *keys;   /* [T, K], as the scores read them */
     const float *values; /* [T, P], of which contexts are weighted sums */
+    bool by_layer;       /* both are [layers, T, size of one layer] instead, as a step reads them */
 };
 
 /* The weights of all layers' heads in one step; NULL where they are not wanted or do not exist. */
@@ -138,6 +139,7 @@ struct decoder_shape {
     size_t state;               /* S: what a row carries from step to step; copied with it */
     size_t past;                /* G: what each step adds to the row's past; stored once; 0: nothing */
     size_t key, value;          /* K, P: of one entry of the memory, all layers together */
+    size_t layers;              /* equal parts of K and of P, of which each layer reads one */
     size_t input, top, readout; /* E, H, O: what the output layer reads of a step */
 };
 
