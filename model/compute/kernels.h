@@ -37,8 +37,8 @@ struct product {
     float *y;
     size_t ldy;
     bool relu; /* y = max(y, 0), where NaN stays NaN */
-    /* Is computed next and has this y as its x; afterwards y is undefined, because int8 with a given input scale keeps it rounded.
-     * NULL: none. */
+    /* Is computed next and has this y as its x; afterwards y is undefined, because int8 with given input scales keeps it rounded.
+     * It has no next one itself. NULL: none. */
     const struct product *next;
 };
 

@@ -1,11 +1,10 @@
-/* This file defines how packings share prefetching among blocks of rows, how they raise outputs, and the loop of their lookups.
+/* This file defines how packings share prefetching among blocks of rows, and the loop of their lookups.
  * Included only by files that are compiled once per instruction set. */
 #ifndef ALIGND_PACKING_H
 #define ALIGND_PACKING_H
 
 #include "model/compute/kernels.h"
 #include "model/compute/vector.h"
-#include <math.h>
 
 /* ---- prefetching ----
  * A panel is multiplied with the rows block by block, and each block prefetches its share of the next panel from front to back:
@@ -23,13 +22,6 @@ INLINE size_t share_of(size_t bytes, size_t block, size_t blocks) {
 /* Returns the lines that cover so many bytes; at least one. */
 INLINE size_t lines_of(size_t bytes) {
     return bytes > LINE_BYTES ? (bytes + LINE_BYTES - 1) / LINE_BYTES : 1;
-}
-
-/* ---- relu ---- */
-
-/* Returns what all y are raised to. */
-INLINE vec floor_of(const struct product *product) {
-    return splat(product->relu ? 0 : -INFINITY);
 }
 
 /* ---- lookups ----

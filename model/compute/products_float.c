@@ -3,6 +3,7 @@
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side; missing columns are zero. A
  * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same in any block. */
 #include "model/compute/packing.h"
+#include <math.h>
 #include <stdalign.h>
 
 #if defined(__AVX512F__)
@@ -117,6 +118,11 @@ static __attribute__((noinline)) void load_panel(const float *y, size_t ldy, siz
 INLINE size_t vectors_of(const struct product *q, const struct tile *tile) {
     size_t vectors = (q->out - tile->column + VL - 1) / VL;
     return vectors < PANEL ? vectors : PANEL;
+}
+
+/* Returns what all y are raised to. */
+INLINE vec floor_of(const struct product *product) {
+    return splat(product->relu ? 0 : -INFINITY);
 }
 
 /* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels; the counts, storage and lines

@@ -81,10 +81,10 @@ struct rounded {
     const char *q;
     const float *scales;
     const int32_t *offsets;
-    const struct rounding *next; /* NULL: outputs are stored as they are */
+    const struct rounding *next; /* NULL: outputs are stored in float32 */
 };
 
-/* Outputs are rounded with an input scale into q, ld bytes from row to row. */
+/* Where outputs go that are rounded with the input scale of the next product: ld bytes from row to row. */
 struct rounding {
     float scale;
     char *q;
@@ -112,7 +112,7 @@ static float most_of(const float *x, size_t n) {
     return result;
 }
 
-/* Rounds to nearest, ties to even: adding 1.5 x 2^23 leaves the integer in the low bits. */
+/* Rounds to nearest, ties to even. Where that is no instruction, adding 1.5 x 2^23 leaves the integer in the low bits. */
 INLINE ivec round_vec(vec x) {
 #if defined(__AVX512F__)
     return (ivec)_mm512_cvtps_epi32((__m512)x);
@@ -129,6 +129,17 @@ typedef int8_t quarters __attribute__((vector_size(VL)));
 INLINE void store_int8(char *q, ivec v, size_t count) {
     quarters narrow = __builtin_convertvector(v, quarters);
     memcpy(q, &narrow, count);
+}
+
+INLINE ivec load_bytes(const char *p) {
+    ivec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Adds up the bytes of each lane. */
+INLINE ivec add_bytes(ivec sums, ivec bytes) {
+    return add_products(sums, 0x01010101 - (ivec){0}, bytes);
 }
 
 /* Returns four vectors as bytes, end to end. Packing them two by two leaves their parts of 16 bytes interleaved. */
@@ -172,7 +183,6 @@ INLINE ivec round_scaled(vec x, float factor, bool limited) {
 
 /* Rounds the row [n] times `factor` into q [n] and returns the sum. limited (a compile-time constant): it may exceed 127. */
 INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited, char *q) {
-    const ivec ones = 0x01010101 - (ivec){0};
     ivec sum = {0};
     size_t i = 0;
     for (; i + 4 * VL <= n; i += 4 * VL) {
@@ -182,7 +192,7 @@ INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited
             rounded[v] = round_scaled(load(x + i + v * VL), factor, limited);
         ivec packed = pack_four(rounded);
         memcpy(q + i, &packed, sizeof packed);
-        sum = add_products(sum, ones, packed);
+        sum = add_bytes(sum, packed);
     }
     for (; i + VL <= n; i += VL) {
         ivec rounded = round_scaled(load(x + i), factor, limited);
@@ -224,16 +234,15 @@ static void round_rows(const float *x, size_t ldx, size_t rows, size_t n, float 
 
 /* Returns the sum of n bytes. */
 INLINE int32_t sum_bytes(const char *q, size_t n) {
-    const ivec ones = 0x01010101 - (ivec){0};
     ivec sum = {0}, last = {0};
     size_t i = 0;
-    for (; i + sizeof sum <= n; i += sizeof sum) {
-        ivec bytes;
-        memcpy(&bytes, q + i, sizeof bytes);
-        sum = add_products(sum, ones, bytes);
+    for (; i + sizeof sum <= n; i += sizeof sum)
+        sum = add_bytes(sum, load_bytes(q + i));
+    if (i < n) {
+        memcpy(&last, q + i, n - i);
+        sum = add_bytes(sum, last);
     }
-    memcpy(&last, q + i, n - i);
-    return sum_lanes_integer(add_products(sum, ones, last));
+    return sum_lanes_integer(sum);
 }
 
 /* ---- packing ---- */
@@ -376,6 +385,7 @@ INLINE void store_rounded(ivec sums[][PANEL], const struct rounded *x, const str
     }
 }
 
+/* It is not inlined, because the loops before it need all registers. */
 static __attribute__((noinline)) void store_panel(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
                                                   size_t row, size_t rows, size_t panel) {
     bool whole = (panel + 1) * WIDTH <= product->out, given = product->input_scale > 0, relu = product->relu;
@@ -633,16 +643,16 @@ static bool rounds_next(const struct product *product) {
            product->out % GROUP == 0;
 }
 
-/* Multiplies rounded rows, and then what results from them. */
-INLINE void multiply_next(const struct product *product, struct rounded *x, size_t done, size_t rows,
+/* Multiplies rounded rows, of which `done` came before, and then what results from them, whose bytes take the place of y. */
+INLINE void multiply_next(const struct product *product, const struct rounded *x, size_t done, size_t rows,
                           rounded_multiplier *multiplier) {
+    const struct rounding rounding = {.scale = product->next->input_scale, .q = (char *)product->y, .ld = product->out};
+    struct rounded first = *x;
     struct product next = *product->next;
     float ones[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
-    struct rounding rounding = {.scale = next.input_scale, .q = (char *)product->y, .ld = product->out};
-    x->next = &rounding;
-    multiplier(product, x, rows);
-    x->next = NULL;
+    first.next = &rounding;
+    multiplier(product, &first, rows);
     for (size_t r = 0; r < rows; r++) {
         ones[r] = 1;
         offsets[r] = OFFSET * sum_bytes(rounding.q + r * rounding.ld, rounding.ld);
@@ -657,7 +667,7 @@ INLINE void multiply_within(const struct product *products, size_t count, rounde
     int32_t offsets[MAX_ROWS];
     size_t total = products->rows, in = products->in, ld = groups_of(in) * GROUP, fit = room / ld,
            most = fit < MAX_ROWS ? fit : MAX_ROWS;
-    struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
+    const struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
     for (size_t done = 0, rows = 0; done < total; done += rows) {
         const float *x = products->x + done * products->ldx;
         rows = total - done < most ? total - done : most;
@@ -726,12 +736,6 @@ static void pack_rows(const struct unpacked *from, void *rows) {
         for (size_t k = 0; k < in; k++)
             to[k] = round_weight(weight[k], scale);
     }
-}
-
-INLINE ivec load_bytes(const char *p) {
-    ivec v;
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 /* Ends with the operations of finish, of which none is fused (see the Makefile), so the bits are the same. */
