@@ -127,7 +127,8 @@ static inline void linear_apply(const struct linear *linear, const float *x, siz
     linears_apply(&(struct linear_output){.linear = linear, .y = y, .ldy = ldy}, 1, x, ldx, rows);
 }
 
-/* y [rows, outer->out] = outer(max(inner(x), 0)), x [rows, inner->in]; scratch: wide [rows, inner->out]. */
+/* y [rows, outer->out] = outer(max(inner(x), 0)), x [rows, inner->in], which y may be if it is as wide; scratch: wide [rows,
+ * inner->out]. */
 void linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide, float *y);
 
 /* Rows that lie ldx floats apart, and their outputs, ldy apart. */

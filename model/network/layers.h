@@ -219,7 +219,7 @@ typedef void activation(float *x, size_t n);
 
 /* Returns the activation of this name, or NULL as table_find does; weights_failed is then true. */
 activation *activation_find(const char *key, const char *name, const struct loader *loader);
-/* y [rows, outer->out] = outer(activation(inner(x))), x [rows, inner->in]; scratch: wide [rows, inner->out]. */
+/* y [rows, outer->out] = outer(activation(inner(x))), x [rows, inner->in], which y may be; scratch: wide [rows, inner->out]. */
 void activation_between(activation *activate, const struct kernels *kernels, const struct linear *inner, const struct linear *outer,
                         const float *x, size_t rows, float *wide, float *y);
 
