@@ -24,6 +24,11 @@ static void add_vector(const float *x, size_t n, float *y) {
  */
 enum { NORMALIZED = 4 };
 
+/* Adds numbers to a sum, or the squares of their distances from the mean. */
+INLINE vec add_moment(vec total, vec x, const float *mean) {
+    return mean ? multiply_add(x - *mean, x - *mean, total) : total + x;
+}
+
 /* Returns the sum of each of `rows` rows (a compile-time constant) of n numbers, or of (x - mean)^2 if there are means. */
 INLINE quad sums_of(const float *x, size_t ld, size_t rows, size_t n, const float *means) {
     vec totals[NORMALIZED];
@@ -33,17 +38,13 @@ INLINE quad sums_of(const float *x, size_t ld, size_t rows, size_t n, const floa
         totals[r] = splat(0);
     for (; i + VL <= n; i += VL) {
         UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            vec v = load(x + r * ld + i), off = means ? v - means[r] : v;
-            totals[r] += means ? off * off : v;
-        }
+        for (size_t r = 0; r < rows; r++)
+            totals[r] = add_moment(totals[r], load(x + r * ld + i), means ? means + r : NULL);
     }
     if (i < n) {
         UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            vec v = load_part(x + r * ld + i, n - i, means ? means[r] : 0), off = means ? v - means[r] : v;
-            totals[r] += means ? off * off : v;
-        }
+        for (size_t r = 0; r < rows; r++)
+            totals[r] = add_moment(totals[r], load_part(x + r * ld + i, n - i, means ? means[r] : 0), means ? means + r : NULL);
     }
     return sum_four(totals);
 }
@@ -61,11 +62,12 @@ INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, 
         vec g = load(gain + i), s = load(shift + i);
         UNROLL
         for (size_t r = 0; r < rows; r++)
-            store(x + r * ld + i, (load(x + r * ld + i) - means[r]) * scales[r] * g + s);
+            store(x + r * ld + i, multiply_add((load(x + r * ld + i) - means[r]) * scales[r], g, s));
     }
-    for (; i < n; i++)
-        for (size_t r = 0; r < rows; r++)
-            x[r * ld + i] = (x[r * ld + i] - means[r]) * scales[r] * gain[i] + shift[i];
+    for (size_t r = 0; i < n && r < rows; r++) {
+        vec last = (load_part(x + r * ld + i, n - i, 0) - means[r]) * scales[r];
+        store_part(x + r * ld + i, multiply_add(last, load_part(gain + i, n - i, 0), load_part(shift + i, n - i, 0)), n - i);
+    }
 }
 
 static void normalize(float *x, size_t ld, size_t rows, const float *gain, const float *shift, size_t n, float epsilon) {
