@@ -20,8 +20,7 @@ static void add_vector(const float *x, size_t n, float *y) {
         y[i] += x[i];
 }
 
-/* Sums of rows are chains of additions that wait for each other, so that four rows at a time take less than twice as long as one.
- */
+/* The additions of a row's sum wait for each other. Four rows side by side take about half as long as one after the other. */
 enum { NORMALIZED = 4 };
 
 /* Adds numbers to a sum, or the squares of their distances from the mean. */
@@ -502,8 +501,8 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
 /* A block has QUERIES rows and SIDE vectors of columns, as many as registers hold sums. */
 enum { QUERIES = 8, SIDE = VL == 16 ? 2 : 1 };
 
-/* What a block computes: y[r][j] = scale sum_k x[r][k] b[k][j] for some rows; ldb, ldy: floats from row to row. Rows of x that are
- * missing are others again. */
+/* The operands of a block: y[r][j] = scale * sum_k x[r][k] b[k][j] for `rows` rows. If there are fewer than QUERIES, x repeats the
+ * last one. ldb, ldy: floats from row to row. */
 struct block {
     const float *x[QUERIES], *b;
     size_t ldb, depth, rows;
@@ -511,8 +510,8 @@ struct block {
     size_t ldy;
 };
 
-/* vectors: 1 or SIDE, of columns from `column` on; lanes: VL, or as many of one vector. Both are compile-time constants, but for
- * fewer lanes. */
+/* Computes `vectors` vectors of columns (1 or SIDE, a compile-time constant) from `column` on; if lanes is less than VL, only so
+ * many columns of one vector. */
 INLINE void multiply_columns(const struct block *block, size_t column, size_t vectors, size_t lanes) {
     vec sums[QUERIES][SIDE];
     const float *b = block->b + column;

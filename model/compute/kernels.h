@@ -37,8 +37,8 @@ struct product {
     float *y;
     size_t ldy;
     bool relu; /* y = max(y, 0), where NaN stays NaN */
-    /* Is computed next and has this y as its x; afterwards y is undefined, because int8 with given input scales keeps it rounded.
-     * It has no next one itself. NULL: none. */
+    /* The product that is computed next, with this y as its x; it must have no next one itself. Afterwards y is undefined, because
+     * int8 with given input scales stores rounded values there. NULL: none. */
     const struct product *next;
 };
 

@@ -1,4 +1,5 @@
-/* This file defines how packings share prefetching among blocks of rows, and the loop of their lookups.
+/* This file defines how packings share prefetching among blocks of rows, how they load and store the columns of the last
+ * panel, and the loop of their lookups.
  * Included only by files that are compiled once per instruction set. */
 #ifndef ALIGND_PACKING_H
 #define ALIGND_PACKING_H
@@ -22,6 +23,21 @@ INLINE size_t share_of(size_t bytes, size_t block, size_t blocks) {
 /* Returns the lines that cover so many bytes; at least one. */
 INLINE size_t lines_of(size_t bytes) {
     return bytes > LINE_BYTES ? (bytes + LINE_BYTES - 1) / LINE_BYTES : 1;
+}
+
+/* ---- columns ---- */
+
+/* Loads values of the columns from `column` on; those from `columns` on are zero. */
+INLINE vec load_columns(const float *p, size_t column, size_t columns) {
+    return column + VL <= columns ? load(p) : column < columns ? load_part(p, columns - column, 0) : splat(0);
+}
+
+/* Stores x to the columns from `column` on that are below `columns`. */
+INLINE void store_columns(float *p, vec x, size_t column, size_t columns) {
+    if (column + VL <= columns)
+        store(p, x);
+    else if (column < columns)
+        store_part(p, x, columns - column);
 }
 
 /* ---- lookups ----

@@ -78,19 +78,6 @@ struct tile {
     size_t stride;
 };
 
-/* Loads values of the columns from `column` on; those from `columns` on are zero. */
-INLINE vec load_columns(const float *p, size_t column, size_t columns) {
-    return column + VL <= columns ? load(p) : column < columns ? load_part(p, columns - column, 0) : splat(0);
-}
-
-/* Stores x to the columns from `column` on that are below `columns`. */
-INLINE void store_columns(float *p, vec x, size_t column, size_t columns) {
-    if (column + VL <= columns)
-        store(p, x);
-    else if (column < columns)
-        store_part(p, x, columns - column);
-}
-
 /* Stores the sums of one panel and `rows` rows to y, with the bias if there is one; sums of a row are `distance` vectors after
  * those of the row before. columns: of y that are left, maybe fewer than the panel's. No y is below the floor. It is not inlined,
  * because the loops before it need all registers. */

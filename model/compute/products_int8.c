@@ -112,7 +112,7 @@ static float most_of(const float *x, size_t n) {
     return result;
 }
 
-/* Rounds to nearest, ties to even. Where that is no instruction, adding 1.5 x 2^23 leaves the integer in the low bits. */
+/* Rounds to nearest, ties to even. Without an instruction for it, adding 1.5 x 2^23 leaves the integer in the low bits. */
 INLINE ivec round_vec(vec x) {
 #if defined(__AVX512F__)
     return (ivec)_mm512_cvtps_epi32((__m512)x);
@@ -324,16 +324,13 @@ struct columns {
 };
 
 INLINE struct columns columns_of(const struct product *product, size_t panel, bool whole) {
-    size_t first = panel * WIDTH, count = product->out - first;
+    size_t first = panel * WIDTH, count = whole ? WIDTH : product->out - first;
     const float *bias = product->bias ? product->bias + first : no_bias;
     struct columns columns;
     UNROLL
     for (size_t v = 0; v < PANEL; v++) {
         columns.scales[v] = load((const float *)product->packed + first + v * VL);
-        if (whole || (v + 1) * VL <= count)
-            columns.biases[v] = load(bias + v * VL);
-        else
-            columns.biases[v] = v * VL < count ? load_part(bias + v * VL, count - v * VL, 0) : splat(0);
+        columns.biases[v] = load_columns(bias + v * VL, v * VL, count);
     }
     return columns;
 }
@@ -349,21 +346,14 @@ INLINE vec finish(const struct columns *columns, size_t v, ivec sums, int32_t of
 INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
                        size_t panel, bool whole, bool given, bool relu) {
     struct columns columns = columns_of(product, panel, whole);
-    size_t ldy = product->ldy, count = product->out - panel * WIDTH;
+    size_t ldy = product->ldy, count = whole ? WIDTH : product->out - panel * WIDTH;
     const float *scales = x->scales + row;
     const int32_t *offsets = x->offsets + row;
     float *y = product->y + row * ldy + panel * WIDTH;
     for (size_t r = 0; r < rows; r++, y += ldy) {
         UNROLL
-        for (size_t v = 0; v < PANEL; v++) {
-            if (!whole && v * VL >= count)
-                break;
-            vec out = finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu);
-            if (whole || count - v * VL >= VL)
-                store(y + v * VL, out);
-            else
-                store_part(y + v * VL, out, count - v * VL);
-        }
+        for (size_t v = 0; v < PANEL; v++)
+            store_columns(y + v * VL, finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu), v * VL, count);
     }
 }
 
@@ -643,7 +633,8 @@ static bool rounds_next(const struct product *product) {
            product->out % GROUP == 0;
 }
 
-/* Multiplies rounded rows, of which `done` came before, and then what results from them, whose bytes take the place of y. */
+/* Multiplies rounded rows, rounds the outputs into the memory of y, and multiplies these by the next product. done: the number of
+ * rows that came before. */
 INLINE void multiply_next(const struct product *product, const struct rounded *x, size_t done, size_t rows,
                           rounded_multiplier *multiplier) {
     const struct rounding rounding = {.scale = product->next->input_scale, .q = (char *)product->y, .ld = product->out};
@@ -699,6 +690,7 @@ static void multiply_all(const struct product *products, size_t count, rounded_m
         multiply_within(products, count, multiplier, q, sizeof q);
 }
 
+/* Next products that were not computed at once follow here. */
 INLINE void multiply_with(const struct product *products, size_t count, rounded_multiplier *multiplier) {
     multiply_all(products, count, multiplier);
     for (size_t i = 0; i < count; i++)

@@ -326,7 +326,7 @@ const float *block_read(const struct stack *stack, const struct norm *norm, size
 }
 
 void block_add(const struct stack *stack, const struct norm *norm, size_t rows, const float *y, float *x) {
-    enum { TOGETHER = 4 }; /* rows, which are then still in the first cache */
+    enum { TOGETHER = 4 }; /* rows that are normalised while they are still in the first cache */
     for (size_t r = 0; r < rows; r += TOGETHER, y += TOGETHER * stack->size, x += TOGETHER * stack->size) {
         size_t some = rows - r < TOGETHER ? rows - r : TOGETHER;
         stack->kernels->add(y, some * stack->size, x);

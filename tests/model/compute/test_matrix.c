@@ -99,15 +99,20 @@ START_TEST(relu_raises_the_product) {
 END_TEST
 
 /* Makes a linear and returns its weights, which may be freed after it. */
-static float *make_scaled(struct linear *linear, const struct backend *backend, size_t out, size_t in, float input_scale) {
+static float *make_stored(struct linear *linear, const struct backend *backend, size_t out, size_t in, float input_scale,
+                          enum stored stored) {
     float *weight = noise(out * in, 1, (uint32_t)(out + in));
-    struct linear_source source = {.weight = weight, .out = out, .in = in, .input_scale = input_scale};
+    struct linear_source source = {.weight = weight, .out = out, .in = in, .stored = stored, .input_scale = input_scale};
     ck_assert_int_eq(linear_init(linear, &source, backend, NULL), 0);
     return weight;
 }
 
-/* Rows with the bits that each linear gives alone: more than int8 rounds at a time, one of them not finite; equal input scales,
- * other ones, and weights that are stored in another type. */
+static float *make_scaled(struct linear *linear, const struct backend *backend, size_t out, size_t in, float input_scale) {
+    return make_stored(linear, backend, out, in, input_scale, STORED_FLOAT32);
+}
+
+/* Each output has the bits that its linear gives alone: also with more rows than int8 rounds at a time, a row that is not finite,
+ * different input scales, and weights that are stored in different types, which are packed differently in float32. */
 START_TEST(linears_of_the_same_rows_give_what_each_gives) {
     enum { IN = 64, OUT = 50, ROWS = 300 };
     static const float input_scales[][LINEAR_OUTPUTS] = {{0, 0, 0}, {30, 30, 30}, {30, 30, 40}, {0, 30, 0}};
@@ -123,7 +128,8 @@ START_TEST(linears_of_the_same_rows_give_what_each_gives) {
             float *weights[LINEAR_OUTPUTS];
             struct linear_output outputs[LINEAR_OUTPUTS];
             for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
-                weights[i] = make_scaled(&linears[i], &backend, OUT - i, IN, input_scales[s][i]);
+                weights[i] = make_stored(&linears[i], &backend, OUT - i, IN, input_scales[s][i],
+                                         s > 0 && i == 1 ? STORED_FLOAT16 : STORED_FLOAT32);
                 outputs[i] = (struct linear_output){&linears[i], y[i], OUT, i == 1};
             }
             for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
@@ -140,8 +146,10 @@ START_TEST(linears_of_the_same_rows_give_what_each_gives) {
                 free(weights[i]);
             }
         }
-    for (size_t i = 0; i < LINEAR_OUTPUTS; i++)
+    for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
+        ck_assert(guards_intact(y[i], ROWS * OUT));
         guarded_free(y[i]);
+    }
     guarded_free(alone);
     free(x);
 }
