@@ -13,9 +13,11 @@ enum { PANEL = 2, BLOCK = 6 }; /* 12 of 16 */
 #else
 enum { PANEL = 2, BLOCK = 4 };
 #endif
-/* PIECE: if more than one block of rows is multiplied with a panel of 16-bit weights, this many k are expanded at a time, which
- * stay in the first cache. */
+/* WIDTH: columns of a panel. PIECE: so many k of a panel are multiplied with all rows before the next ones. */
 enum { WIDTH = VL * PANEL, PIECE = 128 };
+/* SUMS_BYTES: room on the stack for the sums of pieces. PIECE_ROWS: rows that are multiplied with a piece. With more rows than
+ * FLOAT32_ROWS or fewer k than FLOAT32_IN, whole panels of float32 are faster. */
+enum { SUMS_BYTES = 64 * 1024, PIECE_ROWS = 64, FLOAT32_ROWS = 48, FLOAT32_IN = 256 };
 /* How far ahead weights are prefetched while they stream past: into the first cache, and into the second. */
 enum { NEAR_BYTES = 2048, FAR_BYTES = 8192 };
 
@@ -76,29 +78,23 @@ struct tile {
     size_t next;
     const char *ahead;
     size_t stride;
+    vec *sums;
 };
 
-/* Stores the sums of one panel and `rows` rows to y, with the bias if there is one; sums of a row are `distance` vectors after
- * those of the row before. columns: of y that are left, maybe fewer than the panel's. No y is below the floor. It is not inlined,
- * because the loops before it need all registers. */
-static __attribute__((noinline)) void store_panel(float *y, size_t ldy, const float *bias, vec floor, size_t columns, size_t rows,
-                                                  size_t distance, const vec *sums) {
-    vec shift[PANEL]; /* x + -0 is x */
+/* Stores the sums of `rows` rows from `row` on and of the panel at `column` to y. Sums of a row are `distance` vectors after those
+ * of the row before. It is not inlined, because the loops before it need all registers. */
+static __attribute__((noinline)) void store_panel(const struct product *q, size_t row, size_t rows, size_t column, const vec *sums,
+                                                  size_t distance) {
+    size_t ldy = q->ldy, columns = q->out - column;
+    float *y = q->y + row * ldy + column;
+    vec floor = splat(q->relu ? 0 : -INFINITY), shift[PANEL]; /* x + -0 is x */
     for (size_t v = 0; v < PANEL; v++)
-        shift[v] = !bias ? splat(-0.0f) : load_columns(bias + v * VL, v * VL, columns);
+        shift[v] = !q->bias ? splat(-0.0f) : load_columns(q->bias + column + v * VL, v * VL, columns);
     for (size_t r = 0; r < rows; r++, y += ldy, sums += distance) {
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
             store_columns(y + v * VL, larger(floor, sums[v] + shift[v]), v * VL, columns);
     }
-}
-
-/* Loads what store_panel stored. */
-static __attribute__((noinline)) void load_panel(const float *y, size_t ldy, size_t columns, size_t rows, size_t distance,
-                                                 vec *sums) {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < PANEL; v++)
-            sums[r * distance + v] = load_columns(y + r * ldy + v * VL, v * VL, columns);
 }
 
 /* Returns how many vectors of the tile's first panel have columns. */
@@ -107,30 +103,21 @@ INLINE size_t vectors_of(const struct product *q, const struct tile *tile) {
     return vectors < PANEL ? vectors : PANEL;
 }
 
-/* Returns what all y are raised to. */
-INLINE vec floor_of(const struct product *product) {
-    return splat(product->relu ? 0 : -INFINITY);
-}
-
 /* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels; the counts, storage and lines
  * are compile-time constants after inlining. Each k prefetches so many lines from tile->ahead on; 0: what its own panels need soon.
- * The sums of a range that does not begin at 0 continue those in y. */
+ * The sums go to tile->sums [rows, panels, PANEL]; those of a range that does not begin at 0 continue what is there. */
 INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
                           size_t panels, size_t vectors, size_t lines) {
     size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
     const float *x = q->x + row * ldx;
-    float *y = q->y + row * q->ldy + tile->column;
-    size_t left = q->out - tile->column;
-    vec sums[BLOCK * PANEL], stored[BLOCK * PANEL];
+    vec sums[BLOCK * PANEL], *out = tile->sums;
     UNROLL
     for (size_t i = 0; i < rows * panels * PANEL; i++)
         sums[i] = splat(0);
     if (tile->range.k > 0) {
-        for (size_t p = 0; p < panels; p++)
-            load_panel(y + p * WIDTH, q->ldy, left - p * WIDTH, rows, panels * PANEL, stored + p * PANEL);
         UNROLL
         for (size_t i = 0; i < rows * panels * PANEL; i++)
-            sums[i] = stored[i];
+            sums[i] = out[i];
     }
     const char *weights = tile->weights, *ahead = tile->ahead;
     for (size_t k = tile->range.k; k < end; k++, weights += bytes, ahead += tile->stride) {
@@ -160,13 +147,7 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
     }
     UNROLL
     for (size_t i = 0; i < rows * panels * PANEL; i++)
-        stored[i] = sums[i];
-    bool whole = end == q->in;
-    for (size_t p = 0; p < panels; p++) {
-        size_t at = p * WIDTH;
-        store_panel(y + at, q->ldy, q->bias && whole ? q->bias + tile->column + at : NULL, whole ? floor_of(q) : splat(-INFINITY),
-                    left - at, rows, panels * PANEL, stored + at / VL);
-    }
+        out[i] = sums[i];
 }
 
 /* Multiplies `rows` rows (a constant) with a panel of which not all vectors have columns. */
@@ -233,71 +214,118 @@ static void multiply_block(enum storage storage, const struct product *q, const 
 /* ---- whole products ---- */
 
 /* Returns panel `panel` over all k. */
-INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t panel) {
+INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t panel, vec *sums) {
     size_t bytes = WIDTH * q->in * storage_bytes(storage);
     const char *weights = (const char *)q->packed + panel * bytes;
     return (struct tile){.column = panel * WIDTH,
                          .range = {0, q->in},
                          .weights = weights,
                          .next = bytes,
-                         .ahead = weights + bytes,
-                         .stride = WIDTH * storage_bytes(storage)};
+                         .ahead = weights + (q->rows > BLOCK ? bytes : FAR_BYTES),
+                         .stride = WIDTH * storage_bytes(storage),
+                         .sums = sums};
 }
 
 /* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows, size_t together) {
     size_t total = panels_of(q->out), whole = q->out / WIDTH, panel = 0;
+    vec sums[BLOCK * PANEL];
     for (; panel + together <= whole; panel += together) {
-        struct tile tile = tile_at(storage, q, panel);
+        struct tile tile = tile_at(storage, q, panel, sums);
         multiply_tile(storage, q, &tile, 0, rows, together, PANEL, 0);
+        for (size_t p = 0; p < together; p++)
+            store_panel(q, 0, rows, tile.column + p * WIDTH, sums + p * PANEL, together * PANEL);
     }
     for (; panel < total; panel++) {
-        struct tile tile = tile_at(storage, q, panel);
+        struct tile tile = tile_at(storage, q, panel, sums);
         if (vectors_of(q, &tile) < PANEL)
             multiply_narrow(storage, q, &tile, 0, rows, 0);
         else
             multiply_tile(storage, q, &tile, 0, rows, 1, PANEL, 0);
+        store_panel(q, 0, rows, tile.column, sums, PANEL);
     }
 }
 
-/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. */
-INLINE void multiply_blocks(enum storage storage, const struct product *q, const struct tile *panel) {
-    size_t blocks = (q->rows + BLOCK - 1) / BLOCK;
+/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. distance: vectors from
+ * the sums of a row to those of the next; 0: the sums of each block are stored at once. The tile is changed in place: a copy of it
+ * is read by vectors, and such a load waits for all stores before it if its bytes were just written one by one. */
+INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile *tile, size_t distance) {
+    size_t blocks = (q->rows + BLOCK - 1) / BLOCK, stride = tile->stride;
+    const char *ahead = tile->ahead;
+    vec *sums = tile->sums;
     for (size_t b = 0; b < blocks; b++) {
-        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks, share = share_of(panel->stride, b, blocks);
-        struct tile tile = *panel;
-        tile.ahead += share * tile.range.count;
-        tile.stride = share_of(panel->stride, b + 1, blocks) - share;
-        multiply_block(storage, q, &tile, begin, end - begin);
+        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks, share = share_of(stride, b, blocks);
+        tile->ahead = ahead + share * tile->range.count;
+        tile->stride = share_of(stride, b + 1, blocks) - share;
+        tile->sums = sums + begin * distance;
+        multiply_block(storage, q, tile, begin, end - begin);
+        if (distance == 0)
+            store_panel(q, begin, end - begin, tile->column, sums, PANEL);
     }
+    tile->stride = stride;
+    tile->sums = sums;
 }
 
-/* Expands a panel of 16-bit weights piece by piece, once for many blocks. */
-INLINE void multiply_expanded(enum storage storage, const struct product *q, const struct tile *panel) {
-    alignas(LINE_BYTES) float expanded[PIECE * WIDTH];
-    for (size_t k = 0; k < q->in; k += PIECE) {
-        size_t count = q->in - k < PIECE ? q->in - k : PIECE;
-        for (size_t i = 0; i < count * WIDTH; i += VL)
-            store(expanded + i, load_weights(storage, panel->weights + (k * WIDTH + i) * storage_bytes(storage)));
-        struct tile tile = *panel;
-        tile.range = (struct range){k, count};
-        tile.weights = (const char *)expanded;
-        tile.ahead += k * tile.stride;
-        multiply_blocks(FLOAT32, q, &tile);
-    }
-}
-
-/* Multiplies each panel with all rows while it is in the cache. Past a single block the weights stream, and what it needs soon is
- * nearer than the next panel. */
-INLINE void multiply_many(enum storage storage, const struct product *q) {
+/* Multiplies each panel with all rows while it is in the cache. A single block prefetches what it needs soon, others the next
+ * panel. */
+INLINE void multiply_panels(enum storage storage, const struct product *q) {
+    vec sums[BLOCK * PANEL];
     for (size_t panel = 0; panel < panels_of(q->out); panel++) {
-        struct tile tile = tile_at(storage, q, panel);
-        if (q->rows <= BLOCK)
-            tile.ahead = tile.weights + FAR_BYTES;
-        if (storage == FLOAT32 || q->rows <= BLOCK)
-            multiply_blocks(storage, q, &tile);
-        else
-            multiply_expanded(storage, q, &tile);
+        struct tile tile = tile_at(storage, q, panel, sums);
+        multiply_blocks(storage, q, &tile, 0);
+    }
+}
+
+/* Multiplies a panel with all rows piece by piece. Each piece prefetches the next one, and 16-bit weights are expanded once. */
+INLINE void multiply_panel_pieces(enum storage storage, const struct product *q, struct tile *tile) {
+    alignas(LINE_BYTES) float expanded[PIECE * WIDTH];
+    const char *weights = tile->weights;
+    for (size_t k = 0; k < q->in; k += PIECE) {
+        tile->range.k = k;
+        tile->range.count = q->in - k < PIECE ? q->in - k : PIECE;
+        tile->weights = weights;
+        weights += PIECE * tile->stride;
+        tile->ahead = weights;
+        if (storage != FLOAT32) {
+            for (size_t i = 0; i < tile->range.count * WIDTH; i += VL)
+                store(expanded + i, load_weights(storage, tile->weights + i * storage_bytes(storage)));
+            tile->weights = (const char *)expanded;
+        }
+        multiply_blocks(FLOAT32, q, tile, PANEL);
+    }
+}
+
+/* Multiplies at most PIECE_ROWS rows with pieces of panels, so that weights from memory leave room for others in the caches. The
+ * sums of several panels are stored together: a store of a few bytes to each of many rows disturbs the processor's own prefetching,
+ * without which memory gives a third of its speed. */
+INLINE void multiply_pieces(enum storage storage, const struct product *q) {
+    vec sums[SUMS_BYTES / sizeof(vec)];
+    _Static_assert(PIECE_ROWS * PANEL <= sizeof sums / sizeof *sums, "the sums of a panel have room");
+    size_t total = panels_of(q->out), distance = q->rows * PANEL, together = sizeof sums / sizeof *sums / distance;
+    for (size_t panel = 0, count; panel < total; panel += count) {
+        count = total - panel < together ? total - panel : together;
+        for (size_t p = 0; p < count; p++) {
+            struct tile tile = tile_at(storage, q, panel + p, sums + p * distance);
+            multiply_panel_pieces(storage, q, &tile);
+        }
+        for (size_t p = 0; p < count; p++)
+            store_panel(q, 0, q->rows, (panel + p) * WIDTH, sums + p * distance, PANEL);
+    }
+}
+
+INLINE void multiply_many(enum storage storage, const struct product *q) {
+    if (q->rows <= BLOCK || (storage == FLOAT32 && (q->rows > FLOAT32_ROWS || q->in < FLOAT32_IN))) {
+        multiply_panels(storage, q);
+        return;
+    }
+    size_t runs = (q->rows + PIECE_ROWS - 1) / PIECE_ROWS;
+    for (size_t i = 0; i < runs; i++) {
+        size_t begin = i * q->rows / runs;
+        struct product run = *q;
+        run.rows = (i + 1) * q->rows / runs - begin;
+        run.x += begin * q->ldx;
+        run.y += begin * q->ldy;
+        multiply_pieces(storage, &run);
     }
 }
 

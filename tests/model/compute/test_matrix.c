@@ -58,8 +58,8 @@ static double apply_error(const struct backend *backend, size_t rows, size_t out
 }
 
 START_TEST(apply_gives_the_product) {
-    static const size_t shapes[][3] = {{1, 1, 1},    {1, 100, 70}, {1, 3, 200}, {2, 17, 5},   {3, 48, 33},
-                                       {4, 256, 64}, {7, 33, 1},   {8, 1, 90},  {31, 50, 40}, {65, 97, 70}};
+    static const size_t shapes[][3] = {{1, 1, 1},  {1, 100, 70}, {1, 3, 200},  {2, 17, 5},   {3, 48, 33},    {4, 256, 64},
+                                       {7, 33, 1}, {8, 1, 90},   {31, 50, 40}, {65, 97, 70}, {33, 1030, 300}};
     struct backend backend = backend_at(_i);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int with_bias = 0; with_bias < 2; with_bias++) {
@@ -67,6 +67,35 @@ START_TEST(apply_gives_the_product) {
             double error = apply_error(&backend, rows, out, in, with_bias != 0);
             ck_assert_msg(error < 1e-5, "%s, %zu rows, %zu x %zu: error %g", backend_name(&backend), rows, out, in, error);
         }
+}
+END_TEST
+
+/* By panels and by pieces of them, whose last one is shorter, with sums of several groups of panels. */
+START_TEST(a_row_has_its_bits_in_any_company) {
+    enum { IN = 300, OUT = 1030, MOST = 150 };
+    static const size_t row_counts[] = {2, 3, 8, 9, 33, 49, MOST};
+    float *weight = noise(OUT * IN, 1, 1), *bias = noise(OUT, 1, 2), *x = noise(MOST * IN, 1, 3), *alone = guarded(MOST * OUT),
+          *y = guarded(MOST * OUT);
+    struct backend backend = backend_at(_i);
+    for (backend.compute = 0; backend.compute < COMPUTE_TYPES; backend.compute++) {
+        struct linear linear;
+        ck_assert_int_eq(make(&linear, weight, bias, OUT, IN, &backend), 0);
+        for (size_t r = 0; linear.packed && r < MOST; r++)
+            linear_apply(&linear, x + r * IN, IN, 1, alone + r * OUT, OUT);
+        for (size_t n = 0; linear.packed && n < sizeof row_counts / sizeof *row_counts; n++) {
+            size_t rows = row_counts[n];
+            linear_apply(&linear, x, IN, rows, y, OUT);
+            ck_assert_msg(memcmp(y, alone, rows * OUT * sizeof *y) == 0, "%s %s, %zu rows", backend_name(&backend),
+                          compute_name(backend.compute), rows);
+        }
+        linear_done(&linear);
+    }
+    ck_assert(guards_intact(y, MOST * OUT));
+    guarded_free(y);
+    guarded_free(alone);
+    free(x);
+    free(bias);
+    free(weight);
 }
 END_TEST
 
@@ -314,6 +343,7 @@ Suite *matrix_suite(void) {
     Suite *suite = suite_create("matrix");
     TCase *cases = tcase_create("linear");
     tcase_add_loop_test(cases, apply_gives_the_product, 0, backends());
+    tcase_add_loop_test(cases, a_row_has_its_bits_in_any_company, 0, backends());
     tcase_add_loop_test(cases, relu_raises_the_product, 0, backends());
     tcase_add_loop_test(cases, linears_of_the_same_rows_give_what_each_gives, 0, backends());
     tcase_add_loop_test(cases, two_linears_in_a_row_give_what_each_gives, 0, backends());
