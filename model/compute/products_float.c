@@ -1,7 +1,8 @@
 /* This file hides how weights that are multiplied in float32 are packed. It is compiled once per instruction set (see kernels.c).
  *
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side; missing columns are zero. A
- * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same in any block. */
+ * block of rows walks k at once or by pieces, with one sum per row and column and always in rising k, so a row's sums are the same
+ * in any block. */
 #include "model/compute/packing.h"
 #include <math.h>
 #include <stdalign.h>
@@ -70,7 +71,8 @@ struct range {
 
 /* The weights for a block of rows: columns of the product from `column` on, over a range of k. weights: their first panel in this
  * range; the panels are `next` bytes apart. ahead: the weights that the first k prefetches; those of the next k are `stride` bytes
- * further. After the last panel they are what lies behind the matrix, often the matrix that is multiplied next. */
+ * further. After the last panel they are what lies behind the matrix, often the matrix that is multiplied next. sums: where
+ * multiply_tile leaves them. */
 struct tile {
     size_t column;
     struct range range;
