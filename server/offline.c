@@ -624,6 +624,41 @@ static int check_models(const struct offline *run, struct error *err) {
     return 0;
 }
 
+/* Compares a model's files with its manifest on a thread of its own, while the model is loaded. */
+struct checking {
+    const char *folder;
+    struct integrity *integrity;
+    struct error error;
+};
+
+static void *check_files(void *context) {
+    struct checking *checking = context;
+    struct integrity_found found;
+    integrity_check(checking->integrity, checking->folder, INTEGRITY_WHOLE, &found, &checking->error);
+    return NULL;
+}
+
+/* Returns the model, or NULL if it cannot be loaded or one of its files is another than the manifest lists. */
+static struct loaded_model *load_model(const char *folder, const struct loading *loading, struct error *err) {
+    struct checking checking = {.folder = folder, .integrity = loading->integrity};
+    struct error inner = {0};
+    pthread_t thread;
+    bool beside = pthread_create(&thread, NULL, check_files, &checking) == 0;
+    struct loaded_model *model = loaded_model_open(folder, NULL, loading, &inner);
+    if (beside)
+        pthread_join(thread, NULL);
+    else
+        check_files(&checking);
+    if (checking.error.code != ERROR_NONE) { /* this may be the reason that the model cannot be loaded */
+        inner = checking.error;
+        loaded_model_release(model);
+        model = NULL;
+    }
+    if (!model)
+        error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+    return model;
+}
+
 static int run_with_models(struct offline *run, struct metrics *metrics, struct error *err) {
     atomic_size_t taken = 0;
     struct integrity *integrity = integrity_create();
@@ -638,14 +673,11 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
                                     .metrics = metrics,
                                     .taken = &taken,
                                     .integrity = integrity,
-                                    .extent = INTEGRITY_WHOLE};
+                                    .extent = INTEGRITY_QUICK};
     int result = 0;
     for (size_t i = 0; result == 0 && i < run->directions; i++) {
-        const char *folder = run->options->models.names[i];
-        struct error inner = {0};
-        run->models[i] = loaded_model_open(folder, NULL, &loading, &inner);
-        if (!run->models[i])
-            result = error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+        run->models[i] = load_model(run->options->models.names[i], &loading, err);
+        result = run->models[i] ? 0 : -1;
     }
     if (result == 0)
         result = check_models(run, err);

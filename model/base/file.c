@@ -150,7 +150,8 @@ uint64_t checksum(uint64_t sum, const void *bytes, size_t count) {
     size_t left = count;
     for (; left >= STRIDE; left -= STRIDE, at += STRIDE) {
         memcpy(words, at, STRIDE);
-        for (size_t i = 0; i < LANES; i++)
+#pragma GCC unroll LANES
+        for (size_t i = 0; i < LANES; i++) /* unrolled, the lanes stay in registers */
             lanes[i] = mix(lanes[i], words[i]);
     }
     memset(words, 0, STRIDE);

@@ -17,13 +17,13 @@
 /* The container is little-endian, and float32 is used where it is mapped. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine would have to swap bytes here");
 
-/* The types that parameters may have. Infinity and NaN have all bits of the exponent, which lies in the upper two bytes. */
+/* The types that parameters may have. Infinity and NaN have all bits of the exponent. */
 static const struct storage {
     const char *name;
     enum stored stored;
-    uint32_t exponent; /* its bits in the upper two bytes; 0: all values are finite */
+    uint32_t exponent; /* its bits; 0: all values are finite */
 } storages[] = {
-    [DTYPE_F32] = {"float32", STORED_FLOAT32, 0x7f80},
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, 0x7f800000},
     [DTYPE_F16] = {"float16", STORED_FLOAT16, 0x7c00},
     [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 0x7f80},
     [DTYPE_I8] = {"int8", STORED_INT8, 0},
@@ -33,14 +33,39 @@ static uint32_t read_u16(const unsigned char *data) {
     return (uint32_t)data[0] | (uint32_t)data[1] << 8;
 }
 
+enum { CHECKED_TOGETHER = 256 };
+
+/* Returns whether the next CHECKED_TOGETHER values are finite; data may be misaligned. */
+static bool finite_32(const unsigned char *data, uint32_t exponent) {
+    uint32_t words[CHECKED_TOGETHER], found = 0;
+    memcpy(words, data, sizeof words);
+    for (size_t i = 0; i < CHECKED_TOGETHER; i++)
+        found |= (words[i] & exponent) == exponent;
+    return !found;
+}
+
+static bool finite_16(const unsigned char *data, uint16_t exponent) {
+    uint16_t words[CHECKED_TOGETHER], found = 0;
+    memcpy(words, data, sizeof words);
+    for (size_t i = 0; i < CHECKED_TOGETHER; i++)
+        found |= (words[i] & exponent) == exponent;
+    return !found;
+}
+
 /* Returns the number of values before the first one that is not finite. */
 static size_t count_finite(const struct tensor *tensor, size_t count) {
     size_t bytes = dtypes[tensor->dtype].bytes, i = 0;
-    uint32_t exponent = storages[tensor->dtype].exponent;
+    uint32_t exponent = storages[tensor->dtype].exponent, word = 0;
     if (exponent == 0)
         return count;
-    while (i < count && (read_u16(tensor->data + (i + 1) * bytes - 2) & exponent) != exponent)
-        i++;
+    while (count - i >= CHECKED_TOGETHER && (bytes == sizeof word ? finite_32(tensor->data + i * bytes, exponent)
+                                                                  : finite_16(tensor->data + i * bytes, (uint16_t)exponent)))
+        i += CHECKED_TOGETHER;
+    for (; i < count; i++) {
+        memcpy(&word, tensor->data + i * bytes, bytes);
+        if ((word & exponent) == exponent)
+            break;
+    }
     return i;
 }
 

@@ -9,12 +9,12 @@
 
 /* ---- a model in memory ---- */
 
-enum { WARM_UP_TOKENS = 8, ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
+enum { ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
 
 /* Decodes a text, so that the pages of the file that decoding needs are read before any request waits for them. */
 static int warm_up(const struct translator *translator, struct error *err) {
     static const char text[] = "one two three";
-    const struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
+    const struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = 1};
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
     struct sentence *sentences, *done[1];

@@ -227,6 +227,21 @@ START_TEST(packed_weights_change_nothing) {
 }
 END_TEST
 
+/* Its digest is computed beside the loading; nothing is translated before both have ended. */
+START_TEST(a_large_wrong_file_is_refused) {
+    char folder[] = FOLDER_TEMPLATE;
+    struct outcome outcome;
+    folder_make(folder, "wrong", "en", "fr");
+    folder_list(folder, "extra.bin", (1 << 20) + 1, "0000000000000000000000000000000000000000000000000000000000000000");
+    program_run(ARGUMENTS("translate", "--model", folder), "A boy.\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.out, "");
+    ck_assert_ptr_nonnull(strstr(outcome.err, ": extra.bin is not the file that manifest.json lists"));
+    outcome_done(&outcome);
+    folder_remove(folder);
+}
+END_TEST
+
 START_TEST(translate_edges) {
     struct outcome outcome;
     program_run(ARGUMENTS("translate", "--model", MODEL), "", &outcome);
@@ -516,6 +531,7 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, samples_are_repeated);
     tcase_add_test(tcase, unknowns_are_kept_verbatim);
     tcase_add_test(tcase, penalties_and_exact_search);
+    tcase_add_test(tcase, a_large_wrong_file_is_refused);
     tcase_add_test(tcase, translate_edges);
     tcase_add_test(tcase, packed_weights_change_nothing);
     tcase_add_test(tcase, translate_refuses_other_encodings);

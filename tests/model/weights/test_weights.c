@@ -3,6 +3,7 @@
 #include "tests/suites.h"
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,24 +359,37 @@ START_TEST(unused_tensor_is_named) {
 }
 END_TEST
 
-/* NaN or infinity, as each storage can hold it; the third value of [2, 2]. */
+/* NaN or infinity, as each storage can hold it, in each place of [2, 300]. */
 START_TEST(values_must_be_finite) {
-    static const float floats[][4] = {{0, 1, NAN, 3}, {0, 1, -INFINITY, 3}};
-    static const uint16_t others[][4] = {{0, 0, 0x7c00, 0}, {0, 0, 0xfe00, 0}, {0, 0, 0x7f80, 0}, {0, 0, 0xffc0, 0}};
-    for (size_t i = 0; i < 6; i++) {
-        static const char *const headers[] = {"{" ENTRY("x", "F32", "[2,2]", "[0,16]") "}",
-                                              "{" ENTRY("x", "F16", "[2,2]", "[0,8]") "}",
-                                              "{" ENTRY("x", "BF16", "[2,2]", "[0,8]") "}"};
-        const void *data = i < 2 ? (const void *)floats[i] : others[i - 2];
-        struct weights *weights = open_container(headers[i / 2], data, i < 2 ? 16 : 8);
-        ck_assert_ptr_null(weights_get(weights, "x", 2, 2, &err));
-        ck_assert_int_eq(err.code, ERROR_FORMAT);
-        ck_assert_str_eq(err.message, "tensor x: value 2 is not finite");
-        struct weights_table table;
-        err = (struct error){0};
-        ck_assert_int_eq(weights_table(weights, "x", 2, 2, &table, &err), -1);
-        ck_assert_str_eq(err.message, "tensor x: value 2 is not finite");
-        weights_free(weights);
+    enum { VALUES = 600 };
+    static const struct {
+        const char *header;
+        size_t bytes;
+        uint32_t bits;
+    } cases[] = {
+        {"{" ENTRY("x", "F32", "[2,300]", "[0,2400]") "}", 4, 0x7fc00000},
+        {"{" ENTRY("x", "F32", "[2,300]", "[0,2400]") "}", 4, 0xff800000},
+        {"{" ENTRY("x", "F16", "[2,300]", "[0,1200]") "}", 2, 0x7c00},
+        {"{" ENTRY("x", "F16", "[2,300]", "[0,1200]") "}", 2, 0xfe00},
+        {"{" ENTRY("x", "BF16", "[2,300]", "[0,1200]") "}", 2, 0x7f80},
+        {"{" ENTRY("x", "BF16", "[2,300]", "[0,1200]") "}", 2, 0xffc0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t place = 0; place < VALUES; place++) {
+            unsigned char data[VALUES * sizeof(float)] = {0};
+            char message[64];
+            memcpy(data + place * cases[i].bytes, &cases[i].bits, cases[i].bytes);
+            snprintf(message, sizeof message, "tensor x: value %zu is not finite", place);
+            struct weights *weights = open_container(cases[i].header, data, VALUES * cases[i].bytes);
+            ck_assert_ptr_null(weights_get(weights, "x", 2, VALUES / 2, &err));
+            ck_assert_int_eq(err.code, ERROR_FORMAT);
+            ck_assert_str_eq(err.message, message);
+            struct weights_table table;
+            err = (struct error){0};
+            ck_assert_int_eq(weights_table(weights, "x", 2, VALUES / 2, &table, &err), -1);
+            ck_assert_str_eq(err.message, message);
+            weights_free(weights);
+        }
     }
 }
 END_TEST
