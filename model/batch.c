@@ -453,6 +453,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             row->copies = sentence->copies;
             row->targets = all ? NULL : &sentence->targets;
             row->wanted = search_wanted(search);
+            row->reads_all = search_reads_all(search);
             row->forced = sentence_forced(sentence, search->step);
             row->attention = search->attention[r];
             row->top = top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;

@@ -87,42 +87,34 @@ static void maxima(const float *x, size_t n, float *y) {
 
 /* ---- statistics of a softmax ---- */
 
-/* Sums over the logits so far, with d = x - top. */
-struct sums {
-    float top;
-    vec total, weighted; /* exp(d), d exp(d) */
-};
+_Static_assert((int)VL <= (int)MOST_LANES, "row_sums has room for a vector");
 
 /* Raises top by -d: exp(x - top) shrinks by exp(d), and each d exp(d) moves with it. */
-INLINE void raise(struct sums *sums, float top) {
-    vec d = below(splat(sums->top), top), scale = exp_within(d);
-    sums->weighted = scale * (sums->weighted + d * sums->total);
-    sums->total = scale * sums->total;
+INLINE void raise(struct row_sums *sums, float top) {
+    vec d = below(splat(sums->top), top), scale = exp_within(d), total = load(sums->total);
+    store(sums->weighted, scale * (load(sums->weighted) + d * total));
+    store(sums->total, scale * total);
     sums->top = top;
 }
 
-INLINE void add_piece(struct sums *sums, const float *x, size_t n) {
+INLINE void add_piece(struct row_sums *sums, const float *x, size_t n) {
+    vec total = load(sums->total), weighted = load(sums->weighted);
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
         vec d = below(load(x + i), sums->top), e = exp_within(d);
-        sums->total += e;
-        sums->weighted += e * d;
+        total += e;
+        weighted += e * d;
     }
     if (i < n) {
         vec d = below(load_part(x + i, n - i, sums->top), sums->top), e = first_lanes(exp_within(d), n - i);
-        sums->total += e;
-        sums->weighted += e * d;
+        total += e;
+        weighted += e * d;
     }
+    store(sums->total, total);
+    store(sums->weighted, weighted);
 }
 
-/* The best k so far, best first; of equals, the earlier one first. */
-struct list {
-    struct ranked *best;
-    size_t k, count;
-    float least; /* higher logits enter */
-};
-
-static void list_insert(struct list *list, int token, float logit) {
+static void list_insert(struct row_sums *list, int token, float logit) {
     size_t place = list->count < list->k ? list->count++ : list->k - 1;
     for (; place > 0 && list->best[place - 1].logit < logit; place--)
         list->best[place] = list->best[place - 1];
@@ -131,62 +123,37 @@ static void list_insert(struct list *list, int token, float logit) {
         list->least = list->best[list->k - 1].logit;
 }
 
-static void insert_piece(struct list *list, const float *logits, size_t from, size_t to) {
-    for (size_t i = from; i < to; i += VL) {
-        vec v = to - i < VL ? load_part(logits + i, to - i, -INFINITY) : load(logits + i);
+/* Lists the best of a piece, whose first token is `first`. */
+static void list_piece(struct row_sums *list, const float *logits, size_t n, size_t first) {
+    for (size_t i = 0; i < n; i += VL) {
+        vec v = n - i < VL ? load_part(logits + i, n - i, -INFINITY) : load(logits + i);
         for (unsigned above = lanes_above(v, list->least); above; above &= above - 1) {
-            size_t token = i + (size_t)__builtin_ctz(above);
-            if (logits[token] > list->least) /* `least` rises with every logit that enters */
-                list_insert(list, (int)token, logits[token]);
+            size_t at = i + (size_t)__builtin_ctz(above);
+            if (logits[at] > list->least) /* `least` rises with every logit that enters */
+                list_insert(list, (int)(first + at), logits[at]);
         }
     }
 }
 
-/* Logits are taken in pieces that fit into the first cache. Of more than MOST_PIECES * PIECE logits the pieces are longer. */
-enum { PIECE = 256, MOST_PIECES = 256 };
-
-/* Returns the largest of x [count], whole vectors, that is below the limit; -FLT_MAX if there is none. */
-INLINE float max_below(const float *x, size_t count, float limit) {
-    vec top = splat(-FLT_MAX);
-    for (size_t i = 0; i < count; i += VL) {
-        vec v = load(x + i);
-        top = larger(choose(v < limit, v, splat(-FLT_MAX)), top);
+/* For each piece, which stays in the first cache, one pass finds the greatest logit, one adds the sums, and a few insert. */
+static void sum_row(struct row_sums *sums, const float *logits, size_t n) {
+    for (size_t i = 0; i < n; i += SUMMED_TOGETHER) {
+        size_t length = n - i < SUMMED_TOGETHER ? n - i : SUMMED_TOGETHER;
+        float top = max_of(logits + i, length);
+        if (top > sums->top)
+            raise(sums, top);
+        add_piece(sums, logits + i, length);
+        if (top > sums->least && sums->k > 0)
+            list_piece(sums, logits + i, length, sums->seen + i);
     }
-    return max_lanes(top);
+    sums->seen += n;
 }
 
-/* Lists the best k logits. tops [count, rounded up to whole vectors]: the greatest logit of each piece. At least k pieces reach the
- * k-th different one of them, so that nothing below enters the list. */
-static size_t list_best(const float *logits, size_t n, size_t piece, const float *tops, size_t count, size_t k,
-                        struct ranked *best) {
-    float reached = INFINITY;
-    for (size_t i = 0; i < k && reached > -FLT_MAX; i++)
-        reached = max_below(tops, (count + VL - 1) / VL * VL, reached);
-    struct list list = {.best = best, .k = k, .least = nextafterf(reached, -INFINITY)};
-    for (size_t i = 0; i < count && k > 0; i++)
-        if (tops[i] > list.least)
-            insert_piece(&list, logits, i * piece, n - i * piece < piece ? n : (i + 1) * piece);
-    return list.count;
-}
-
-/* For each piece one pass finds the greatest logit and one adds the sums. With Z = sum exp(d): log sum exp = top + log Z, entropy =
- * log Z - sum(d exp(d)) / Z. */
-static struct row_summary summarize(const float *logits, size_t n, size_t k, struct ranked *best) {
-    struct sums sums = {-FLT_MAX, splat(0), splat(0)};
-    float tops[MOST_PIECES + VL];
-    size_t piece = PIECE * ((n + PIECE * MOST_PIECES - 1) / (PIECE * MOST_PIECES)), count = 0;
-    for (size_t i = 0; i < n; i += piece) {
-        size_t length = n - i < piece ? n - i : piece;
-        float top = tops[count++] = max_of(logits + i, length);
-        if (top > sums.top)
-            raise(&sums, top);
-        add_piece(&sums, logits + i, length);
-    }
-    store(tops + count, splat(-FLT_MAX));
-    float z = sum_lanes(sums.total), log_z = logf(z);
-    return (struct row_summary){.log_sum = sums.top + log_z,
-                                .entropy = log_z - sum_lanes(sums.weighted) / z,
-                                .count = list_best(logits, n, piece, tops, count, k, best)};
+/* With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z. */
+static struct row_summary summary(const struct row_sums *sums) {
+    float z = sum_lanes(load(sums->total)), log_z = logf(z);
+    return (struct row_summary){
+        .log_sum = sums->top + log_z, .entropy = log_z - sum_lanes(load(sums->weighted)) / z, .count = sums->count};
 }
 
 /* ---- gates ---- */
@@ -787,8 +754,8 @@ static const struct block_kernels block_kernels = {
 /* The members that instruction sets with the same vectors share. */
 #define OPERATIONS                                                                                                                 \
     .wants_blas = VL == 4, .processor = ARCHITECTURE "-" TEXT(KERNELS), .blocks = &block_kernels, .tanh = tanh_floats,             \
-    .add = add_vector, .softmax = softmax_floats, .exp_twice = exp_twice, .summarize = summarize, .gru = gru, .lstm = lstm,        \
-    .gated = gated, .normalize = normalize, .maxima = maxima, .dot = dot, .additive = additive,                                    \
+    .add = add_vector, .softmax = softmax_floats, .exp_twice = exp_twice, .sum_row = sum_row, .summary = summary, .gru = gru,      \
+    .lstm = lstm, .gated = gated, .normalize = normalize, .maxima = maxima, .dot = dot, .additive = additive,                      \
     .additive_covered = additive_covered, .weighted_sum = weighted_sum
 
 const struct kernels JOIN(kernels, KERNELS) = {.name = TEXT(KERNELS), .packings = &JOIN(packings, KERNELS), OPERATIONS};

@@ -6,6 +6,8 @@
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
+#include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,14 @@ struct unpacked {
     size_t first, rows; /* rows 0: all, in one part */
 };
 
+/* Takes the outputs of a product some columns at a time, so that they need not leave the cache. */
+struct taker {
+    size_t columns; /* at a time: a multiple of PACKED_TOGETHER; the last ones may be fewer */
+    /* Called for rows row .. row + rows - 1 and columns column .. column + count - 1, which lie at the beginning of these rows of y
+     * and may be overwritten afterwards. */
+    void (*take)(const struct taker *taker, size_t row, size_t rows, size_t column, size_t count);
+};
+
 /* y [rows, out] = x [rows, in] W^T + bias (NULL: none); ldx, ldy: floats from row to row. */
 struct product {
     const void *packed;
@@ -36,7 +46,8 @@ struct product {
     size_t ldx, rows;
     float *y;
     size_t ldy;
-    bool relu; /* y = max(y, 0), where NaN stays NaN */
+    bool relu;                 /* y = max(y, 0), where NaN stays NaN */
+    const struct taker *taker; /* NULL: none; otherwise y is [rows, taker->columns], and there is no next product */
     /* The product that is computed next, with this y as its x; it must have no next one itself. Afterwards y is undefined, because
      * int8 with given input scales stores rounded values there. NULL: none. */
     const struct product *next;
@@ -151,12 +162,29 @@ struct ranked {
     float logit;
 };
 
+/* The sums over the logits of one row so far; row_sums_begin. */
+enum { MOST_LANES = 16 };
+enum { SUMMED_TOGETHER = 256 };
+struct row_sums {
+    float top;                                     /* the greatest */
+    float total[MOST_LANES], weighted[MOST_LANES]; /* exp(d) and d exp(d), d = logit - top, lane by lane */
+    size_t seen;
+    struct ranked *best; /* [k] best first, the lower token first of equals */
+    size_t k, count;
+    float least; /* higher logits enter the list */
+};
+
 /* Statistics of one row of logits. */
 struct row_summary {
     float log_sum; /* log sum exp */
     float entropy; /* nats */
     size_t count;  /* of the best tokens that were found */
 };
+
+/* Before the first logit. The best k tokens are wanted; those at -infinity or NaN are left out. */
+static inline struct row_sums row_sums_begin(size_t k, struct ranked *best) {
+    return (struct row_sums){.top = -FLT_MAX, .best = best, .k = k, .least = -INFINITY};
+}
 
 /* The attention of earlier steps: it adds weight [n] times sums[t] to key t. */
 struct coverage {
@@ -176,9 +204,10 @@ struct kernels {
     void (*add)(const float *x, size_t n, float *y);
     /* x [n] -> softmax(x) in place. */
     void (*softmax)(float *x, size_t n);
-    /* Softmax statistics and the best k tokens, at most n, best first, and the lower one first of equals; tokens at -infinity or
-     * NaN are left out. */
-    struct row_summary (*summarize)(const float *logits, size_t n, size_t k, struct ranked *best);
+    /* Adds the next n logits of a row: a multiple of SUMMED_TOGETHER, or the last ones. The parts in which a row comes do not
+     * change a bit. */
+    void (*sum_row)(struct row_sums *sums, const float *logits, size_t n);
+    struct row_summary (*summary)(const struct row_sums *sums);
 
     /* GRU gates of one row, in PyTorch's order r, z, n: x, u [3n] hold W x + b and U h + b; h [n] is updated.
      * r = s(x_r + u_r), z = s(x_z + u_z), n = tanh(x_n + r * u_n), h' = (1 - z) n + z h. */
@@ -226,5 +255,13 @@ KERNELS_OF(dotprod);
 
 /* Returns the best for this processor. */
 const struct kernels *kernels_choose(void);
+
+/* Softmax statistics of a row's logits [n], and its best k tokens. */
+static inline struct row_summary summarize(const struct kernels *kernels, const float *logits, size_t n, size_t k,
+                                           struct ranked *best) {
+    struct row_sums sums = row_sums_begin(k, best);
+    kernels->sum_row(&sums, logits, n);
+    return kernels->summary(&sums);
+}
 
 #endif

@@ -245,7 +245,7 @@ static void apply_blas(const struct linear_output *output, const float *x, size_
     const struct linear *l = output->linear;
     float *y = output->y;
     size_t ldy = output->ldy;
-    assert(l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX && ldx <= INT_MAX && ldy <= INT_MAX);
+    assert(!output->taker && l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX && ldx <= INT_MAX && ldy <= INT_MAX);
     int in = (int)l->in, out = (int)l->out;
     float beta = l->bias ? 1.0f : 0.0f;
     for (size_t r = 0; l->bias && r < rows; r++)
@@ -272,7 +272,8 @@ static struct product product_of(const struct linear_output *output, const float
                             .rows = rows,
                             .y = output->y,
                             .ldy = output->ldy,
-                            .relu = output->relu};
+                            .relu = output->relu,
+                            .taker = output->taker};
 }
 
 void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows) {

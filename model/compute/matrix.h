@@ -115,7 +115,8 @@ struct linear_output {
     const struct linear *linear;
     float *y;
     size_t ldy;
-    bool relu; /* y = max(y, 0), where NaN stays NaN */
+    bool relu;                 /* y = max(y, 0), where NaN stays NaN */
+    const struct taker *taker; /* NULL: y keeps all outputs. Needs linear->packed */
 };
 
 /* All have the same `in`, and there are at most LINEAR_OUTPUTS. int8 rounds x once for those of equal input scales. ldx: floats

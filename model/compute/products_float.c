@@ -349,6 +349,19 @@ INLINE void multiply(enum storage storage, const struct product *q) {
     }
 }
 
+/* Multiplies as many columns at a time as the taker wants. bytes: of a column's weights. */
+static void multiply_columns(const struct product *q, size_t bytes, void (*multiplier)(const struct product *part)) {
+    for (size_t first = 0; first < q->out; first += q->taker->columns) {
+        size_t left = q->out - first;
+        struct product part = *q;
+        part.packed = (const char *)q->packed + first * bytes;
+        part.bias = q->bias ? q->bias + first : NULL;
+        part.out = left < q->taker->columns ? left : q->taker->columns;
+        multiplier(&part);
+        q->taker->take(q->taker, 0, q->rows, first, part.out);
+    }
+}
+
 /* ---- lookups ---- */
 
 enum { AHEAD = 8 }; /* rows are prefetched this many ids ahead */
@@ -397,10 +410,17 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
     static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
         pack(storage, from, packed);                                                                                               \
     }                                                                                                                              \
+    static void multiply_one_##function(const struct product *product) {                                                           \
+        multiply(storage, product);                                                                                                \
+    }                                                                                                                              \
     static void multiply_##function(const struct product *products, size_t count) {                                                \
         for (size_t i = 0; i < count; i++)                                                                                         \
-            for (const struct product *p = &products[i]; p; p = p->next)                                                           \
-                multiply(storage, p);                                                                                              \
+            for (const struct product *p = &products[i]; p; p = p->next) {                                                         \
+                if (p->taker)                                                                                                      \
+                    multiply_columns(p, p->in *storage_bytes(storage), multiply_one_##function);                                   \
+                else                                                                                                               \
+                    multiply_one_##function(p);                                                                                    \
+            }                                                                                                                      \
     }                                                                                                                              \
     static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
         return out * row_length(in) * storage_bytes(storage);                                                                      \

@@ -75,13 +75,15 @@ INLINE ivec add_products(ivec sums, ivec w, ivec x) {
 
 /* ---- rounding rows ---- */
 
-/* Rows rounded to int8, each padded with zeros to `ld` bytes. x ~ q * scale; offset: OFFSET times the sum of q. */
+/* Rows rounded to int8, each padded with zeros to `ld` bytes, and what to do with them. x ~ q * scale; offset: OFFSET times the sum
+ * of q. */
 struct rounded {
     size_t ld;
     const char *q;
     const float *scales;
     const int32_t *offsets;
     const struct rounding *next; /* NULL: outputs are stored in float32 */
+    size_t first, end;           /* the panels to multiply; the outputs of panel `first` lie at the beginning of y */
 };
 
 /* Where outputs go that are rounded with the input scale of the next product: ld bytes from row to row. */
@@ -349,7 +351,7 @@ INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct
     size_t ldy = product->ldy, count = whole ? WIDTH : product->out - panel * WIDTH;
     const float *scales = x->scales + row;
     const int32_t *offsets = x->offsets + row;
-    float *y = product->y + row * ldy + panel * WIDTH;
+    float *y = product->y + row * ldy + (panel - x->first) * WIDTH;
     for (size_t r = 0; r < rows; r++, y += ldy) {
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
@@ -521,13 +523,13 @@ static const char *panel_at(const struct product *product, size_t panel) {
 
 /* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
-    size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
+    size_t whole = product->out / WIDTH, panel = x->first;
     struct ahead ahead = {.stride = WIDTH * GROUP, .lines = 1};
-    for (; panel + together <= whole; panel += together) {
+    for (; panel + together <= x->end && panel + together <= whole; panel += together) {
         ahead.from = panel_at(product, panel + together);
         multiply_tile(product, x, 0, rows, panel, together, PANEL, ahead);
     }
-    for (; panel < total; panel++) {
+    for (; panel < x->end; panel++) {
         ahead.from = panel_at(product, panel + 1);
         multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), ahead);
     }
@@ -538,7 +540,7 @@ INLINE void multiply_few(const struct product *product, const struct rounded *x,
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
     enum { FEW = 5 };
     size_t blocks = (rows + BLOCK - 1) / BLOCK;
-    for (size_t panel = 0; panel < panels_of(product->out); panel++) {
+    for (size_t panel = x->first; panel < x->end; panel++) {
         bool several = (panel + 1) * WIDTH <= product->out && rows > FEW;
         for (size_t b = 0; b < blocks; b++) {
             size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks, share = share_of(WIDTH * GROUP, b, blocks),
@@ -549,7 +551,7 @@ static void multiply_many(const struct product *product, const struct rounded *x
     }
 }
 
-/* Multiplies `rows` rounded rows, at most MAX_ROWS, with all panels. */
+/* Multiplies `rows` rounded rows, at most MAX_ROWS, with the panels x->first to x->end - 1. */
 typedef void rounded_multiplier(const struct product *product, const struct rounded *x, size_t rows);
 
 static void multiply_rounded(const struct product *product, const struct rounded *x, size_t rows) {
@@ -596,7 +598,7 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
     }
     __asm__ volatile("" ::: "memory"); /* compilers do not know that tiles are loaded from memory */
     _tile_loadconfig(&shapes);
-    for (size_t panel = 0; panel < panels_of(product->out); panel++) {
+    for (size_t panel = x->first; panel < x->end; panel++) {
         for (size_t b = 0; b < blocks; b++) {
             size_t row = b * height + height <= rows ? b * height : rows - height;
             size_t share = share_of(TILE_IN * WIDTH, b, blocks), stride = share_of(TILE_IN * WIDTH, b + 1, blocks) - share;
@@ -643,13 +645,32 @@ INLINE void multiply_next(const struct product *product, const struct rounded *x
     float ones[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
     first.next = &rounding;
+    first.first = 0;
+    first.end = panels_of(product->out);
     multiplier(product, &first, rows);
     for (size_t r = 0; r < rows; r++) {
         ones[r] = 1;
         offsets[r] = OFFSET * sum_bytes(rounding.q + r * rounding.ld, rounding.ld);
     }
     next.y += done * next.ldy;
-    multiplier(&next, &(struct rounded){.ld = rounding.ld, .q = rounding.q, .scales = ones, .offsets = offsets}, rows);
+    const struct rounded made = {
+        .ld = rounding.ld, .q = rounding.q, .scales = ones, .offsets = offsets, .end = panels_of(next.out)};
+    multiplier(&next, &made, rows);
+}
+
+/* Multiplies rounded rows, and passes the outputs on if the product has a taker. done: the number of rows that came before. */
+INLINE void multiply_columns(const struct product *product, struct rounded *x, size_t done, size_t rows,
+                             rounded_multiplier *multiplier) {
+    const struct taker *taker = product->taker;
+    size_t columns = taker ? taker->columns : product->out;
+    for (size_t first = 0, count; first < product->out; first += count) {
+        count = product->out - first < columns ? product->out - first : columns;
+        x->first = first / WIDTH;
+        x->end = panels_of(first + count);
+        multiplier(product, x, rows);
+        if (taker)
+            taker->take(taker, done, rows, first, count);
+    }
 }
 
 /* Rounds as many rows at a time as fit into q [room], again for a product with another input scale than the one before. */
@@ -658,7 +679,7 @@ INLINE void multiply_within(const struct product *products, size_t count, rounde
     int32_t offsets[MAX_ROWS];
     size_t total = products->rows, in = products->in, ld = groups_of(in) * GROUP, fit = room / ld,
            most = fit < MAX_ROWS ? fit : MAX_ROWS;
-    const struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
+    struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
     for (size_t done = 0, rows = 0; done < total; done += rows) {
         const float *x = products->x + done * products->ldx;
         rows = total - done < most ? total - done : most;
@@ -670,7 +691,7 @@ INLINE void multiply_within(const struct product *products, size_t count, rounde
                 multiply_next(&part, &rounded, done, rows, multiplier);
             } else {
                 part.y += done * part.ldy;
-                multiplier(&part, &rounded, rows);
+                multiply_columns(&part, &rounded, done, rows, multiplier);
             }
         }
     }

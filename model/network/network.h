@@ -29,7 +29,7 @@
 /* The next token of a row, as the output layer describes it to the search: log p(token) = logits[token] - log_sum. With ids, log
  * p(ids[i]) = logits[i] - log_sum, and no other token is possible. */
 struct distribution {
-    const float *logits;      /* [size] */
+    const float *logits;      /* [size]; NULL: not wanted */
     const int *ids;           /* [size] the tokens, ascending; NULL: 0 .. size - 1 */
     float log_sum;            /* log of the sum of exp(logits) */
     float entropy;            /* of the whole distribution, in nats */
@@ -60,6 +60,7 @@ struct row {
     const struct copies *copies;      /* of the sentence; NULL: it has none */
     const struct target_ids *targets; /* the tokens to choose from; NULL: the whole vocabulary, and the sentence's copies */
     size_t wanted;                    /* the number of best tokens that the search needs */
+    bool reads_all;                   /* the search also reads other logits */
     const float *forced;              /* [T] the attention that replaces the model's own; NULL: the model's own */
     const float *const *past;         /* [step + 1] what each step on the path has added, [G] each, this one (`added`) last;
                                        * NULL where steps add nothing */
@@ -73,7 +74,7 @@ struct row {
     float *input;     /* [E] the token's embedding; NULL: not wanted */
     struct row_looks looks;
     float *top;                        /* [H] the output of the decoder's top layer; NULL: not wanted */
-    float *logits;                     /* [stride] */
+    float *logits;                     /* [stride]; undefined if its distribution has none */
     struct distribution *distribution; /* read by the search */
 };
 
@@ -211,8 +212,8 @@ int output_init(struct output *output, const struct model_config *config, size_t
 void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys, float *gates);
 
 /* Reads the rows' readouts and, for outputs that copy, their copies (with keys and gates), inputs, tops and attention; rows of an
- * output that copies have no targets. Writes their logits, one for each target of the row, and their distributions, which point
- * into the logits and, for the best tokens, into the arena. Returns -1 with ERROR_MEMORY. */
+ * output that copies have no targets. Writes their distributions, which point into their logits, one for each target of the row,
+ * and, for the best tokens, into the arena. Logits that no search reads may stay unknown. Returns -1 with ERROR_MEMORY. */
 int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 
 /* ---- copies: source words as target tokens ---- */

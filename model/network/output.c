@@ -55,7 +55,7 @@ static void init_generator(struct output *o, const struct model_config *config, 
  * terms by (1 - P(copy)) / exp(L), where L = log sum exp(logits), leaves exp(logits), and exp(L + g) p_j for position j. */
 static void score_generator(const struct output *o, const struct row *row, float *scores) {
     size_t length = row->copies->length;
-    float gate, log_sum = o->kernels->summarize(row->logits, o->vocabulary, 0, NULL).log_sum;
+    float gate, log_sum = summarize(o->kernels, row->logits, o->vocabulary, 0, NULL).log_sum;
     if (o->gate_readout.out > 0) {
         linear_apply(&o->gate_readout, row->readout, o->gate_readout.in, 1, &gate, 1);
     } else {
@@ -69,7 +69,7 @@ static void score_generator(const struct output *o, const struct row *row, float
     float shift = gate + log_sum, all = 0;
     if (o->key.out > 0) {
         point(o, row, row->readout, scores);
-        all = o->kernels->summarize(scores, length, 0, NULL).log_sum;
+        all = summarize(o->kernels, scores, length, 0, NULL).log_sum;
     } else {
         for (size_t j = 0; j < length; j++)
             scores[j] = logf(fmaxf(row->attention[j], FLT_MIN));
@@ -126,7 +126,7 @@ static float log_add(float a, float b) {
 }
 
 /* Adds the row's copies to its logits, with scores [T] as scratch, and finds the best of them, top [row->wanted]. */
-static struct distribution summarize(const struct output *output, const struct row *row, struct ranked *top, float *scores) {
+static struct distribution distribute(const struct output *output, const struct row *row, struct ranked *top, float *scores) {
     const int *ids = row->targets ? row->targets->ids : NULL;
     size_t size = ids ? row->targets->count : output->vocabulary;
     if (output->copies) {
@@ -140,7 +140,7 @@ static struct distribution summarize(const struct output *output, const struct r
         for (size_t j = 0; j < copies->length; j++)
             logits[copies->words[j]] = log_add(logits[copies->words[j]], scores[j]);
     }
-    struct row_summary summary = output->kernels->summarize(row->logits, size, row->wanted, top);
+    struct row_summary summary = summarize(output->kernels, row->logits, size, row->wanted, top);
     for (size_t i = 0; ids && i < summary.count; i++)
         top[i].token = ids[top[i].token];
     return (struct distribution){.logits = row->logits,
@@ -150,6 +150,80 @@ static struct distribution summarize(const struct output *output, const struct r
                                  .size = size,
                                  .top = top,
                                  .top_count = summary.count};
+}
+
+/* Writes the logits of neighbouring rows that choose from the same targets, or from all, in one product. */
+static void write_logits(const struct output *output, const struct row *rows, size_t count) {
+    const struct linear *linear = &output->linear;
+    const int *ids = rows->targets ? rows->targets->ids : NULL;
+    size_t size = ids ? rows->targets->count : 0;
+    if (ids && !linear_outruns_lookups(linear, count, size)) {
+        const struct linear_rows looked_up = {rows->readout, linear->in, count, rows->logits, output->stride};
+        linear_look_up_rows(linear, &looked_up, ids, size);
+        return;
+    }
+    linear_apply(linear, rows->readout, linear->in, count, rows->logits, output->stride);
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < size; i++) /* the ids ascend */
+            rows[r].logits[i] = rows[r].logits[ids[i]];
+}
+
+/* ---- logits that nobody reads ----
+ * The logits of many rows and a large vocabulary are more than a core's own caches hold. If no search reads any but the best, they
+ * are added up some columns at a time and never reach memory. */
+
+enum { PART = 3 * SUMMED_TOGETHER, PART_BYTES = 192 * 1024 };
+_Static_assert(PART % PACKED_TOGETHER == 0, "parts have whole panels");
+
+struct adding {
+    struct taker taker;
+    const struct kernels *kernels;
+    const float *logits; /* [rows, ld] of the columns at hand */
+    size_t ld;
+    struct row_sums *sums; /* [rows] */
+};
+
+static void add_logits(const struct taker *taker, size_t row, size_t rows, size_t column, size_t count) {
+    const struct adding *adding = (const struct adding *)taker;
+    (void)column;
+    for (size_t r = row; r < row + rows; r++)
+        adding->kernels->sum_row(&adding->sums[r], adding->logits + r * adding->ld, count);
+}
+
+/* Returns the columns that these rows compute at a time; 0: all at once, since they are few or a search reads them. */
+static size_t columns_of(const struct output *output, const struct row *rows, size_t count) {
+    size_t parts = PART_BYTES / (count * PART * sizeof(float)), columns = (parts > 0 ? parts : 1) * PART;
+    bool needed = output->copies || rows->targets || !output->linear.packed;
+    for (size_t r = 0; r < count; r++)
+        needed |= rows[r].reads_all;
+    return needed || 2 * columns >= output->vocabulary ? 0 : columns;
+}
+
+static int add_columns(const struct output *output, const struct row *rows, size_t count, size_t columns, struct ranked *top,
+                       struct arena *arena) {
+    const struct linear *linear = &output->linear;
+    size_t ld = stride_of(columns);
+    struct arena_mark mark = arena_mark(arena);
+    struct row_sums *sums = arena_alloc(arena, count, sizeof *sums);
+    float *logits = arena_alloc(arena, count * ld, sizeof *logits);
+    if (arena_failed(arena))
+        return -1;
+    for (size_t r = 0; r < count; top += rows[r++].wanted)
+        sums[r] = row_sums_begin(rows[r].wanted, top);
+    const struct adding adding = {
+        .taker = {columns, add_logits}, .kernels = output->kernels, .logits = logits, .ld = ld, .sums = sums};
+    const struct linear_output product = {.linear = linear, .y = logits, .ldy = ld, .taker = &adding.taker};
+    linears_apply(&product, 1, rows->readout, linear->in, count);
+    for (size_t r = 0; r < count; r++) {
+        struct row_summary summary = output->kernels->summary(&sums[r]);
+        *rows[r].distribution = (struct distribution){.log_sum = summary.log_sum,
+                                                      .entropy = summary.entropy,
+                                                      .size = output->vocabulary,
+                                                      .top = sums[r].best,
+                                                      .top_count = summary.count};
+    }
+    arena_release(arena, mark);
+    return 0;
 }
 
 int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
@@ -163,26 +237,20 @@ int output_run(const struct output *output, const struct row *rows, size_t count
     struct ranked *top = arena_alloc(arena, wanted, sizeof *top);
     if (arena_failed(arena))
         return error_memory(err);
-
-    /* The vocabulary's logits: neighbouring rows that choose from the same targets, or from all, in one product. */
-    const struct linear *linear = &output->linear;
-    for (size_t first = 0, n; output->writes && first < count; first += n) {
+    for (size_t first = 0, n; first < count; first += n) {
         const struct row *row = &rows[first];
         const int *ids = row->targets ? row->targets->ids : NULL;
         for (n = 1; first + n < count && (row[n].targets ? row[n].targets->ids : NULL) == ids;)
             n++;
-        if (ids && !linear_outruns_lookups(linear, n, row->targets->count)) {
-            linear_look_up_rows(linear, &(struct linear_rows){row->readout, linear->in, n, row->logits, output->stride}, ids,
-                                row->targets->count);
-            continue;
-        }
-        linear_apply(linear, row->readout, linear->in, n, row->logits, output->stride);
-        for (size_t r = 0; ids && r < n; r++)
-            for (size_t i = 0; i < row->targets->count; i++) /* the ids ascend */
-                row[r].logits[i] = row[r].logits[ids[i]];
+        size_t columns = output->writes ? columns_of(output, row, n) : 0;
+        if (columns > 0 && add_columns(output, row, n, columns, top, arena) != 0)
+            return error_memory(err);
+        if (columns == 0 && output->writes)
+            write_logits(output, row, n);
+        for (size_t r = 0; r < n; top += row[r++].wanted)
+            if (columns == 0)
+                *row[r].distribution = distribute(output, &row[r], top, scores);
     }
-    for (size_t r = 0; r < count; top += rows[r++].wanted)
-        *rows[r].distribution = summarize(output, &rows[r], top, scores);
     return 0;
 }
 
@@ -283,7 +351,7 @@ int speller_run(const struct speller *speller, const float *readout, struct aren
         cell_step(cell, &(struct cell_inputs){gates_x, gates, NULL}, 1, state, 2 * hidden, gates_u);
         linear_apply(&speller->output, state, hidden, 1, logits, speller->output.out);
         struct ranked best[3]; /* <unk> and <s> are never written */
-        size_t count = speller->kernels->summarize(logits, speller->output.out, 3, best).count, k = 0;
+        size_t count = summarize(speller->kernels, logits, speller->output.out, 3, best).count, k = 0;
         while (k < count && (best[k].token == unknown || best[k].token == begin))
             k++;
         character = k < count ? best[k].token : end;

@@ -194,7 +194,7 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
 }
 
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token) {
-    assert(!rows[row].ids);
+    assert(rows[row].logits && !rows[row].ids);
     bool known = (size_t)token < rows[row].size; /* otherwise it gets the average probability */
     float log_prob = known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
     return search_candidate(search, row, token, log_prob, (double)log_prob);
@@ -248,6 +248,10 @@ static bool is_given(const struct search *search) {
 
 bool search_looks_up(const struct search *search) {
     return search->options.phrases.count > 0 || is_given(search);
+}
+
+bool search_reads_all(const struct search *search) {
+    return search_looks_up(search) || search->kind->draws || search->ids.bytes;
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */

@@ -203,6 +203,8 @@ int search_init(struct search *search, const struct search_options *options, str
 size_t search_wanted(const struct search *search);
 /* Returns true if the next advance looks up logits by token, so that its distributions must have no ids. */
 bool search_looks_up(const struct search *search);
+/* Returns true if the next advance may read other logits than those of the best tokens. */
+bool search_reads_all(const struct search *search);
 
 /* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next
  * step. Returns -1 with ERROR_MEMORY: the search is over. */

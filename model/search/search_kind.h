@@ -11,6 +11,7 @@ struct search_kind {
     const char *name;
     bool resumes;                                             /* begins with search->returns; may set it before it makes rows */
     bool given;                                               /* its prefix is the whole target: it chooses no token itself */
+    bool draws;                                               /* from all tokens, not the best ones */
     size_t (*max_rows)(const struct search_options *options); /* NULL: one */
     /* Returns how many of a row's best tokens it may have to look at if all of them are allowed; NULL: one. */
     size_t (*wanted)(const struct search *search);

@@ -649,6 +649,6 @@ static int sample_advance(struct search *search, const struct distribution *rows
 
 /* Samples ask for one best token, which shows whether the scores are numbers at all. */
 const struct search_kind search_sample = {
-    .name = "sample", .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
+    .name = "sample", .draws = true, .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
 const struct search_kind search_sample_phrases = {
-    .name = "sample", .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};
+    .name = "sample", .draws = true, .max_rows = sample_max_rows, .start = sample_start, .advance = sample_advance};

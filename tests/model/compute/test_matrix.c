@@ -112,7 +112,7 @@ START_TEST(relu_raises_the_product) {
         for (size_t rows = 1; rows <= MOST; rows++) {
             const float *first = x + (MOST - rows) * IN;
             linear_apply(&linear, first, IN, rows, y, OUT);
-            linears_apply(&(struct linear_output){&linear, raised, OUT, true}, 1, first, IN, rows);
+            linears_apply(&(struct linear_output){.linear = &linear, .y = raised, .ldy = OUT, .relu = true}, 1, first, IN, rows);
             for (size_t i = 0; i < rows * OUT; i++) {
                 bool fits = isnan(y[i]) ? isnan(raised[i]) : raised[i] == (y[i] < 0 ? 0 : y[i]);
                 ck_assert_msg(fits, "%s %s, %zu rows, %zu: %g became %g", backend_name(&backend), compute_name(backend.compute),
@@ -160,13 +160,14 @@ START_TEST(linears_of_the_same_rows_give_what_each_gives) {
             for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
                 weights[i] = make_stored(&linears[i], &backend, OUT - i, IN, input_scales[s][i],
                                          s > 0 && i == 1 ? STORED_FLOAT16 : STORED_FLOAT32);
-                outputs[i] = (struct linear_output){&linears[i], y[i], OUT, i == 1};
+                outputs[i] = (struct linear_output){.linear = &linears[i], .y = y[i], .ldy = OUT, .relu = i == 1};
             }
             for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
                 size_t rows = row_counts[n];
                 linears_apply(outputs, LINEAR_OUTPUTS, x, IN, rows);
                 for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
-                    linears_apply(&(struct linear_output){&linears[i], alone, OUT, i == 1}, 1, x, IN, rows);
+                    linears_apply(&(struct linear_output){.linear = &linears[i], .y = alone, .ldy = OUT, .relu = i == 1}, 1, x, IN,
+                                  rows);
                     for (size_t r = 0; r < rows; r++)
                         ck_assert_mem_eq(y[i] + r * OUT, alone + r * OUT, (OUT - i) * sizeof *alone);
                 }
@@ -203,7 +204,8 @@ START_TEST(two_linears_in_a_row_give_what_each_gives) {
                                     make_scaled(&outer, &backend, OUT, middles[m], input_scales[s % 2])};
                 for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
                     size_t rows = row_counts[n];
-                    linears_apply(&(struct linear_output){&inner, wide, middles[m], true}, 1, x, IN, rows);
+                    linears_apply(&(struct linear_output){.linear = &inner, .y = wide, .ldy = middles[m], .relu = true}, 1, x, IN,
+                                  rows);
                     linear_apply(&outer, wide, middles[m], rows, y, OUT);
                     memcpy(twice, x, rows * IN * sizeof *x);
                     linear_apply_twice(&inner, &outer, n % 2 ? twice : x, rows, wide, twice);

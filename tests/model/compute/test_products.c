@@ -145,6 +145,50 @@ START_TEST(any_number_of_inputs) {
 }
 END_TEST
 
+/* Copies what is taken to where the whole product has it, and spoils it. */
+struct copying {
+    struct taker taker;
+    float *y, *all; /* [rows, ldy], [rows, out] */
+    size_t ldy, out;
+};
+
+static void copy_taken(const struct taker *taker, size_t row, size_t rows, size_t column, size_t count) {
+    const struct copying *copying = (const struct copying *)taker;
+    for (size_t r = row; r < row + rows; r++) {
+        memcpy(copying->all + r * copying->out + column, copying->y + r * copying->ldy, count * sizeof(float));
+        memset(copying->y + r * copying->ldy, 0xff, count * sizeof(float));
+    }
+}
+
+/* Some columns at a time, with the bits of the whole product; also of more rows than int8 rounds at a time. */
+START_TEST(outputs_are_taken) {
+    static const size_t row_counts[] = {1, 2, 3, 5, 9, 16, 33, 64, 300}, outs[] = {1, 95, 96, 97, 500};
+    for (size_t i = 0; i < sizeof row_counts / sizeof *row_counts; i++)
+        for (size_t j = 0; j < sizeof outs / sizeof *outs; j++)
+            for (size_t columns = PACKED_TOGETHER; columns <= 2 * PACKED_TOGETHER; columns += PACKED_TOGETHER) {
+                size_t rows = row_counts[i], out = outs[j], in = rows == 300 ? 1300 : 64, ldy = columns + 1;
+                if (in > 64 && out > 97)
+                    continue;
+                struct example p = example_create(packing_at(_i), rows, out, in, j % 2 == 0);
+                float *whole = guarded(rows * out), *y = guarded(rows * ldy), *all = guarded(rows * out);
+                multiply(&p, 0, rows, whole, out);
+                const struct copying copying = {{columns, copy_taken}, y, all, ldy, out};
+                struct product product = {.packed = p.packed, .bias = p.bias, .out = out, .in = in, .x = p.x, .ldx = p.ldx};
+                product.rows = rows;
+                product.y = y;
+                product.ldy = ldy;
+                product.taker = &copying.taker;
+                p.packing->multiply(&product, 1);
+                ck_assert_msg(identical(all, whole, rows * out) && guards_intact(y, rows * ldy), "%s %s, %zu rows, %zu x %zu",
+                              set_of(_i), p.packing->name, rows, out, in);
+                guarded_free(all);
+                guarded_free(y);
+                guarded_free(whole);
+                example_done(&p);
+            }
+}
+END_TEST
+
 START_TEST(no_rows) {
     struct example p = example_create(packing_at(_i), 1, 20, 10, true);
     float *y = guarded(20);
@@ -510,6 +554,7 @@ TCase *products_cases(void) {
     tcase_add_loop_test(cases, any_number_of_columns, 0, products());
     tcase_add_loop_test(cases, any_number_of_inputs, 0, products());
     tcase_add_loop_test(cases, large_products, 0, products());
+    tcase_add_loop_test(cases, outputs_are_taken, 0, products());
     tcase_add_loop_test(cases, no_rows, 0, products());
     tcase_add_loop_test(cases, each_row_as_if_alone, 0, products());
     tcase_add_loop_test(cases, lookups_are_parts_of_the_product, 0, products());

@@ -66,7 +66,8 @@ static void check_top(const struct distribution *found, size_t wanted) {
     for (size_t i = 0; i < found->top_count; i++) {
         size_t above = 0, at = 0;
         for (size_t v = 0; v < found->size; v++)
-            above += found->logits[v] > found->top[i].logit;
+            above += found->logits[v] > found->top[i].logit ||
+                     (found->logits[v] == found->top[i].logit && id_at(found, v) < (size_t)found->top[i].token);
         ck_assert_uint_eq(above, i);
         while (at < found->size && id_at(found, at) != (size_t)found->top[i].token)
             at++;
@@ -179,6 +180,58 @@ START_TEST(half_of_the_vocabulary) {
 }
 END_TEST
 
+/* Of a large vocabulary the logits that no search reads are never stored, and nothing else differs by a bit. */
+START_TEST(large_vocabulary) {
+    enum { LARGE = 5000, MANY = 40, MOST = 33 };
+    const struct kernels *kernels = kernel_set(_i);
+    struct model_config config = configure(false);
+    float *values = noise(LARGE + LARGE * SIZE, 2, 21), *readouts = noise(MANY * SIZE, 1, 22);
+    static const char header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[5000],\"data_offsets\":[0,20000]},"
+                                 "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[5000,6],\"data_offsets\":[20000,140000]}}";
+    for (size_t v = 0; v < LARGE; v += 7) /* equal logits */
+        memcpy(values + LARGE + v * SIZE, values + LARGE, SIZE * sizeof(float));
+    for (enum compute compute = 0; compute < COMPUTE_TYPES; compute++) {
+        struct output output;
+        struct error err = {0};
+        struct weights *weights =
+            parameters_open(header, values, LARGE + LARGE * SIZE, (struct backend){.kernels = kernels, .compute = compute});
+        ck_assert_int_eq(output_init(&output, &config, LARGE, false, &(struct loader){weights, kernels, NULL, &err}), 0);
+        float *logits = guarded(MANY * output.stride);
+        struct distribution kept[MANY], added[MANY];
+        struct row rows[MANY];
+        struct arena arena;
+        arena_init(&arena, 1 << 12);
+        for (size_t r = 0; r < MANY; r++)
+            rows[r] = (struct row){.readout = readouts + r * SIZE,
+                                   .wanted = r % 4 == 3 ? MOST : r % 4,
+                                   .logits = logits + r * output.stride,
+                                   .distribution = &added[r]};
+        ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
+        ck_assert(untouched(logits, MANY * output.stride));
+        for (size_t r = 0; r < MANY; r++)
+            rows[r].distribution = &kept[r];
+        rows[MANY / 2].reads_all = true;
+        ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
+        for (size_t r = 0; r < MANY; r++) {
+            ck_assert_ptr_null(added[r].logits);
+            ck_assert_uint_eq(added[r].size, LARGE);
+            ck_assert(identical(&added[r].log_sum, &kept[r].log_sum, 1) && identical(&added[r].entropy, &kept[r].entropy, 1));
+            ck_assert_uint_eq(added[r].top_count, rows[r].wanted);
+            check_top(&kept[r], rows[r].wanted);
+            for (size_t i = 0; i < rows[r].wanted; i++) {
+                ck_assert_int_eq(added[r].top[i].token, kept[r].top[i].token);
+                ck_assert(identical(&added[r].top[i].logit, &kept[r].top[i].logit, 1));
+            }
+        }
+        arena_done(&arena);
+        guarded_free(logits);
+        parameters_close(weights);
+    }
+    free(readouts);
+    free(values);
+}
+END_TEST
+
 static void expect_failure(const char *header, const float *values, size_t count, const char *message) {
     struct output output;
     struct error err = {0};
@@ -203,6 +256,7 @@ Suite *output_suite(void) {
     tcase_add_loop_test(cases, a_matrix_of_its_own, 0, kernel_sets());
     tcase_add_loop_test(cases, tied_to_the_embedding, 0, kernel_sets());
     tcase_add_loop_test(cases, half_of_the_vocabulary, 0, kernel_sets());
+    tcase_add_loop_test(cases, large_vocabulary, 0, kernel_sets());
     tcase_add_test(cases, missing_parameters_are_named);
     suite_add_tcase(suite, cases);
     return suite;

@@ -125,13 +125,13 @@ static size_t best_of(const float *x, size_t n, size_t k, struct ranked *best) {
 
 /* The best k for each k, nothing written beyond. The sums are the same for all of them. */
 static struct row_summary check_best(const struct kernels *kernels, const float *x, size_t n) {
-    struct row_summary first = kernels->summarize(x, n, 0, NULL);
+    struct row_summary first = summarize(kernels, x, n, 0, NULL);
     ck_assert_uint_eq(first.count, 0);
     for (size_t c = 1; c < sizeof best_counts / sizeof *best_counts; c++) {
         struct ranked expected[MAX_BEST], found[MAX_BEST + 1];
         size_t k = best_counts[c], count = best_of(x, n, k, expected);
         found[k] = (struct ranked){.token = -7, .logit = 7};
-        struct row_summary summary = kernels->summarize(x, n, k, found);
+        struct row_summary summary = summarize(kernels, x, n, k, found);
         ck_assert_msg(summary.count == count, "%s, n %zu: %zu of the best %zu, not %zu", kernels->name, n, summary.count, k, count);
         for (size_t i = 0; i < count; i++)
             ck_assert_msg(found[i].token == expected[i].token && identical(&found[i].logit, &expected[i].logit, 1),
@@ -174,6 +174,29 @@ START_TEST(summary_of_long_rows) {
 }
 END_TEST
 
+/* A row that comes in parts has the same bits. */
+START_TEST(summary_of_parts) {
+    enum { COUNT = 2900 };
+    const struct kernels *kernels = kernel_set(_i);
+    float *x = noise(COUNT, 3, 17);
+    for (size_t i = 0; i < COUNT; i += 3)
+        x[i] = floorf(x[i]); /* some are equal */
+    struct ranked whole[MAX_BEST], found[MAX_BEST];
+    struct row_summary expected = summarize(kernels, x, COUNT, MAX_BEST, whole);
+    for (size_t part = SUMMED_TOGETHER; part < COUNT; part += SUMMED_TOGETHER) {
+        struct row_sums sums = row_sums_begin(MAX_BEST, found);
+        for (size_t i = 0; i < COUNT; i += part)
+            kernels->sum_row(&sums, x + i, COUNT - i < part ? COUNT - i : part);
+        struct row_summary summary = kernels->summary(&sums);
+        ck_assert(identical(&summary.log_sum, &expected.log_sum, 1) && identical(&summary.entropy, &expected.entropy, 1));
+        ck_assert_uint_eq(summary.count, expected.count);
+        for (size_t i = 0; i < expected.count; i++)
+            ck_assert(found[i].token == whole[i].token && identical(&found[i].logit, &whole[i].logit, 1));
+    }
+    free(x);
+}
+END_TEST
+
 /* Few different values: of equals the first count, in whatever piece they stand. */
 START_TEST(summary_of_ties) {
     enum { COUNT = 1300 };
@@ -213,7 +236,7 @@ START_TEST(summary_with_impossible_tokens) {
         x[i] = i == 777 ? -1.5f : -INFINITY;
     check_summary(kernel_set(_i), x, COUNT);
     x[777] = -INFINITY;
-    ck_assert_uint_eq(kernel_set(_i)->summarize(x, COUNT, 5, best).count, 0);
+    ck_assert_uint_eq(summarize(kernel_set(_i), x, COUNT, 5, best).count, 0);
     free(x);
 }
 END_TEST
@@ -231,7 +254,7 @@ START_TEST(summary_with_nan) {
         for (size_t i = 0; i < COUNT; i++)
             x[i] = NAN;
         struct ranked best[MAX_BEST];
-        ck_assert_uint_eq(kernel_set(_i)->summarize(x, COUNT, MAX_BEST, best).count, 0);
+        ck_assert_uint_eq(summarize(kernel_set(_i), x, COUNT, MAX_BEST, best).count, 0);
         free(x);
     }
 }
@@ -268,6 +291,7 @@ TCase *softmax_cases(void) {
     tcase_add_loop_test(cases, softmax_far_apart, 0, sets);
     tcase_add_loop_test(cases, summary_of_every_size, 0, sets);
     tcase_add_loop_test(cases, summary_of_long_rows, 0, sets);
+    tcase_add_loop_test(cases, summary_of_parts, 0, sets);
     tcase_add_loop_test(cases, summary_of_ties, 0, sets);
     tcase_add_loop_test(cases, summary_finds_one, 0, sets);
     tcase_add_loop_test(cases, summary_with_impossible_tokens, 0, sets);
