@@ -110,8 +110,8 @@ INLINE size_t vectors_of(const struct product *q, const struct tile *tile) {
  * The sums go to tile->sums [rows, panels, PANEL]; those of a range that does not begin at 0 continue what is there. */
 INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
                           size_t panels, size_t vectors, size_t lines) {
-    size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
-    const float *x = q->x + row * ldx;
+    size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage);
+    const float *x = q->x + row * ldx + tile->range.k + tile->range.count;
     vec sums[BLOCK * PANEL], *out = tile->sums;
     UNROLL
     for (size_t i = 0; i < rows * panels * PANEL; i++)
@@ -122,7 +122,9 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             sums[i] = out[i];
     }
     const char *weights = tile->weights, *ahead = tile->ahead;
-    for (size_t k = tile->range.k; k < end; k++, weights += bytes, ahead += tile->stride) {
+    /* k counts up to 0, and two steps are taken together, so that few instructions and registers are left for counting. */
+#pragma GCC unroll 2
+    for (ptrdiff_t k = -(ptrdiff_t)tile->range.count; k < 0; k++, weights += bytes, ahead += tile->stride) {
         UNROLL
         for (size_t line = 0; line < lines; line++)
             __builtin_prefetch(ahead + line * LINE_BYTES, 0, 2);
@@ -142,7 +144,7 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
                 UNROLL
                 for (size_t v = 0; v < vectors; v++) {
                     vec *sum = &sums[(r * panels + p) * PANEL + v];
-                    *sum = multiply_add(w[v], splat(x[r * ldx + k]), *sum);
+                    *sum = multiply_add(w[v], splat((x + r * ldx)[k]), *sum);
                 }
             }
         }
