@@ -168,67 +168,82 @@ static void write_logits(const struct output *output, const struct row *rows, si
             rows[r].logits[i] = rows[r].logits[ids[i]];
 }
 
-/* ---- logits that nobody reads ----
- * The logits of many rows and a large vocabulary are more than a core's own caches hold. If no search reads any but the best, they
- * are added up some columns at a time and never reach memory. */
+/* ---- the whole vocabulary ----
+ * Rows that choose from it take part in one product, wherever they stand. Their logits are more than a core's own caches hold, so
+ * they are added up some columns at a time, and only those that a search reads are kept. */
 
 enum { PART = 3 * SUMMED_TOGETHER, PART_BYTES = 192 * 1024 };
 _Static_assert(PART % PACKED_TOGETHER == 0, "parts have whole panels");
 
 struct adding {
-    struct taker taker;
+    struct taker taker; /* first: add_logits gets this one */
     const struct kernels *kernels;
-    const float *logits; /* [rows, ld] of the columns at hand */
+    const struct row *const *rows; /* [n] */
+    struct row_sums *sums;         /* [n] */
+    const float *logits;           /* [n, ld] of the columns at hand */
     size_t ld;
-    struct row_sums *sums; /* [rows] */
 };
 
 static void add_logits(const struct taker *taker, size_t row, size_t rows, size_t column, size_t count) {
     const struct adding *adding = (const struct adding *)taker;
-    (void)column;
-    for (size_t r = row; r < row + rows; r++)
-        adding->kernels->sum_row(&adding->sums[r], adding->logits + r * adding->ld, count);
+    for (size_t r = row; r < row + rows; r++) {
+        const float *logits = adding->logits + r * adding->ld;
+        adding->kernels->sum_row(&adding->sums[r], logits, count);
+        if (adding->rows[r]->reads_all)
+            memcpy(adding->rows[r]->logits + column, logits, count * sizeof *logits);
+    }
 }
 
-/* Returns the columns that these rows compute at a time; 0: all at once, since they are few or a search reads them. */
-static size_t columns_of(const struct output *output, const struct row *rows, size_t count) {
-    size_t parts = PART_BYTES / (count * PART * sizeof(float)), columns = (parts > 0 ? parts : 1) * PART;
-    bool needed = output->copies || rows->targets || !output->linear.packed;
-    for (size_t r = 0; r < count; r++)
-        needed |= rows[r].reads_all;
-    return needed || 2 * columns >= output->vocabulary ? 0 : columns;
+/* Returns the columns that n rows compute at a time. */
+static size_t columns_of(const struct output *output, size_t n) {
+    size_t parts = PART_BYTES / (n * PART * sizeof(float)), columns = (parts > 0 ? parts : 1) * PART;
+    return 2 * columns < output->vocabulary ? columns : (output->vocabulary + PART - 1) / PART * PART;
 }
 
-static int add_columns(const struct output *output, const struct row *rows, size_t count, size_t columns, struct ranked *top,
-                       struct arena *arena) {
-    const struct linear *linear = &output->linear;
-    size_t ld = stride_of(columns);
+/* Returns the readouts of rows [n] side by side: where they are, or a copy. NULL: out of memory. */
+static const float *gather(const struct row *const *rows, size_t n, size_t size, struct arena *arena) {
+    if (rows[n - 1] == rows[0] + n - 1)
+        return rows[0]->readout;
+    float *x = arena_alloc(arena, n * size, sizeof *x);
+    for (size_t r = 0; x && r < n; r++)
+        memcpy(x + r * size, rows[r]->readout, size * sizeof *x);
+    return x;
+}
+
+/* Finds the distributions of rows [n]. Returns -1 if memory runs out. */
+static int distribute_whole(const struct output *output, const struct row *const *rows, size_t n, struct arena *arena) {
+    size_t columns = columns_of(output, n), ld = stride_of(columns), in = output->linear.in, wanted = 0;
+    for (size_t r = 0; r < n; r++)
+        wanted += rows[r]->wanted;
+    struct ranked *top = arena_alloc(arena, wanted, sizeof *top);
     struct arena_mark mark = arena_mark(arena);
-    struct row_sums *sums = arena_alloc(arena, count, sizeof *sums);
-    float *logits = arena_alloc(arena, count * ld, sizeof *logits);
+    struct row_sums *sums = arena_alloc(arena, n, sizeof *sums);
+    float *logits = arena_alloc(arena, n * ld, sizeof *logits);
+    const float *x = gather(rows, n, in, arena);
     if (arena_failed(arena))
         return -1;
-    for (size_t r = 0; r < count; top += rows[r++].wanted)
-        sums[r] = row_sums_begin(rows[r].wanted, top);
-    const struct adding adding = {
-        .taker = {columns, add_logits}, .kernels = output->kernels, .logits = logits, .ld = ld, .sums = sums};
-    const struct linear_output product = {.linear = linear, .y = logits, .ldy = ld, .taker = &adding.taker};
-    linears_apply(&product, 1, rows->readout, linear->in, count);
-    for (size_t r = 0; r < count; r++) {
+    for (size_t r = 0; r < n; top += rows[r++]->wanted)
+        sums[r] = row_sums_begin(rows[r]->wanted, top);
+    const struct adding adding = {{columns, add_logits}, output->kernels, rows, sums, logits, ld};
+    const struct linear_output product = {.linear = &output->linear, .y = logits, .ldy = ld, .taker = &adding.taker};
+    linears_apply(&product, 1, x, in, n);
+    for (size_t r = 0; r < n; r++) {
         struct row_summary summary = output->kernels->summary(&sums[r]);
-        *rows[r].distribution = (struct distribution){.log_sum = summary.log_sum,
-                                                      .entropy = summary.entropy,
-                                                      .size = output->vocabulary,
-                                                      .top = sums[r].best,
-                                                      .top_count = summary.count};
+        *rows[r]->distribution = (struct distribution){.logits = rows[r]->reads_all ? rows[r]->logits : NULL,
+                                                       .log_sum = summary.log_sum,
+                                                       .entropy = summary.entropy,
+                                                       .size = output->vocabulary,
+                                                       .top = sums[r].best,
+                                                       .top_count = summary.count};
     }
     arena_release(arena, mark);
     return 0;
 }
 
-int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+/* Finds the distributions of neighbouring rows that choose from the same targets, or from all. Returns -1 if memory runs out. */
+static int distribute_some(const struct output *output, const struct row *rows, size_t n, struct arena *arena) {
     size_t wanted = 0, longest = 0;
-    for (size_t r = 0; r < count; r++) {
+    for (size_t r = 0; r < n; r++) {
         wanted += rows[r].wanted;
         if (output->copies && rows[r].copies->length > longest)
             longest = rows[r].copies->length;
@@ -236,22 +251,30 @@ int output_run(const struct output *output, const struct row *rows, size_t count
     float *scores = arena_alloc(arena, longest, sizeof *scores);
     struct ranked *top = arena_alloc(arena, wanted, sizeof *top);
     if (arena_failed(arena))
-        return error_memory(err);
-    for (size_t first = 0, n; first < count; first += n) {
-        const struct row *row = &rows[first];
-        const int *ids = row->targets ? row->targets->ids : NULL;
-        for (n = 1; first + n < count && (row[n].targets ? row[n].targets->ids : NULL) == ids;)
-            n++;
-        size_t columns = output->writes ? columns_of(output, row, n) : 0;
-        if (columns > 0 && add_columns(output, row, n, columns, top, arena) != 0)
-            return error_memory(err);
-        if (columns == 0 && output->writes)
-            write_logits(output, row, n);
-        for (size_t r = 0; r < n; top += row[r++].wanted)
-            if (columns == 0)
-                *row[r].distribution = distribute(output, &row[r], top, scores);
-    }
+        return -1;
+    if (output->writes)
+        write_logits(output, rows, n);
+    for (size_t r = 0; r < n; top += rows[r++].wanted)
+        *rows[r].distribution = distribute(output, &rows[r], top, scores);
     return 0;
+}
+
+int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+    bool adds = output->linear.packed && !output->copies;
+    const struct row **whole = arena_alloc(arena, count, sizeof(struct row *));
+    size_t n = 0;
+    if (!whole)
+        return error_memory(err);
+    for (size_t first = 0, next; first < count; first = next) {
+        const int *ids = rows[first].targets ? rows[first].targets->ids : NULL;
+        for (next = first + 1; next < count && (rows[next].targets ? rows[next].targets->ids : NULL) == ids;)
+            next++;
+        for (size_t r = first; adds && !ids && r < next; r++)
+            whole[n++] = &rows[r];
+        if ((!adds || ids) && distribute_some(output, &rows[first], next - first, arena) != 0)
+            return error_memory(err);
+    }
+    return n == 0 || distribute_whole(output, whole, n, arena) == 0 ? 0 : error_memory(err);
 }
 
 /* ---- copies ---- */

@@ -175,6 +175,7 @@ static void check_steps(const struct translator *t, const struct source *source,
                           .input = arena_alloc(arena, shape->input, sizeof(float)),
                           .top = arena_alloc(arena, shape->top, sizeof(float)),
                           .logits = arena_alloc(arena, t->output.stride, sizeof(float)),
+                          .reads_all = true,
                           .distribution = &distribution};
         ck_assert_int_eq(decoder_step(decoder, &row, 1, arena, NULL), 0);
         check_state(t, state, added, json_object_get(step, "state"), "state");

@@ -108,6 +108,7 @@ static void run(bool tied, const struct kernels *kernels) {
         rows[r] = (struct row){.readout = readouts + r * SIZE,
                                .targets = targets[r].ids ? &targets[r] : NULL,
                                .wanted = wanted[r],
+                               .reads_all = true,
                                .logits = logits + r * output.stride,
                                .distribution = &distributions[r]};
     ck_assert_int_eq(output_run(&output, rows, ROWS, &arena, &err), 0);
@@ -180,14 +181,30 @@ START_TEST(half_of_the_vocabulary) {
 }
 END_TEST
 
-/* Of a large vocabulary the logits that no search reads are never stored, and nothing else differs by a bit. */
+enum { LARGE = 5000, MANY = 40, MOST = 33 };
+
+static void check_same(const struct row *row, const struct distribution *expected) {
+    const struct distribution *found = row->distribution;
+    ck_assert_uint_eq(found->size, LARGE);
+    ck_assert(identical(&found->log_sum, &expected->log_sum, 1) && identical(&found->entropy, &expected->entropy, 1));
+    ck_assert_uint_eq(found->top_count, row->wanted);
+    for (size_t i = 0; i < row->wanted; i++) {
+        ck_assert_int_eq(found->top[i].token, expected->top[i].token);
+        ck_assert(identical(&found->top[i].logit, &expected->top[i].logit, 1));
+    }
+    ck_assert_ptr_eq(found->logits, row->reads_all ? row->logits : NULL);
+    ck_assert(row->reads_all ? identical(found->logits, expected->logits, LARGE) : untouched(row->logits, LARGE));
+}
+
+/* Of a large vocabulary only logits that a search reads are kept. Whoever reads them, and whichever rows with targets stand
+ * between, nothing differs by a bit from a row alone. */
 START_TEST(large_vocabulary) {
-    enum { LARGE = 5000, MANY = 40, MOST = 33 };
     const struct kernels *kernels = kernel_set(_i);
     struct model_config config = configure(false);
     float *values = noise(LARGE + LARGE * SIZE, 2, 21), *readouts = noise(MANY * SIZE, 1, 22);
     static const char header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[5000],\"data_offsets\":[0,20000]},"
                                  "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[5000,6],\"data_offsets\":[20000,140000]}}";
+    static const struct target_ids list = {few, sizeof few / sizeof *few};
     for (size_t v = 0; v < LARGE; v += 7) /* equal logits */
         memcpy(values + LARGE + v * SIZE, values + LARGE, SIZE * sizeof(float));
     for (enum compute compute = 0; compute < COMPUTE_TYPES; compute++) {
@@ -195,36 +212,42 @@ START_TEST(large_vocabulary) {
         struct error err = {0};
         struct weights *weights =
             parameters_open(header, values, LARGE + LARGE * SIZE, (struct backend){.kernels = kernels, .compute = compute});
-        ck_assert_int_eq(output_init(&output, &config, LARGE, false, &(struct loader){weights, kernels, NULL, &err}), 0);
-        float *logits = guarded(MANY * output.stride);
-        struct distribution kept[MANY], added[MANY];
+        ck_assert_int_eq(output_init(&output, &config, LARGE, true, &(struct loader){weights, kernels, NULL, &err}), 0);
+        float *logits = guarded(MANY * output.stride), *alone = guarded(MANY * output.stride);
+        struct distribution found[MANY], expected[MANY];
         struct row rows[MANY];
         struct arena arena;
         arena_init(&arena, 1 << 12);
-        for (size_t r = 0; r < MANY; r++)
+        for (size_t r = 0; r < MANY; r++) {
             rows[r] = (struct row){.readout = readouts + r * SIZE,
                                    .wanted = r % 4 == 3 ? MOST : r % 4,
-                                   .logits = logits + r * output.stride,
-                                   .distribution = &added[r]};
-        ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
-        ck_assert(untouched(logits, MANY * output.stride));
-        for (size_t r = 0; r < MANY; r++)
-            rows[r].distribution = &kept[r];
-        rows[MANY / 2].reads_all = true;
-        ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
-        for (size_t r = 0; r < MANY; r++) {
-            ck_assert_ptr_null(added[r].logits);
-            ck_assert_uint_eq(added[r].size, LARGE);
-            ck_assert(identical(&added[r].log_sum, &kept[r].log_sum, 1) && identical(&added[r].entropy, &kept[r].entropy, 1));
-            ck_assert_uint_eq(added[r].top_count, rows[r].wanted);
-            check_top(&kept[r], rows[r].wanted);
-            for (size_t i = 0; i < rows[r].wanted; i++) {
-                ck_assert_int_eq(added[r].top[i].token, kept[r].top[i].token);
-                ck_assert(identical(&added[r].top[i].logit, &kept[r].top[i].logit, 1));
+                                   .reads_all = true,
+                                   .logits = alone + r * output.stride,
+                                   .distribution = &expected[r]};
+            ck_assert_int_eq(output_run(&output, &rows[r], 1, &arena, &err), 0);
+            check_top(&expected[r], rows[r].wanted);
+        }
+        for (size_t every = 1; every <= 3; every++) { /* all are read, every second one, and with lists between every third one */
+            guarded_free(logits);
+            logits = guarded(MANY * output.stride);
+            for (size_t r = 0; r < MANY; r++) {
+                rows[r].targets = every == 3 && r % 5 == 2 ? &list : NULL;
+                rows[r].reads_all = r % every == 0;
+                rows[r].logits = logits + r * output.stride;
+                rows[r].distribution = &found[r];
+            }
+            ck_assert_int_eq(output_run(&output, rows, MANY, &arena, &err), 0);
+            for (size_t r = 0; r < MANY; r++) {
+                if (!rows[r].targets)
+                    check_same(&rows[r], &expected[r]);
+                else
+                    check_top(&found[r], rows[r].wanted);
             }
         }
         arena_done(&arena);
+        ck_assert(guards_intact(logits, MANY * output.stride));
         guarded_free(logits);
+        guarded_free(alone);
         parameters_close(weights);
     }
     free(readouts);
