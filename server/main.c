@@ -22,7 +22,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
+enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 1024 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
 
 /* ---- signals ---- */
 
@@ -35,13 +35,14 @@ static struct {
     atomic_bool reload, ending; /* SIGHUP has arrived; the daemon has stopped */
 } signals;
 
-/* Waits at most a second for a signal, and frees expired files. */
-static void await_signal(struct kept_files *files) {
+/* Waits at most a second for a signal, and frees expired files and the memory of a daemon that has nothing to do. */
+static void await_signal(struct kept_files *files, struct http *http) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec++;
     sem_clockwait(&signals.arrived, CLOCK_MONOTONIC, &until);
     kept_files_expire(files);
+    http_tidy(http);
 }
 
 static void *signals_run(void *unused) {
@@ -226,7 +227,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
             if (atomic_exchange(&signals.reload, false)) /* several reloads count as one */
                 reload_all(daemon, http);
             else
-                await_signal(service->files); /* the loop then checks both flags again */
+                await_signal(service->files, http); /* the loop then checks both flags again */
         }
         log_event(LOG_INFO, "draining", log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
         *clean = drain(daemon, http, workers);
@@ -300,7 +301,9 @@ static int serve(const struct options *options, const struct shipped *shipped, b
         keys_free(service.keys);
         return -1;
     }
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* freeing models returns their memory to the system */
+    /* Freeing models returns their memory to the system. Keys and values of a sentence, which are smaller, are used again: new
+     * pages would be cleared for each. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     api_init();
     service.metrics = metrics_create(labels, api_labels(labels), err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});

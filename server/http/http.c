@@ -53,9 +53,10 @@ struct http {
     uint32_t id_prefix;   /* the prefix of generated request ids */
     atomic_uint_least32_t id_counter;
 
-    pthread_mutex_t lock; /* guards in_flight */
+    pthread_mutex_t lock; /* guards all below */
     pthread_cond_t idle;  /* in_flight became 0 */
     size_t in_flight;     /* exchanges whose request is complete or refused, until they end */
+    bool untidy;          /* requests that were decoded have ended since http_tidy */
 };
 
 /* Time and tokens that a request used, for its log line. */
@@ -317,7 +318,7 @@ static void exchange_end(struct exchange *exchange) {
               log_real("queue_ms", (double)spent->queue_us / 1000), log_real("decode_ms", (double)spent->decode_us / 1000),
               log_text("trace", *trace ? trace : "-"), log_text("key", *exchange->key_name ? exchange->key_name : "-"));
 
-    bool counted = exchange->whole;
+    bool counted = exchange->whole, decoded = exchange->request.models != NULL;
     release_reply(exchange);
     forget_request(exchange);
     stream_free(exchange->stream);
@@ -326,6 +327,7 @@ static void exchange_end(struct exchange *exchange) {
     free(exchange->reply.body);
     free(exchange);
     pthread_mutex_lock(&http->lock);
+    http->untidy |= decoded;
     if (counted && --http->in_flight == 0)
         pthread_cond_broadcast(&http->idle);
     pthread_mutex_unlock(&http->lock);
@@ -881,6 +883,15 @@ int http_reload_certificate(struct http *http, struct error *err) {
 
 void http_quiesce(struct http *http) {
     http_listeners_quiesce(http->listeners);
+}
+
+void http_tidy(struct http *http) {
+    pthread_mutex_lock(&http->lock);
+    bool tidies = http->untidy && http->in_flight == 0;
+    http->untidy &= !tidies;
+    pthread_mutex_unlock(&http->lock);
+    if (tidies)
+        chores_tidy(http->chores);
 }
 
 bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms) {

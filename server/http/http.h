@@ -34,6 +34,10 @@ const char *http_address(const struct http *http, size_t i, bool *admin);
 /* Reads the certificate again, if there is one. Returns -1 with the reason, and then keeps the old one. Thread-safe. */
 int http_reload_certificate(struct http *http, struct error *err);
 
+/* Called now and then. If requests were decoded since the last call and none is in flight now, freed memory returns to the system.
+ */
+void http_tidy(struct http *http);
+
 /* Stops accepting connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);
 /* Waits until no chore of this kind waits or runs. Returns false after timeout_ms, and then cancels the requests of all waiting and
