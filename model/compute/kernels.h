@@ -162,9 +162,8 @@ struct ranked {
     float logit;
 };
 
-/* The sums over the logits of one row so far; row_sums_begin. */
-enum { MOST_LANES = 16 };
-enum { SUMMED_TOGETHER = 256 };
+/* The sums over the logits of one row so far, which row_sums_begin begins. Logits are added SUMMED_TOGETHER at a time. */
+enum { MOST_LANES = 16, SUMMED_TOGETHER = 256 };
 struct row_sums {
     float top;                                     /* the greatest */
     float total[MOST_LANES], weighted[MOST_LANES]; /* exp(d) and d exp(d), d = logit - top, lane by lane */
@@ -204,8 +203,8 @@ struct kernels {
     void (*add)(const float *x, size_t n, float *y);
     /* x [n] -> softmax(x) in place. */
     void (*softmax)(float *x, size_t n);
-    /* Adds the next n logits of a row: a multiple of SUMMED_TOGETHER, or the last ones. The parts in which a row comes do not
-     * change a bit. */
+    /* Adds the next n logits of a row: a multiple of SUMMED_TOGETHER, unless they are the last. The parts in which a row comes do
+     * not change a bit. */
     void (*sum_row)(struct row_sums *sums, const float *logits, size_t n);
     struct row_summary (*summary)(const struct row_sums *sums);
 

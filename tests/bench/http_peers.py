@@ -6,7 +6,8 @@
 (build/tests/bench/clients, on the same processors as the servers) sends each sentence in a request of its own over CONNECTIONS connections, as many requests as --requests,
 a quarter as many over one. Options after -- go to alignd, besides --workers.
 Prints for each server and each number of connections requests a second (the median of the rounds, the least and the greatest), the medians of the rounds' p50 and p99 in
-ms, and the memory that is resident (VmRSS, MB of 10^6 bytes) after them; and what `alignd translate` does with the same sentences, sentences a second."""
+ms, and the memory that is resident (MB of 10^6 bytes) after them, at most, and IDLE_S later; and what `alignd translate` does with the same sentences, sentences a
+second."""
 
 from __future__ import annotations
 
@@ -21,6 +22,8 @@ from collections.abc import Callable
 from contextlib import closing, contextmanager
 
 import serving
+
+IDLE_S = 3  # alignd gives freed memory back within two seconds of its last request
 
 
 def listens(port: int) -> bool:
@@ -77,7 +80,7 @@ def main() -> None:
     with open(args.source, encoding="utf-8") as file:
         lines = cycle(file.read().splitlines(), args.requests)
     counts = [int(count) for count in args.connections.split(",")]
-    results: dict[tuple[str, int], list[tuple[float, float, float, float]]] = {}
+    results: dict[tuple[str, int], list[tuple[float, ...]]] = {}
     batch = []
     for _ in range(args.rounds):
         batch.append(offline(args, lines))
@@ -93,13 +96,16 @@ def main() -> None:
                 with started(command, port, ready) as process:
                     load(args.build, port, count, fields, some[: max(count, len(some) // 10)])
                     measured = load(args.build, port, count, fields, some)
-                    results.setdefault((name, count), []).append((*measured, serving.memory(process, "VmRSS")))
+                    resident = serving.memory(process, "VmRSS"), serving.memory(process, "VmHWM")
+                    time.sleep(IDLE_S)
+                    results.setdefault((name, count), []).append((*measured, *resident, serving.memory(process, "VmRSS")))
     print(f"alignd translate: {statistics.median(batch):.1f} ({min(batch):.1f} - {max(batch):.1f}) sentences a second\n")
-    print("| connections | server | requests a second | p50 ms | p99 ms | resident MB |\n|---|---|---|---|---|---|")
+    print("| connections | server | requests a second | p50 ms | p99 ms | resident MB | at most | idle |\n|---|---|---|---|---|---|---|---|")
     for (name, count), rounds in sorted(results.items(), key=lambda item: (item[0][1], item[0][0])):
-        rates, p50, p99, resident = (list(column) for column in zip(*rounds))
-        print(f"| {count} | {name} | {statistics.median(rates):.1f} ({min(rates):.1f} - {max(rates):.1f}) | {statistics.median(p50):.2f} | {statistics.median(p99):.2f} "
-              f"| {statistics.median(resident):.0f} |")
+        rates, *others = (list(column) for column in zip(*rounds))
+        p50, p99, *resident = (statistics.median(column) for column in others)
+        print(f"| {count} | {name} | {statistics.median(rates):.1f} ({min(rates):.1f} - {max(rates):.1f}) | {p50:.2f} | {p99:.2f} | "
+              + " | ".join(f"{megabytes:.0f}" for megabytes in resident) + " |")
 
 
 if __name__ == "__main__":
