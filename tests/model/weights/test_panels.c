@@ -342,7 +342,7 @@ static const struct {
     uint64_t sum;
 } formats[] = {
     {"x86-64-generic", 0x46a4fead85463c49}, {"x86-64-v3", 0x733cef8359ab7761},     {"x86-64-v4", 0xafbf2059f4b6968d},
-    {"x86-64-vnni", 0x3e2f38fe6a908e77},    {"arm64-generic", 0xa48418935a6d748d},
+    {"x86-64-vnni", 0x3e2f38fe6a908e77},    {"arm64-generic", 0xa48418935a6d748d}, {"arm64-dotprod", 0xf4a9030627757682},
 };
 
 /* A matrix [MANY_OUT, IN] of each type that weights are packed as, the last with scales that were given. */
