@@ -21,49 +21,41 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine 
 static const struct storage {
     const char *name;
     enum stored stored;
-    uint32_t exponent; /* its bits; 0: all values are finite */
+    uint32_t exponents[2]; /* its bits in a word of four bytes, which holds one value or two; 0: all values are finite */
 } storages[] = {
-    [DTYPE_F32] = {"float32", STORED_FLOAT32, 0x7f800000},
-    [DTYPE_F16] = {"float16", STORED_FLOAT16, 0x7c00},
-    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 0x7f80},
-    [DTYPE_I8] = {"int8", STORED_INT8, 0},
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, {0x7f800000, 0x7f800000}},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, {0x7c00, 0x7c000000}},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, {0x7f80, 0x7f800000}},
+    [DTYPE_I8] = {"int8", STORED_INT8, {0, 0}},
 };
 
 static uint32_t read_u16(const unsigned char *data) {
     return (uint32_t)data[0] | (uint32_t)data[1] << 8;
 }
 
-enum { CHECKED_TOGETHER = 256 };
+enum { CHECKED_BYTES = 1024 };
 
-/* Returns whether the next CHECKED_TOGETHER values are finite; data may be misaligned. */
-static bool finite_32(const unsigned char *data, uint32_t exponent) {
-    uint32_t words[CHECKED_TOGETHER], found = 0;
+/* Returns true if all values in the next CHECKED_BYTES are finite; data may be misaligned. */
+static bool all_finite(const unsigned char *data, const uint32_t exponents[2]) {
+    uint32_t words[CHECKED_BYTES / sizeof(uint32_t)], found = 0;
     memcpy(words, data, sizeof words);
-    for (size_t i = 0; i < CHECKED_TOGETHER; i++)
-        found |= (words[i] & exponent) == exponent;
-    return !found;
-}
-
-static bool finite_16(const unsigned char *data, uint16_t exponent) {
-    uint16_t words[CHECKED_TOGETHER], found = 0;
-    memcpy(words, data, sizeof words);
-    for (size_t i = 0; i < CHECKED_TOGETHER; i++)
-        found |= (words[i] & exponent) == exponent;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        found |= ((words[i] & exponents[0]) == exponents[0]) | ((words[i] & exponents[1]) == exponents[1]);
     return !found;
 }
 
 /* Returns the number of values before the first one that is not finite. */
 static size_t count_finite(const struct tensor *tensor, size_t count) {
-    size_t bytes = dtypes[tensor->dtype].bytes, i = 0;
-    uint32_t exponent = storages[tensor->dtype].exponent, word = 0;
-    if (exponent == 0)
+    size_t bytes = dtypes[tensor->dtype].bytes, together = CHECKED_BYTES / bytes, i = 0;
+    const uint32_t *exponents = storages[tensor->dtype].exponents;
+    uint32_t word = 0;
+    if (exponents[0] == 0)
         return count;
-    while (count - i >= CHECKED_TOGETHER && (bytes == sizeof word ? finite_32(tensor->data + i * bytes, exponent)
-                                                                  : finite_16(tensor->data + i * bytes, (uint16_t)exponent)))
-        i += CHECKED_TOGETHER;
+    while (count - i >= together && all_finite(tensor->data + i * bytes, exponents))
+        i += together;
     for (; i < count; i++) {
         memcpy(&word, tensor->data + i * bytes, bytes);
-        if ((word & exponent) == exponent)
+        if ((word & exponents[0]) == exponents[0])
             break;
     }
     return i;
