@@ -228,29 +228,39 @@ END_TEST
 #define ADMITTED(priority) "alignd_sentences_admitted_total{priority=\"" priority "\"}"
 #define WAITING(priority)  "alignd_queue_priority_depth{priority=\"" priority "\"}"
 
-/* Two clients ask for the same, one as batch. While the other's sentences fill all rows and wait, it gets a tenth: nine of the
- * other's come between two of its own. */
+/* Two clients ask for the same, one as batch, and all of it waits until a third one leaves. Then batch gets a tenth: nine of the
+ * other's come between two of its own. The other's last sentences do not end, so that some wait whenever that is looked at. */
 START_TEST(batch_beside_an_interactive_hog) {
-    enum { REQUESTS = 14, TEXTS = 60, BATCH = 20 };
+    enum { ROWS = 8, REQUESTS = 4, TEXTS = 60, BATCH = 20 };
     struct daemon daemon;
-    struct reply replies[REQUESTS], batch;
-    char *hog = work_body(TEXTS, 1, 300), *body = work_body(BATCH, 1, 300);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "8", "--step-ms", "0", "--deadline-ms", "60000"));
-    struct flight *flight = flight_open(&daemon);
+    struct reply first, replies[REQUESTS], last, batch;
+    char *endless = work_endless(2 * ROWS, 1), *hog = work_body(TEXTS, 1, 300), *body = work_body(BATCH, 1, 300);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "8", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
+    struct flight *blocking = flight_open(&daemon), *flight = flight_open(&daemon);
+    flight_send(blocking, &(struct call){.path = "/translate", .json = endless, .from = "127.0.0.3"}, &first);
+    metric_await(&daemon, WAITING("interactive"), ROWS, blocking);
     for (size_t i = 0; i < REQUESTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = hog, .from = HOG}, &replies[i]);
-    metric_await_least(&daemon, WAITING("interactive"), 500, flight);
-    double before = metric(&daemon, ADMITTED("interactive"));
+    metric_await(&daemon, WAITING("interactive"), ROWS + REQUESTS * TEXTS, flight);
+    flight_send(flight, &(struct call){.path = "/translate", .json = endless, .from = HOG}, &last);
     flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = OTHER, .headers = {"X-Priority: batch"}},
                 &batch);
-    metric_await_least(&daemon, ADMITTED("batch"), BATCH, flight);
+    metric_await(&daemon, WAITING("interactive"), ROWS + REQUESTS * TEXTS + 2 * ROWS, flight);
+    metric_await(&daemon, WAITING("batch"), BATCH, flight);
+    double before = metric(&daemon, ADMITTED("interactive"));
+    flight_close(blocking);
+    metric_await(&daemon, ADMITTED("batch"), BATCH, flight);
     double interactive = metric(&daemon, ADMITTED("interactive")) - before;
     ck_assert_msg(interactive >= 9 * (BATCH - 1), "%g before %d of batch", interactive, BATCH);
     ck_assert_double_ge(metric(&daemon, WAITING("interactive")), 1); /* it did not have to wait for all of them */
     flight_close(flight);
+    reply_done(&first);
     for (size_t i = 0; i < REQUESTS; i++)
         reply_done(&replies[i]);
+    reply_done(&last);
     reply_done(&batch);
+    free(endless);
     free(hog);
     free(body);
     daemon_stop(&daemon);
