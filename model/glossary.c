@@ -212,7 +212,7 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
     for (size_t id = 0; id < size; id++) {
         const char *piece = tokenizer_piece(target, (int)id);
         size_t length = strlen(piece), next = 0;
-        bool text = length > 0 && tokenizer_find(target, piece) >= 0 && strncmp(piece, mark, strlen(mark)) != 0;
+        bool text = length > 0 && tokenizer_is_text(target, (int)id) && strncmp(piece, mark, strlen(mark)) != 0;
         table[id] = text && character_is_spaced(character_next(piece, length, &next));
     }
     *continues = table;

@@ -1,6 +1,7 @@
 /* This file hides how a folder becomes a translator: which files it may have, how they are checked against each other, what is
  * known before it is loaded, and how the list of target ids of a language is chosen. */
 #include "model/translator.h"
+#include "model/base/task.h"
 #include "model/compute/matrix.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -62,19 +63,49 @@ static struct tokenizer *open_target(const char *folder, const struct model_conf
     return open_tokenizer(folder, config->tokenizer.type, side->file, side, err);
 }
 
+/* What is opened beside something else: a large SentencePiece model takes as long as the network. */
+struct opening {
+    struct translator *t;
+    const char *folder;
+    struct task task;
+    int result;
+    struct error error;
+};
+
+static void run_open_target(void *context) {
+    struct opening *opening = context;
+    opening->t->target = open_target(opening->folder, &opening->t->config, &opening->error);
+}
+
+/* Opens the vocabularies of both sides, which are one if they are the same. */
+static int open_sides(struct translator *t, const char *folder, struct error *err) {
+    const struct model_config *c = &t->config;
+    const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
+    const struct tokenizer_options shared_options = {.prepared = target->prepared, .lowers = target->lowers};
+    bool shared = same_sides(c, folder);
+    t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
+    struct opening other = {.t = t, .folder = folder};
+    if (!shared)
+        task_start(&other.task, run_open_target, &other);
+    t->source = open_tokenizer(folder, c->tokenizer.type, source->file, source, err);
+    if (!shared)
+        task_wait(&other.task);
+    else if (t->source)
+        t->target = tokenizer_share(t->source, &shared_options, err);
+    if (t->source && other.error.code != ERROR_NONE)
+        *err = other.error;
+    return t->source && t->target ? 0 : -1;
+}
+
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const char *kind = c->tokenizer.type;
-    const struct tokenizer_side *target = &c->tokenizer.target;
-    const struct tokenizer_options shared_options = {.prepared = target->prepared, .lowers = target->lowers};
-    bool spells = strcmp(c->output.type, "characters") == 0, shared = same_sides(c, folder);
-    t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
-    t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
-    if (t->source)
-        t->target = shared ? tokenizer_share(t->source, &shared_options, err) : open_target(folder, c, err);
-    if (t->target && spells)
-        t->characters = open_tokenizer(folder, "characters", SPELLER_VOCABULARY, target, err);
-    if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
+    bool spells = strcmp(c->output.type, "characters") == 0;
+    if (open_sides(t, folder, err) != 0)
+        return -1;
+    if (spells)
+        t->characters = open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err);
+    if ((spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
         return -1;
 
     size_t size = tokenizer_size(t->target), bytes = 0;
@@ -103,6 +134,11 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     return labels_find(t->source, &t->variants, err);
 }
 
+static void run_open_vocabularies(void *context) {
+    struct opening *opening = context;
+    opening->result = open_vocabularies(opening->t, opening->folder, &opening->error);
+}
+
 /* Checks that the vocabularies have the ids that decoding needs. */
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
@@ -114,8 +150,11 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
         return error_set(err, ERROR_FORMAT,
                          "tokenizer: spelling a word needs <s> and </s>, but " SPELLER_VOCABULARY " lacks one of them");
-    size_t size = tokenizer_size(t->source);
-    bool same = size == tokenizer_size(t->target);
+    size_t size = tokenizer_size(t->source), target = tokenizer_size(t->target);
+    if (weights_check(t->weights, encoder_embedding(&t->config), size, t->config.encoder.embedding, err) != 0 ||
+        weights_check(t->weights, "decoder.embedding", target, t->config.decoder.embedding, err) != 0)
+        return -1;
+    bool same = size == target;
     for (size_t i = 0; t->config.encoder.embedding_shared && same && i < size; i++)
         same = strcmp(tokenizer_piece(t->source, (int)i), tokenizer_piece(t->target, (int)i)) == 0;
     if (t->config.encoder.embedding_shared && !same)
@@ -145,6 +184,18 @@ static void find_pieces(const struct tokenizer *tokenizer, struct wanted *wanted
             found--;
         for (; found && found < wanted + count && by_wanted(found, &key) == 0; found++)
             *found->id = (int)id;
+    }
+}
+
+/* Returns the decoder's first input. */
+static int first_token(const struct translator *t) {
+    switch (t->config.decoder.first_input) {
+    case FIRST_ZERO:
+        return DECODER_FIRST;
+    case FIRST_EOS:
+        return tokenizer_end(t->target);
+    default:
+        return tokenizer_begin(t->target);
     }
 }
 
@@ -199,25 +250,24 @@ static int open_opening(struct translator *t, struct error *err) {
     return 0;
 }
 
-static int load_network(struct translator *t, bool packs, struct error *err) {
-    size_t source = t->source_size = tokenizer_size(t->source), target = t->target_size = tokenizer_size(t->target);
+/* Returns the size of the vocabulary that this embedding is for. It is known before the vocabulary, which must then have it
+ * (check_vocabularies). An embedding that is missing or empty is reported when it is loaded. */
+static size_t embedded(const struct translator *t, const char *embedding) {
+    size_t rows = weights_rows(t->weights, embedding);
+    return rows > 0 ? rows : 1;
+}
+
+/* Loads all but what depends on the vocabularies' pieces. */
+static int load_network(struct translator *t, bool lists, struct error *err) {
     const struct loader loader = {t->weights, t->backend.kernels, &t->arena, err};
-    int first = t->config.decoder.first_input == FIRST_EOS ? tokenizer_end(t->target) : tokenizer_begin(t->target);
-    if (packs) {
-        tokenizer_free(t->target); /* it may have the source's vocabulary */
-        tokenizer_free(t->source);
-        t->source = t->target = NULL;
-        malloc_trim(0);
-    }
-    if (encoder_init(&t->encoder, &t->config, source, &loader) != 0 ||
-        decoder_init(&t->decoder, &t->config, target, first, &loader) != 0 ||
-        output_init(&t->output, &t->config, target, t->shortlist != NULL, &loader) != 0 ||
-        alignment_init(&t->alignment, &t->config, &loader) != 0 ||
-        (t->characters && speller_init(&t->speller, &t->config, t->characters, &loader) != 0) ||
-        weights_all_used(t->weights, err) != 0)
-        return -1;
-    weights_rest(t->weights);
-    return 0;
+    t->source_size = embedded(t, encoder_embedding(&t->config));
+    t->target_size = embedded(t, "decoder.embedding");
+    return encoder_init(&t->encoder, &t->config, t->source_size, &loader) == 0 &&
+                   decoder_init(&t->decoder, &t->config, t->target_size, &loader) == 0 &&
+                   output_init(&t->output, &t->config, t->target_size, lists, &loader) == 0 &&
+                   alignment_init(&t->alignment, &t->config, &loader) == 0
+               ? 0
+               : -1;
 }
 
 static void describe(struct translator *t) {
@@ -319,11 +369,72 @@ void translator_setup(void) {
         blas_load();
 }
 
+static int open_config(struct translator *t, const char *folder, struct error *err) {
+    char path[4096];
+    return path_in(folder, "config.json", path, sizeof path, err) == 0 && config_read(path, &t->config, err) == 0 &&
+                   model_languages_read(path, &t->languages, err) == 0
+               ? 0
+               : -1;
+}
+
+/* Opens what depends neither on the vocabularies nor on the type of computation. */
+static int open_weights(struct translator *t, const char *folder, struct error *err) {
+    bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
+    char path[4096];
+    if (path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
+        return -1;
+    t->segmenter = segmenter_open(t->config.source, err);
+    t->weights = t->segmenter ? weights_open(path, err) : NULL;
+    return t->weights &&
+                   (!translates || (number_words_open(t->config.source, &t->source_numbers, err) == 0 &&
+                                    number_words_open(t->config.target, &t->target_numbers, err) == 0)) &&
+                   open_quality(t, folder, err) == 0
+               ? 0
+               : -1;
+}
+
+/* Chooses the type of computation and maps the packed weights. A file that cannot be used is ignored, and t->unmapped says why. */
+static int open_packed(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
+    char path[4096];
+    struct error inner = {0};
+    if (choose_compute(t, options->compute, err) != 0)
+        return -1;
+    t->backend.pages = &t->pages;
+    t->backend.half_past = options->half_past;
+    weights_use(t->weights, &t->backend);
+    if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 && (access(path, F_OK) == 0 || errno != ENOENT) &&
+        weights_map(t->weights, path, options->sha256, &inner) != 0)
+        snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
+    return 0;
+}
+
+/* Frees the vocabularies, which packing does not need. */
+static void drop_vocabularies(struct translator *t) {
+    tokenizer_free(t->target); /* it may have the source's vocabulary */
+    tokenizer_free(t->source);
+    t->source = t->target = NULL;
+    malloc_trim(0);
+}
+
+/* Loads what depends on the vocabularies, and checks that nothing of the file is left. */
+static int finish_network(struct translator *t, int first, struct error *err) {
+    const struct loader loader = {t->weights, t->backend.kernels, &t->arena, err};
+    if ((t->characters && speller_init(&t->speller, &t->config, t->characters, &loader) != 0) ||
+        weights_all_used(t->weights, err) != 0)
+        return -1;
+    t->decoder.first = first;
+    weights_rest(t->weights);
+    struct weights_linears linears = weights_linears(t->weights);
+    if (linears.file && linears.mapped < linears.packed)
+        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
+                 linears.packed);
+    describe(t);
+    return 0;
+}
+
 struct translator *translator_open(const char *folder, const struct translator_options *given, struct error *err) {
     static const struct translator_options defaults = {0};
     const struct translator_options *options = given ? given : &defaults;
-    char path[4096];
-    struct error inner = {0};
     struct translator *t = calloc(1, sizeof *t);
     if (!t) {
         error_memory(err);
@@ -331,39 +442,34 @@ struct translator *translator_open(const char *folder, const struct translator_o
     }
     arena_init(&t->arena, 1024);
     t->backend = backend_choose();
-    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
-        model_languages_read(path, &t->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0 ||
-        open_vocabularies(t, folder, err) != 0)
+    if (open_config(t, folder, err) != 0)
         goto failed;
-    bool listed = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist : options->shortlist == SHORTLIST_ON;
-    bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
-    t->segmenter = segmenter_open(t->config.source, err);
-    t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || open_opening(t, err) != 0 ||
-        (translates && (number_words_open(t->config.source, &t->source_numbers, err) != 0 ||
-                        number_words_open(t->config.target, &t->target_numbers, err) != 0)) ||
-        choose_compute(t, options->compute, err) != 0 || (listed && open_shortlist(t, folder, err) != 0) ||
-        open_quality(t, folder, err) != 0)
-        goto failed;
-    t->backend.pages = &t->pages;
-    t->backend.half_past = options->half_past;
-    weights_use(t->weights, &t->backend);
+    bool lists = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist : options->shortlist == SHORTLIST_ON;
 
-    /* A file of packed weights that cannot be used is ignored, and t->unmapped says why. */
-    bool mapped = false;
-    if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 && (access(path, F_OK) == 0 || errno != ENOENT)) {
-        mapped = weights_map(t->weights, path, options->sha256, &inner) == 0;
-        if (!mapped)
-            snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
-    }
-    if (load_network(t, options->pack, err) != 0)
+    /* The vocabularies are opened beside the network, unless they shall not take memory at the same time. */
+    struct opening opening = {.t = t, .folder = folder};
+    struct error error = {0};
+    bool beside = !options->pack;
+    task_start(&opening.task, run_open_vocabularies, &opening);
+    bool good = open_weights(t, folder, &error) == 0 && open_packed(t, folder, options, &error) == 0 &&
+                (!beside || load_network(t, lists, &error) == 0);
+    task_wait(&opening.task);
+    if (opening.result != 0)
+        error = opening.error;
+    if (opening.result != 0 || !good) {
+        error_set(err, error.code, "%s", error.message);
         goto failed;
-    struct weights_linears linears = weights_linears(t->weights);
-    if (mapped && linears.mapped < linears.packed)
-        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
-                 linears.packed);
-    describe(t);
-    return t;
+    }
+
+    if (check_vocabularies(t, err) != 0 || open_opening(t, err) != 0 || (lists && open_shortlist(t, folder, err) != 0))
+        goto failed;
+    int first = first_token(t);
+    if (!beside) {
+        drop_vocabularies(t);
+        good = load_network(t, lists, err) == 0;
+    }
+    if (good && finish_network(t, first, err) == 0)
+        return t;
 failed:
     translator_free(t);
     return NULL;

@@ -1,6 +1,7 @@
 /* This file hides how a batch run keeps the workers busy. Lines go through a ring: the main thread reads and prepares them, the
  * workers decode, and a writer prints in order. A line's place in the ring is reused once the line is written, so memory is bounded
  * for any length of the input. A document is one request. The output file gets its new content as a whole, at the end. */
+#include "model/base/task.h"
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
@@ -624,31 +625,27 @@ static int check_models(const struct offline *run, struct error *err) {
     return 0;
 }
 
-/* Compares a model's files with its manifest on a thread of its own, while the model is loaded. */
+/* A comparison of a model's files with its manifest, beside loading them. */
 struct checking {
     const char *folder;
     struct integrity *integrity;
     struct error error;
 };
 
-static void *check_files(void *context) {
+static void check_files(void *context) {
     struct checking *checking = context;
     struct integrity_found found;
     integrity_check(checking->integrity, checking->folder, INTEGRITY_WHOLE, &found, &checking->error);
-    return NULL;
 }
 
 /* Returns the model, or NULL if it cannot be loaded or one of its files is another than the manifest lists. */
 static struct loaded_model *load_model(const char *folder, const struct loading *loading, struct error *err) {
     struct checking checking = {.folder = folder, .integrity = loading->integrity};
     struct error inner = {0};
-    pthread_t thread;
-    bool beside = pthread_create(&thread, NULL, check_files, &checking) == 0;
+    struct task task;
+    task_start(&task, check_files, &checking);
     struct loaded_model *model = loaded_model_open(folder, NULL, loading, &inner);
-    if (beside)
-        pthread_join(thread, NULL);
-    else
-        check_files(&checking);
+    task_wait(&task);
     if (checking.error.code != ERROR_NONE) { /* this may be the reason that the model cannot be loaded */
         inner = checking.error;
         loaded_model_release(model);

@@ -65,7 +65,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "zlib.h": "server/http/message.c server/office/zip.c",
     "re2/*": "model/text/pattern.cc",
     "cmark-gfm*": "server/documents/markdown.c",
-    "pthread.h": "server/*",
+    "pthread.h": "server/* model/base/task.[ch]",
 }
 
 

@@ -110,6 +110,7 @@
     X(cache) \
     X(log) \
     X(reserve) \
+    X(task) \
     X(gibbs) \
     X(soft_alignment) \
     X(looks) \

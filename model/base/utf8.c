@@ -32,7 +32,7 @@ size_t utf8_first(const char *text, size_t length, bool *valid) {
 bool utf8_valid(const char *text, size_t length) {
     bool valid = true;
     for (size_t at = 0; valid && at < length;)
-        at += utf8_first(text + at, length - at, &valid);
+        at += (unsigned char)text[at] < 0x80 ? 1 : utf8_first(text + at, length - at, &valid);
     return valid;
 }
 

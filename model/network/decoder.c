@@ -343,13 +343,12 @@ static const struct decoder_kind decoder_transformer = {transformer_init, transf
 
 /* ---- all decoders ---- */
 
-int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first,
-                 const struct loader *loader) {
+int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
     *decoder = (struct decoder){.kind = strcmp(c->style, "transformer") == 0 ? &decoder_transformer : &decoder_recurrent,
                                 .kernels = loader->kernels,
                                 .vocabulary = vocabulary,
-                                .first = c->first_input == FIRST_ZERO ? DECODER_FIRST : first,
+                                .first = DECODER_FIRST,
                                 .shape = {.input = c->embedding}};
     weights_table(loader->weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, loader->err);
     return decoder->kind->init(decoder, config, loader);

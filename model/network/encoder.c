@@ -420,6 +420,10 @@ static const struct encoder_kind kinds[] = {
     {"transformer", transformer_init, transformer_begin, transformer_advance},
 };
 
+const char *encoder_embedding(const struct model_config *config) {
+    return config->encoder.embedding_shared ? "decoder.embedding" : "encoder.embedding";
+}
+
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, const struct loader *loader) {
     const struct encoder_config *c = &config->encoder;
     *encoder = (struct encoder){.kernels = loader->kernels,
@@ -429,8 +433,7 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
     encoder->kind = TABLE_FIND(kinds, "encoder.type", c->type, loader->err);
     if (!encoder->kind)
         return -1;
-    const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
-    weights_table(loader->weights, embedding, vocabulary, c->embedding, &encoder->embedding, loader->err);
+    weights_table(loader->weights, encoder_embedding(config), vocabulary, c->embedding, &encoder->embedding, loader->err);
     return encoder->kind->init(encoder, config, loader);
 }
 

@@ -105,6 +105,9 @@ struct encoded {
     size_t top_ld;
 };
 
+/* Returns the name of the encoder's embedding. */
+const char *encoder_embedding(const struct model_config *config);
+
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, const struct loader *loader);
 
 /* Encodes n sentences. ids: all tokens end to end, each inside the vocabulary; lengths [n], each >= 1. out and all scratch are
@@ -149,16 +152,15 @@ struct decoder {
     const struct kernels *kernels;
     size_t vocabulary;              /* V */
     struct weights_table embedding; /* [V, E] */
-    int first;                      /* the id of the first input, or DECODER_FIRST for a zero vector */
+    int first;                      /* the id of the first input, or DECODER_FIRST for a zero vector (decoder.first_input) */
     bool attends;                   /* false: one entry of memory stands for a whole sentence, and attention cannot be shown */
     struct decoder_shape shape;
     struct lookers self, cross; /* steps that attend with several heads to earlier steps, and to the memory (struct row_looks) */
     void *own;                  /* what its kind has loaded */
 };
 
-/* first: the id of <s> or </s>, as decoder.first_input of config.json says. */
-int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first,
-                 const struct loader *loader);
+/* Leaves `first` to the caller, who knows the vocabulary. */
+int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, const struct loader *loader);
 
 /* Sets the first states [n, S] of n sentences just encoded. lengths: [n]. Scratch is in the arena. Returns -1 with ERROR_MEMORY. */
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,

@@ -46,7 +46,7 @@ static USet *known_characters(const struct tokenizer *tokenizer, const char *lan
     USet *set = letters ? letters : uset_openEmpty();
     for (size_t id = 0; set && id < tokenizer_size(tokenizer); id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
-        if (tokenizer_find(tokenizer, piece) < 0 || tokenizer_byte(tokenizer, (int)id) >= 0 || only_character(piece, mark) >= 0)
+        if (!tokenizer_is_text(tokenizer, (int)id) || tokenizer_byte(tokenizer, (int)id) >= 0 || only_character(piece, mark) >= 0)
             continue;
         piece += marked > 0 && strncmp(piece, mark, marked) == 0 ? marked : 0;
         for (size_t length = strlen(piece), next = 0; next < length;) {

@@ -205,10 +205,12 @@ template <typename Call> static int guarded(const char *subject, enum error_code
     }
 }
 
-/* pieces [size]: the processor's strings; the processor would make a status for each answer, which is too slow for all ids. */
+/* pieces, texts [size]: the processor's strings, and whether they are text; the processor would make a status for each answer,
+ * which is too slow for all ids. */
 struct Model {
     Processor processor;
     std::vector<const char *> pieces;
+    std::vector<bool> texts;
 };
 
 static const Model &model_of(const void *model) {
@@ -218,8 +220,8 @@ static const Model &model_of(const void *model) {
 static void *spm_open(const char *path, const struct tokenizer_options *, struct tokenizer_ids *ids, struct error *err) {
     static const int LOG_FATAL_ONLY = 3;
     void *opened = nullptr;
-    sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY);
-    std::set_new_handler(release_reserve);
+    static const bool once = (sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY), std::set_new_handler(release_reserve), true);
+    static_cast<void>(once);
     guarded(path, ERROR_FORMAT, err, [&] {
         char *bytes;
         size_t size;
@@ -231,11 +233,13 @@ static void *spm_open(const char *path, const struct tokenizer_options *, struct
         bool good = model->processor.LoadFromSerializedProto(std::string_view(bytes, size)).ok();
         const int count = good ? processor.GetPieceSize() : 0;
         model->pieces.reserve(static_cast<size_t>(count));
+        model->texts.reserve(static_cast<size_t>(count));
         for (int id = 0; good && id < count; id++) {
             /* a score that is not finite breaks the search for the best pieces; a NUL within a piece breaks our strings */
             const std::string &piece = processor.IdToPiece(id);
             good = std::isfinite(processor.GetScore(id)) && piece.find('\0') == std::string::npos;
             model->pieces.push_back(piece.c_str());
+            model->texts.push_back(!processor.IsUnknown(id) && !processor.IsControl(id));
         }
         if (!good)
             return error_set(err, ERROR_FORMAT, "%s: not a usable SentencePiece model", path);
@@ -254,10 +258,13 @@ static const char *spm_piece(const void *model, int id) {
     return model_of(model).pieces[static_cast<size_t>(id)];
 }
 
+static bool spm_is_text(const void *model, int id) {
+    return model_of(model).texts[static_cast<size_t>(id)];
+}
+
 static int spm_find(const void *model, const char *piece) {
-    const Processor &processor = model_of(model).processor;
-    const int id = processor.PieceToId(piece); /* that of <unk> if the vocabulary lacks the piece */
-    return processor.IsUnknown(id) || processor.IsControl(id) ? -1 : id;
+    const int id = model_of(model).processor.PieceToId(piece); /* that of <unk> if the vocabulary lacks the piece */
+    return spm_is_text(model, id) ? id : -1;
 }
 
 /* ---- text to tokens ---- */
@@ -353,4 +360,5 @@ static int spm_decode(const void *model, struct token *tokens, size_t count, str
     });
 }
 
-const struct tokenizer_kind tokenizer_sentencepiece = {"\u2581", spm_open, spm_free, spm_piece, spm_find, spm_encode, spm_decode};
+const struct tokenizer_kind tokenizer_sentencepiece = {"\u2581",    spm_open, spm_free,   spm_piece,
+                                                       spm_is_text, spm_find, spm_encode, spm_decode};

@@ -140,8 +140,9 @@ static void *open_words(const char *path, const struct tokenizer_options *option
     return v;
 }
 
-static bool is_special(const struct vocabulary *v, int id) {
-    return id == v->ids.unknown || id == v->ids.begin || id == v->ids.end;
+static bool vocabulary_is_text(const void *model, int id) {
+    const struct vocabulary *v = model;
+    return id != v->ids.unknown && id != v->ids.begin && id != v->ids.end;
 }
 
 static const char *vocabulary_piece(const void *model, int id) {
@@ -150,7 +151,7 @@ static const char *vocabulary_piece(const void *model, int id) {
 
 static int vocabulary_find(const void *model, const char *piece) {
     int id = find_line(model, piece);
-    return is_special(model, id) ? -1 : id;
+    return vocabulary_is_text(model, id) ? id : -1;
 }
 
 static void *open_characters(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids,
@@ -159,7 +160,7 @@ static void *open_characters(const char *path, const struct tokenizer_options *o
     for (size_t id = 0; v != NULL && id < v->ids.size; id++) {
         size_t length = strlen(v->pieces[id]), next = 0;
         character_next(v->pieces[id], length, &next);
-        if (next == length || is_special(v, (int)id))
+        if (next == length || !vocabulary_is_text(v, (int)id))
             continue;
         error_set(err, ERROR_FORMAT, "%s: line %zu is not one character", path, id + 1);
         vocabulary_free(v);
@@ -270,7 +271,7 @@ struct shown {
 };
 
 static struct shown show(const struct vocabulary *v, const struct token *token) {
-    bool special = token->piece == NULL && is_special(v, token->id);
+    bool special = token->piece == NULL && !vocabulary_is_text(v, token->id);
     const char *piece = special ? (token->id == v->ids.unknown ? UNKNOWN : "") : token->piece ? token->piece : v->pieces[token->id];
     struct shown shown = {piece, strlen(piece), v->characters, v->characters};
     if (special)
@@ -314,10 +315,10 @@ static int list_decode(const void *model, struct token *tokens, size_t count, st
     return 0;
 }
 
-static const struct tokenizer_kind tokenizer_words = {"",          open_words, vocabulary_free, vocabulary_piece, vocabulary_find,
-                                                      list_encode, list_decode};
+static const struct tokenizer_kind tokenizer_words = {
+    "", open_words, vocabulary_free, vocabulary_piece, vocabulary_is_text, vocabulary_find, list_encode, list_decode};
 static const struct tokenizer_kind tokenizer_characters = {
-    "", open_characters, vocabulary_free, vocabulary_piece, vocabulary_find, list_encode, list_decode};
+    "", open_characters, vocabulary_free, vocabulary_piece, vocabulary_is_text, vocabulary_find, list_encode, list_decode};
 
 static void *open_numbered(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids,
                            struct error *err) {
@@ -381,8 +382,8 @@ static int numbered_decode(const void *model, struct token *tokens, size_t count
     return 0;
 }
 
-static const struct tokenizer_kind tokenizer_numbered = {"\u2581",        open_numbered,   vocabulary_free, vocabulary_piece,
-                                                         vocabulary_find, numbered_encode, numbered_decode};
+static const struct tokenizer_kind tokenizer_numbered = {"\u2581",           open_numbered,   vocabulary_free, vocabulary_piece,
+                                                         vocabulary_is_text, vocabulary_find, numbered_encode, numbered_decode};
 
 /* ---- tokenizers ---- */
 
@@ -467,6 +468,11 @@ int tokenizer_end(const struct tokenizer *tokenizer) {
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id) {
     assert(id >= 0 && (size_t)id < tokenizer->ids.size);
     return tokenizer->kind->piece(tokenizer->model, id);
+}
+
+bool tokenizer_is_text(const struct tokenizer *tokenizer, int id) {
+    assert(id >= 0 && (size_t)id < tokenizer->ids.size);
+    return tokenizer->kind->is_text(tokenizer->model, id);
 }
 
 int tokenizer_find(const struct tokenizer *tokenizer, const char *piece) {

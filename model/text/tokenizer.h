@@ -45,7 +45,9 @@ int tokenizer_begin(const struct tokenizer *tokenizer); /* <s> */
 int tokenizer_end(const struct tokenizer *tokenizer);   /* </s> */
 /* Returns the piece of an id 0..V-1, owned by the tokenizer. */
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id);
-/* Returns the id of a piece of text, or -1 if the vocabulary lacks it. <unk>, <s> and </s> are not text. */
+/* Returns whether an id is that of a piece of text. <unk>, <s>, </s> and other control pieces are not. */
+bool tokenizer_is_text(const struct tokenizer *tokenizer, int id);
+/* Returns the id of a piece of text, or -1 if the vocabulary lacks it. */
 int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
 /* Returns the byte that a piece such as <0x41> stands for, or -1 if it stands for text or for nothing. */
 int tokenizer_byte(const struct tokenizer *tokenizer, int id);
@@ -192,6 +194,7 @@ struct tokenizer_kind {
     void *(*open)(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids, struct error *err);
     void (*free)(void *model);
     const char *(*piece)(const void *model, int id);
+    bool (*is_text)(const void *model, int id);
     int (*find)(const void *model, const char *piece);
     int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
                   struct error *err);

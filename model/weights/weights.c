@@ -74,6 +74,7 @@ struct parameter {
 struct weights {
     struct backend backend; /* of the linears */
     bool failed;
+    bool vouched;       /* the file was loaded when its packed weights were made, so all values are finite */
     struct arena arena; /* the parameters, and the values that had to be expanded */
     struct safetensors *file;
     struct parameter *parameters; /* [count], scales included */
@@ -272,7 +273,10 @@ static void expand_row(const struct parameter *parameter, size_t row, size_t col
     }
 }
 
-static int check_finite(const struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+static int check_finite(const struct weights *weights, const struct parameter *parameter, size_t rows, size_t cols,
+                        struct error *err) {
+    if (weights->vouched)
+        return 0;
     size_t finite = count_finite(parameter->tensor, rows * cols);
     for (size_t row = 0; parameter->scale && row * cols < finite; row++)
         if (!isfinite(scale_of(parameter, row) * INT8_MIN))
@@ -284,7 +288,7 @@ static int check_finite(const struct parameter *parameter, size_t rows, size_t c
 
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
     struct parameter *parameter = find_shaped(weights, name, rows, cols, err);
-    if (!parameter || (!parameter->values && check_finite(parameter, rows, cols, err) != 0)) {
+    if (!parameter || (!parameter->values && check_finite(weights, parameter, rows, cols, err) != 0)) {
         weights_fail(weights);
         return NULL;
     }
@@ -310,6 +314,10 @@ size_t weights_rows(const struct weights *weights, const char *name) {
     return tensor && tensor->dims > 0 ? tensor->shape[0] : 0;
 }
 
+int weights_check(const struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+    return find_shaped(weights, name, rows, cols, err) ? 0 : -1;
+}
+
 int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
                   struct error *err) {
     *table = (struct weights_table){0};
@@ -318,7 +326,7 @@ int weights_table(struct weights *weights, const char *name, size_t rows, size_t
         return weights_fail(weights);
     bool expanded = parameter->values || is_in_place(parameter);
     const float *values = expanded ? weights_get(weights, name, rows, cols, err) : NULL;
-    if (expanded ? !values : check_finite(parameter, rows, cols, err) != 0)
+    if (expanded ? !values : check_finite(weights, parameter, rows, cols, err) != 0)
         return weights_fail(weights);
     safetensors_rest(weights->file); /* the whole table has been checked, and decoding reads few of its rows */
     parameter->used = true;
@@ -373,7 +381,7 @@ static int read_weight(struct weights *weights, const struct linear_names *names
             return error_memory(err);
         source->read = read_rows;
         source->context = reading;
-        return check_finite(parameter, source->out, columns, err);
+        return check_finite(weights, parameter, source->out, columns, err);
     }
     source->weight = weights_get(weights, names->weight, source->out, columns, err);
     if (!source->weight)
@@ -448,7 +456,7 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
 }
 
 struct weights_linears weights_linears(const struct weights *weights) {
-    return (struct weights_linears){weights->packed_count, weights->mapped_count};
+    return (struct weights_linears){weights->packed_count, weights->mapped_count, weights->panels != NULL};
 }
 
 static struct panels_origin origin_of(const struct weights *weights, const char *sha256) {
@@ -464,6 +472,7 @@ int weights_map(struct weights *weights, const char *path, const char *sha256, s
     assert(!weights->panels);
     const struct panels_origin origin = origin_of(weights, sha256);
     weights->panels = panels_open(path, &origin, err);
+    weights->vouched = weights->panels && *origin.source_sha256;
     return weights->panels ? 0 : -1;
 }
 

@@ -33,6 +33,8 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
 
 /* Returns the number of rows of a parameter for which the file decides it; 0 if the parameter is missing or a scalar. */
 size_t weights_rows(const struct weights *weights, const char *name);
+/* Fails (-1, ERROR_FORMAT) if the parameter is missing or has another shape; [rows] if there is one column. */
+int weights_check(const struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
 /* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; each row is expanded when it is
  * read, to the values that weights_get gives. It lives as long as the weights and is thread-safe. */
@@ -68,15 +70,18 @@ bool weights_failed(const struct weights *weights);
 int weights_fail(struct weights *weights);
 
 /* From now on takes packed linears from this file of packed weights if it has them. Call it after weights_use. sha256: of the
- * container, in hexadecimal digits; NULL or "": unknown. Returns -1, with the reason in err, if the file cannot be used; nothing
- * has changed then. Matrices that the file lacks or holds damaged are packed as usual. */
+ * container, in hexadecimal digits; NULL or "": unknown. If the file has the same one, no value is looked at only to learn whether
+ * it is finite: all were when the file was made, and who compares the container with its digest finds other damage. Returns -1,
+ * with the reason in err, if the file cannot be used; nothing has changed then. Matrices that the file lacks or holds damaged are
+ * packed as usual. */
 int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err);
 /* Writes the linears made so far into such a file. Returns -1 with ERROR_INPUT if nothing was packed (OpenBLAS multiplies) or a
  * name is too long, ERROR_FILE or ERROR_MEMORY. */
 int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err);
-/* Counts the packed linears made so far, and those of them that the file provides. */
+/* Counts the packed linears made so far, and those of them that the file of weights_map provides, if there is one. */
 struct weights_linears {
     size_t packed, mapped;
+    bool file;
 };
 struct weights_linears weights_linears(const struct weights *weights);
 

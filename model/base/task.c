@@ -1,0 +1,19 @@
+#include "model/base/task.h"
+
+static void *run_task(void *argument) {
+    const struct task *task = argument;
+    task->run(task->context);
+    return NULL;
+}
+
+void task_start(struct task *task, void (*run)(void *context), void *context) {
+    *task = (struct task){.run = run, .context = context};
+    task->beside = pthread_create(&task->thread, NULL, run_task, task) == 0;
+}
+
+void task_wait(struct task *task) {
+    if (task->beside)
+        pthread_join(task->thread, NULL);
+    else
+        task->run(task->context);
+}
