@@ -266,6 +266,27 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
     return keep_layers(sentence, from, first, count, size, 1);
 }
 
+/* Adds the tokens of the sentence's phrases to its targets. */
+static int add_phrases(struct sentence *sentence, struct error *err) {
+    enum { STAND_INS = 2 };
+    const struct phrases *phrases = &sentence->options.phrases;
+    size_t room = 0, count = 0;
+    for (size_t q = 0; q < phrases->count; q++)
+        room += phrases->list[q].length + STAND_INS;
+    int *ids = arena_alloc(&sentence->decoding, room, sizeof *ids);
+    if (!ids)
+        return error_memory(err);
+    for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count; phrase++) {
+        for (size_t i = 0; i < phrase->length; i++)
+            if ((size_t)phrase->tokens[i] < phrases->size)
+                ids[count++] = phrase->tokens[i];
+        for (size_t i = 0; i < STAND_INS; i++)
+            if (phrase->stand_ins[i] >= 0)
+                ids[count++] = phrase->stand_ins[i];
+    }
+    return target_ids_add(&sentence->targets, ids, count, &sentence->decoding, err);
+}
+
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
 static int find_targets(const struct shortlist *shortlist, struct sentence *sentence, struct error *err) {
     struct target_ids found;
@@ -334,7 +355,8 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     sentence->search.tree.arena = &sentence->arena;
     if (sentence_added(sentence) > 0)
         decoding->block_bytes = sentence_past_block(sentence);
-    if (find_targets(t->shortlist, sentence, err) != 0)
+    if (find_targets(t->shortlist, sentence, err) != 0 ||
+        (sentence->targets.ids && sentence->options.phrases.count > 0 && add_phrases(sentence, err) != 0))
         return -1;
 
     sentence->first_row = batch->rows;
@@ -442,7 +464,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     for (size_t i = group->first; i < group->end; i++) {
         struct sentence *sentence = batch->live[i];
         const struct search *search = &sentence->search;
-        bool all = search_looks_up(search) || !sentence->targets.ids;
+        bool all = search_is_given(search) || !sentence->targets.ids;
         bool top = t->output.copies || sentence_top(sentence) > 0;
         for (size_t r = 0; r < search->rows; r++, row++) {
             int first = t->opening_count > 0 ? sentence->opening[t->opening_count - 1] : DECODER_FIRST;

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- strategies ---- */
@@ -193,10 +194,23 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
                               .lane = leaf ? leaf->lane : 0};
 }
 
+static int by_id(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+size_t search_place(const struct distribution *row, int token) {
+    if (!row->ids)
+        return (size_t)token < row->size ? (size_t)token : row->size;
+    const int *found = bsearch(&token, row->ids, row->size, sizeof *row->ids, by_id);
+    return found ? (size_t)(found - row->ids) : row->size;
+}
+
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token) {
     assert(rows[row].logits && !rows[row].ids);
-    bool known = (size_t)token < rows[row].size; /* otherwise it gets the average probability */
-    float log_prob = known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
+    size_t place = search_place(&rows[row], token);
+    bool known = place < rows[row].size; /* otherwise it gets the average probability */
+    float log_prob = known ? rows[row].logits[place] - rows[row].log_sum : -logf((float)rows[row].size);
     return search_candidate(search, row, token, log_prob, (double)log_prob);
 }
 
@@ -241,22 +255,17 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
 
 /* ---- one step ---- */
 
-/* Returns whether the next token is given. */
-static bool is_given(const struct search *search) {
+bool search_is_given(const struct search *search) {
     return search->step < search->options.prefix_length || search->kind->given;
 }
 
-bool search_looks_up(const struct search *search) {
-    return search->options.phrases.count > 0 || is_given(search);
-}
-
 bool search_reads_all(const struct search *search) {
-    return search_looks_up(search) || search->kind->draws || search->ids.bytes;
+    return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws || search->ids.bytes;
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */
 size_t search_wanted(const struct search *search) {
-    size_t wanted = is_given(search) ? 0 : search->kind->wanted ? search->kind->wanted(search) : 1;
+    size_t wanted = search_is_given(search) ? 0 : search->kind->wanted ? search->kind->wanted(search) : 1;
     if (wanted > 0)
         wanted += (search->path ? search->step : 0) + !allows(search, search->ids.end) + (search->ids.banned >= 0);
     return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES : wanted;

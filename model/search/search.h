@@ -78,8 +78,9 @@ struct search_options {
     size_t max_steps;  /* exact: steps after the end of its beam until it takes the best found so far; 0: no limit */
     bool alternatives; /* hypotheses report the best tokens of each step */
     bool tree;         /* search_branch reports the tokens considered, at most beam_size a row */
-    /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for them after the prefix. Tokens
-     * that no distribution has are as probable as their source tokens are attended to. */
+    /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for them after the prefix. If
+     * distributions have ids, those of the phrases' tokens and stand-ins are among them. Tokens that no distribution has are as
+     * probable as their source tokens are attended to. */
     struct phrases phrases;
     bool approximates; /* constrained: it replaces an exact search, so there may be better hypotheses */
     size_t max_rows;   /* constrained: rows that it may take if it needs more than beam_size */
@@ -201,8 +202,8 @@ int search_init(struct search *search, const struct search_options *options, str
 
 /* Returns how many best tokens of each live row the search needs for the next advance. */
 size_t search_wanted(const struct search *search);
-/* Returns true if the next advance looks up logits by token, so that its distributions must have no ids. */
-bool search_looks_up(const struct search *search);
+/* Returns true if the next token is given, which may be any, so that the distributions must have no ids. */
+bool search_is_given(const struct search *search);
 /* Returns true if the next advance may read other logits than those of the best tokens. */
 bool search_reads_all(const struct search *search);
 

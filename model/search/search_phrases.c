@@ -185,13 +185,18 @@ static float attended(const struct search *search, size_t row, const struct phra
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
                            const struct phrase *phrase) {
     const struct phrases *phrases = &search->options.phrases;
-    int token = phrase->tokens[progress->at];
+    const struct distribution *row = &rows[r];
     const int *stand_ins = phrase->stand_ins;
-    int known = (size_t)token < rows[r].size ? token : stand_ins[0];
-    if (known == stand_ins[0] && known >= 0 && rows[r].logits[stand_ins[1]] > rows[r].logits[known])
-        known = stand_ins[1];
-    float log_prob = known >= 0 ? rows[r].logits[known] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
-    if (known != token && known >= 0) {
+    size_t place = search_place(row, phrase->tokens[progress->at]);
+    bool replaced = place == row->size && stand_ins[0] >= 0;
+    if (replaced) {
+        size_t other = search_place(row, stand_ins[1]);
+        place = search_place(row, stand_ins[0]);
+        assert(place < row->size && other < row->size);
+        place = row->logits[other] > row->logits[place] ? other : place;
+    }
+    float log_prob = place < row->size ? row->logits[place] - row->log_sum : attended(search, r, phrase, -logf((float)row->size));
+    if (replaced) {
         float most = LEAST; /* among the missing phrases with this stand-in */
         for (size_t q = 0; q < phrases->count; q++) {
             if (progress->met[q] || phrases->list[q].stand_ins[0] != stand_ins[0])
@@ -355,14 +360,15 @@ static void add_row(struct search *search, struct constrained *own, const struct
         count = 0;
         search_take_path(search, r);
         for (size_t i = 0; i < rows[r].size; i++) {
+            int token = rows[r].ids ? rows[r].ids[i] : (int)i;
             float log_prob = rows[r].logits[i] - rows[r].log_sum;
             if (count == k && !((double)log_prob + (search->leaves[r] ? search->leaves[r]->merit : 0) > best[k - 1].merit))
                 continue;
-            if (phrases_refuse(search, progress, true, (int)i) || search_breaks_character(search, rows[r].ids, (int)i))
+            if (phrases_refuse(search, progress, true, token) || search_breaks_character(search, rows[r].ids, token))
                 continue;
-            double merit = search_merit(search, (int)i, log_prob);
+            double merit = search_merit(search, token, log_prob);
             if (merit > -INFINITY)
-                search_insert(best, &count, k, search_candidate(search, r, (int)i, log_prob, merit));
+                search_insert(best, &count, k, search_candidate(search, r, token, log_prob, merit));
         }
     } else {
         count = search_best(search, rows, r, k + 1, best);
@@ -467,18 +473,9 @@ static int sample_start(struct search *search) {
     return pool->paths && pool->phrases ? phrase_paths_init(search, pool->paths) : -1;
 }
 
-static int by_id(const void *a, const void *b) {
-    int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
 /* Replaces a token's log-probability with its merit, if the row has the token. */
 static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
-    size_t place = (size_t)token;
-    if (row->ids) {
-        const int *found = bsearch(&token, row->ids, row->size, sizeof *row->ids, by_id);
-        place = found ? (size_t)(found - row->ids) : row->size;
-    }
+    size_t place = search_place(row, token);
     if (place < row->size)
         pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
 }
@@ -513,9 +510,11 @@ static int fill(struct search *search, const struct distribution *rows, size_t r
     const struct search_node *leaf = search->leaves[r];
     bool at_end = progress_at_end(&search->options.phrases, progress);
     pool->phrase_count = phrases_next(search, rows, r, progress, pool->phrases);
-    for (size_t i = 0; i < words; i++)
-        if ((int)i != search->ids.end && phrases_refuse(search, progress, at_end, (int)i))
+    for (size_t i = 0; i < words; i++) {
+        int token = row->ids ? row->ids[i] : (int)i;
+        if (token != search->ids.end && phrases_refuse(search, progress, at_end, token))
             pool->tokens[i].logit = -INFINITY;
+    }
     for (size_t i = 0; i < pool->phrase_count; i++)
         pool->tokens[pool->size++] =
             (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};

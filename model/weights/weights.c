@@ -756,6 +756,27 @@ void shortlist_free(struct shortlist *list) {
     free(list);
 }
 
+static int by_id(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+int target_ids_add(struct target_ids *list, int *ids, size_t count, struct arena *arena, struct error *err) {
+    int *all = arena_alloc(arena, list->count + count, sizeof *all);
+    if (!all)
+        return error_memory(err);
+    qsort(ids, count, sizeof *ids, by_id);
+    size_t n = 0;
+    for (size_t i = 0, k = 0; i < list->count || k < count;) {
+        bool own = k == count || (i < list->count && list->ids[i] <= ids[k]);
+        int id = own ? list->ids[i++] : ids[k++];
+        if (n == 0 || all[n - 1] != id)
+            all[n++] = id;
+    }
+    *list = (struct target_ids){all, n};
+    return 0;
+}
+
 int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
                  struct error *err) {
     uint64_t *set = arena_alloc(arena, list->words, sizeof *set);

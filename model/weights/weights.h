@@ -160,6 +160,10 @@ void shortlist_free(struct shortlist *list);
  * if the container has no such list. */
 int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found, struct error *err);
 
+/* Adds ids [count], in any order, which it sorts, to the list. The result is allocated in the arena. Returns -1 with ERROR_MEMORY.
+ */
+int target_ids_add(struct target_ids *list, int *ids, size_t count, struct arena *arena, struct error *err);
+
 /* Finds the target ids of a sentence, allocated in the arena (with target_vocabulary / 8 bytes of scratch). source_ids [length]: as
  * the encoder reads them, each in the source vocabulary. Returns 0, or -1 with ERROR_MEMORY. */
 int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
