@@ -235,15 +235,15 @@ static bool is_listed(const struct target_ids *targets, int token) {
     return false;
 }
 
-/* The list that the sentence was decoded with. */
-static struct target_ids list_of(const struct sentence *sentence) {
+/* The list that the sentence was decoded with, to which so many ids were added. */
+static struct target_ids list_of(const struct sentence *sentence, size_t more) {
     struct target_ids targets;
     int *source = arena_alloc(&arena, sentence->length, sizeof *source);
     ck_assert_ptr_nonnull(source);
     for (size_t i = 0; i < sentence->length; i++)
         source[i] = sentence->tokens[i].id;
     ck_assert_int_eq(shortlist_of(translator->shortlist, source, sentence->length, &arena, &targets, NULL), 0);
-    ck_assert_uint_eq(targets.count, sentence->targets.count);
+    ck_assert_uint_eq(targets.count + more, sentence->targets.count);
     return targets;
 }
 
@@ -252,7 +252,7 @@ START_TEST(only_listed_tokens_come_out) {
     for (size_t i = 0; i < 2 * MODEL_TEXTS; i++) {
         struct sentence *sentence =
             i % 2 == 0 ? decode_alone(model_texts[i / 2], &search_beam, 5) : decode_alone(model_texts[i / 2], &search_greedy, 1);
-        struct target_ids targets = list_of(sentence);
+        struct target_ids targets = list_of(sentence, 0);
         ck_assert_uint_gt(targets.count, 1);
         ck_assert_uint_lt(targets.count, 2 * sentence->length + 2);
         for (size_t h = 0; h < sentence->count; h++)
@@ -300,6 +300,55 @@ START_TEST(forced_decoding_ignores_the_list) {
     check_same(listed, plain);
     sentence_done(listed);
     sentence_done(plain);
+    translator_free(without);
+}
+END_TEST
+
+/* A phrase whose tokens and stand-ins are on no list (list_write). */
+static const int added[] = {150, 199, 151, 197, 198};
+static const struct phrase phrase = {.tokens = added, .length = 3, .stand_ins = {197, 198}};
+
+static struct sentence *decode_phrases(const struct translator *t, size_t text, const struct search_kind *strategy) {
+    struct search_options options = {.strategy = strategy, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+    options.sampling = (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11};
+    struct sentence *sentence = model_prepare(t, model_texts[text], &options, &arena);
+    search_constrain(&sentence->options, (struct phrases){.list = &phrase, .count = 1, .size = 200});
+    return decode_prepared(sentence);
+}
+
+/* The tokens of phrases, and of those that stand for them, are on the list of a sentence that must contain them. */
+START_TEST(phrases_join_the_list) {
+    static const struct search_kind *const strategies[] = {&search_beam, &search_greedy, &search_sample};
+    int all[200];
+    list_all(all);
+    struct translator *few = model_open_listed(MODEL, "int8", &(struct made_list){.each = 2}),
+                      *whole = model_open_listed(MODEL, "int8", &(struct made_list){.always = all, .count = 200}),
+                      *without = model_open_with(MODEL, "int8"), *former = translator;
+    for (size_t i = 0; i < 3 * MODEL_TEXTS; i++) {
+        translator = few;
+        struct sentence *sentence = decode_phrases(few, i / 3, strategies[i % 3]);
+        ck_assert_ptr_null(sentence->error);
+        struct target_ids targets = list_of(sentence, 5);
+        const struct hypothesis *h = sentence->hypotheses;
+        bool met = false;
+        for (size_t t = 0; t < h->length; t++) {
+            ck_assert(is_listed(&targets, h->tokens[t]) || is_listed(&(struct target_ids){added, 5}, h->tokens[t]));
+            met = met || (t + 3 <= h->length && memcmp(h->tokens + t, phrase.tokens, 3 * sizeof *h->tokens) == 0);
+        }
+        ck_assert(met);
+        sentence_done(sentence);
+
+        translator = without; /* of all ids, nothing is missing and nothing is new */
+        struct sentence *plain = decode_phrases(without, i / 3, strategies[i % 3]);
+        translator = whole;
+        sentence = decode_phrases(whole, i / 3, strategies[i % 3]);
+        check_same(sentence, plain);
+        sentence_done(sentence);
+        sentence_done(plain);
+    }
+    translator = former;
+    translator_free(few);
+    translator_free(whole);
     translator_free(without);
 }
 END_TEST
@@ -395,6 +444,7 @@ Suite *batch_suite(void) {
     tcase_add_loop_test(listed, only_listed_tokens_come_out, 0, COMPUTES);
     tcase_add_test(listed, a_list_of_all_changes_nothing);
     tcase_add_test(listed, forced_decoding_ignores_the_list);
+    tcase_add_test(listed, phrases_join_the_list);
     tcase_add_test(listed, a_beam_may_be_wider_than_the_list);
     tcase_add_test(listed, an_empty_list_means_the_vocabulary);
     suite_add_tcase(suite, listed);

@@ -59,6 +59,31 @@ START_TEST(ids_are_sorted_and_unique) {
 }
 END_TEST
 
+static const struct {
+    int added[4];
+    size_t count;
+    int ids[8];
+    size_t all;
+} additions[] = {
+    {{0}, 0, {2, 5, 7}, 3},
+    {{5, 2, 5}, 3, {2, 5, 7}, 3},                 /* there already */
+    {{199, 0, 6, 0}, 4, {0, 2, 5, 6, 7, 199}, 6}, /* before, between and behind, one twice */
+};
+
+START_TEST(ids_are_added) {
+    static const int ids[] = {2, 5, 7};
+    struct target_ids list = {ids, 3};
+    struct arena arena;
+    arena_init(&arena, 4096);
+    int added[4];
+    memcpy(added, additions[_i].added, sizeof added);
+    ck_assert_int_eq(target_ids_add(&list, added, additions[_i].count, &arena, &err), 0);
+    ck_assert_uint_eq(list.count, additions[_i].all);
+    ck_assert_mem_eq(list.ids, additions[_i].ids, list.count * sizeof *list.ids);
+    arena_done(&arena);
+}
+END_TEST
+
 /* One sentence's targets are not in the next one's list, even if the arena returns the same memory. */
 START_TEST(sentences_do_not_mix) {
     struct shortlist *list = open_plain();
@@ -247,6 +272,7 @@ Suite *shortlist_suite(void) {
     Suite *suite = suite_create("shortlist");
     TCase *cases = tcase_create("shortlist");
     tcase_add_loop_test(cases, ids_are_sorted_and_unique, 0, (int)(sizeof sentences / sizeof *sentences));
+    tcase_add_loop_test(cases, ids_are_added, 0, sizeof additions / sizeof *additions);
     tcase_add_test(cases, sentences_do_not_mix);
     tcase_add_test(cases, lists_have_names);
     tcase_add_test(cases, lists_are_checked);
