@@ -673,6 +673,16 @@ INLINE void multiply_columns(const struct product *product, struct rounded *x, s
     }
 }
 
+/* Returns how many of the rows that are left are multiplied next, `most` at most: about as many each time, in whole blocks, since
+ * the weights are read again each time, which a few rows are not worth. */
+static size_t rows_next(size_t left, size_t most) {
+    enum { BLOCK_ROWS = 16 };
+    size_t times = (left + most - 1) / most, rows = (left + times - 1) / times;
+    rows = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
+    rows = rows < most ? rows : most;
+    return rows < left ? rows : left;
+}
+
 /* Rounds as many rows at a time as fit into q [room], again for a product with another input scale than the one before. */
 INLINE void multiply_within(const struct product *products, size_t count, rounded_multiplier *multiplier, char *q, size_t room) {
     float scales[MAX_ROWS];
@@ -682,7 +692,7 @@ INLINE void multiply_within(const struct product *products, size_t count, rounde
     struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
     for (size_t done = 0, rows = 0; done < total; done += rows) {
         const float *x = products->x + done * products->ldx;
-        rows = total - done < most ? total - done : most;
+        rows = rows_next(total - done, most);
         for (size_t i = 0; i < count; i++) {
             struct product part = products[i];
             if (i == 0 || part.input_scale != products[i - 1].input_scale)
