@@ -768,27 +768,60 @@ bool api_is_large(const struct request *request) {
     return bytes >= LARGE_BYTES;
 }
 
-/* Counts the keys and the known parts of the source. Sampling yields as many hypotheses as the request asks for; a beam yields at
- * least one. The sentence object repeats the best hypothesis. */
-size_t api_least_bytes(const struct request *request) {
+static size_t least_steps(const struct sentence *sentence, const struct hypothesis *hypothesis) {
+    return hypothesis ? hypothesis->length : sentence->options.min_length;
+}
+
+/* Returns the least bytes of an object with this hypothesis: of its keys, and of what is known of its values. NULL: it is not known
+ * yet. */
+static size_t least_of_object(const struct request *request, const struct sentence *sentence, const struct hypothesis *hypothesis) {
     static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
-                      offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},";
+                      offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},",
+                      token[] = "{\"token\":\"\",\"log_prob\":0},";
+    unsigned include = request->include;
+    size_t bytes = sizeof object - 1 + sentence_text_length(sentence), steps = least_steps(sentence, hypothesis);
+    for (size_t j = 0; include & INCLUDE_TOKENS && j < sentence->length; j++)
+        bytes += strlen(sentence->tokens[j].piece) + strlen("\"\",");
+    for (size_t i = 0; include & INCLUDE_TOP_K && hypothesis && i < steps; i++)
+        bytes += hypothesis->alternatives[i]->count * (sizeof token - 1);
+    if (include & INCLUDE_OFFSETS)
+        bytes += (sentence->length + steps) * (sizeof offset - 1);
+    return bytes + count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
+}
+
+/* Sampling yields as many hypotheses as the request asks for; a beam yields at least one. The sentence's object repeats the best
+ * one, and has the heads and the search tree. */
+static size_t least_of_sentence(const struct request *request, const struct sentence *sentence) {
+    static const char branch[] = "{\"id\":0,\"parent\":0,\"step\":0,\"token\":\"\",\"log_prob\":0,\"score\":0,\"state\":\"kept\"},";
+    const struct hypothesis *all = sentence->hypotheses;
     bool sample = request->search.strategy == &search_sample;
-    size_t objects = request->search.n_best == 1 ? 1 : sample ? 1 + request->search.n_best : 2, bytes = 0;
-    for (size_t i = 0; i < request->job_count && !request->plan; i++) {
-        const struct sentence *sentence = request->jobs[i].sentence;
-        size_t least = sizeof object - 1 + sentence_text_length(sentence), steps = sentence->options.min_length;
-        for (size_t j = 0; request->include & INCLUDE_TOKENS && j < sentence->length; j++)
-            least += strlen(sentence->tokens[j].piece) + strlen("\"\",");
-        if (request->include & INCLUDE_OFFSETS)
-            least += (sentence->length + steps) * (sizeof offset - 1);
-        least +=
-            count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
-        bytes += objects * least;
-        if (request->include & INCLUDE_HEADS) /* only the best hypothesis has heads */
-            bytes += sentence_looks(sentence, steps) * strlen("0,");
-    }
+    size_t bytes = least_of_object(request, sentence, all), count = all ? sentence->count : sample ? request->search.n_best : 1;
+    for (size_t h = 0; request->search.n_best > 1 && h < count; h++)
+        bytes += least_of_object(request, sentence, all ? &all[h] : NULL);
+    if (all && request->include & INCLUDE_BEAM)
+        bytes += sentence->search.tree.count * (sizeof branch - 1);
+    if (request->include & INCLUDE_HEADS)
+        bytes += sentence_looks(sentence, least_steps(sentence, all)) * strlen("0,");
     return bytes;
+}
+
+size_t api_least_bytes(const struct request *request) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < request->job_count && !request->plan; i++)
+        bytes += least_of_sentence(request, request->jobs[i].sentence);
+    return bytes;
+}
+
+static size_t least_of_job(const struct job *job) {
+    return least_of_sentence(job->request, job->sentence);
+}
+
+void api_bound_answer(const struct service *service, struct request *request) {
+    bool own = !request->plan && !request->lean;
+    for (size_t i = 0; i < request->text_count; i++)
+        own = own && !request->texts[i].second;
+    request->least_bytes = own ? least_of_job : NULL;
+    request->most_bytes = service->options.max_reply_bytes;
 }
 
 void api_fail_length(const struct service *service, size_t least, struct reply *reply) {

@@ -694,6 +694,7 @@ void api_prepare(const struct service *service, const char *field, struct reques
                  field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
+    api_bound_answer(service, request);
 }
 
 /* Replies with the reason why the second of two models cannot translate the output of the first. */

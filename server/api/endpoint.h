@@ -94,6 +94,8 @@ const char *api_glossary_owner(const struct request *request);
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
 /* Returns the minimum length of the answer to a prepared request. */
 size_t api_least_bytes(const struct request *request);
+/* Makes a prepared request end, as api_fail_length does, when the sentences that have been decoded make its answer too long. */
+void api_bound_answer(const struct service *service, struct request *request);
 /* Replies 413 and counts it. least: the minimum length of the answer; 0: unknown, but over the limit. */
 void api_fail_length(const struct service *service, size_t least, struct reply *reply);
 /* Return the writer of a decoding request's answer, limited to --max-reply-bytes, and set the reply, which is 413 if the answer is

@@ -254,6 +254,8 @@ void api_fail_cancelled(const struct service *service, enum cancel_reason reason
     if (reason == CANCEL_DEADLINE) {
         metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
         api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
+    } else if (reason == CANCEL_LENGTH) {
+        api_fail_length(service, 0, reply);
     } else {
         /* if the client has disconnected, this reply is only logged */
         metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);

@@ -17,6 +17,7 @@ void request_init(struct request *request) {
     pthread_mutex_init(&request->keeping, NULL);
     request->deadline_us = INT64_MAX;
     atomic_init(&request->pending, 0);
+    atomic_init(&request->bytes, 0);
     atomic_init(&request->failed, false);
     atomic_init(&request->reason, CANCEL_NONE);
     atomic_init(&request->cancelled, false);
@@ -473,6 +474,9 @@ void job_gives_up(struct job *job) {
 
 void job_end(struct job *job) {
     struct request *request = job->request;
+    size_t bytes = request->least_bytes ? request->least_bytes(job) : 0;
+    if (bytes > 0 && atomic_fetch_add(&request->bytes, bytes) + bytes > request->most_bytes)
+        request_cancel(request, CANCEL_LENGTH);
     size_t before = atomic_fetch_sub(&request->pending, 1);
     assert(before > 0);
     if (before == 1)

@@ -19,7 +19,8 @@
 enum { REQUEST_HEADS_TOKENS = 128 };
 enum { REQUEST_MAX_BEAM = SEARCH_MAX_ROWS };
 
-enum cancel_reason { CANCEL_NONE, CANCEL_CLIENT, CANCEL_DEADLINE, CANCEL_SHUTDOWN, CANCEL_REASONS };
+/* CANCEL_LENGTH: the answer would be too long. */
+enum cancel_reason { CANCEL_NONE, CANCEL_CLIENT, CANCEL_DEADLINE, CANCEL_SHUTDOWN, CANCEL_LENGTH };
 
 /* Parts that an answer may contain beside the text. */
 enum include {
@@ -172,6 +173,11 @@ struct request {
     atomic_bool failed;    /* a sentence of a lean request has failed: the others need not be decoded. The reason: */
     struct error *failure; /* in the arena; the first one stays; valid once all jobs have ended */
     atomic_size_t pending; /* jobs not ended */
+    /* NULL, or a function that tells how many bytes a job that has ended adds to the answer at least. Past most_bytes of them the
+     * request is cancelled. */
+    size_t (*least_bytes)(const struct job *job);
+    size_t most_bytes;
+    atomic_size_t bytes;   /* of the jobs that have ended */
     atomic_int reason;     /* enum cancel_reason; the first one stays */
     atomic_bool cancelled; /* true once reason is set; the request's sentences check it */
     void (*finish)(struct request *request);

@@ -35,7 +35,7 @@ static void check_too_large(const struct reply *reply, const char *message) {
     ck_assert_msg(strncmp(text_at(reply->json, "error"), message, strlen(message)) == 0, "%s", text_at(reply->json, "error"));
 }
 
-/* Detected only while the reply is written: no part of it is sent. */
+/* Detected once sentences have been decoded, or only while the reply is written: no part of it is sent. */
 START_TEST(too_long_once_decoded) {
     struct daemon daemon;
     struct reply reply;
@@ -53,6 +53,24 @@ START_TEST(too_long_once_decoded) {
 }
 END_TEST
 
+/* The sentences that have been decoded show it: the others are not. */
+START_TEST(too_long_before_the_end) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "2097152", "--workers", "1", "--rows", "32",
+                                    "--deadline-ms", "60000", "--queue-work", "100000000"));
+    char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':40");
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
+    check_too_large(&reply, "the reply must have at most 2097152 bytes, but would have more");
+    ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"reply_length\"}"), 1);
+    ck_assert_double_le(metric(&daemon, "alignd_sentences_admitted_total{priority=\"interactive\"}"), TEXTS / 4);
+    ck_assert_double_eq(metric(&daemon, "alignd_rows_live"), 0);
+    reply_done(&reply);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* So long at least that nothing need be decoded to know. */
 START_TEST(too_long_from_the_start) {
     struct daemon daemon;
@@ -65,6 +83,37 @@ START_TEST(too_long_from_the_start) {
     reply_done(&reply);
     free(body);
     daemon_stop(&daemon);
+}
+END_TEST
+
+/* What a reply must have at least is never more than what it has: one that is exactly as long as it may be is sent. */
+START_TEST(as_long_as_it_may_be) {
+    static const char *const questions[] = {
+        "{'text':['It snows today.','A boy plays.'],'include':[" EVERYTHING "],'beam_size':4,'n_best':3,'max_length':12}",
+        "{'text':['It snows today.','A boy plays.'],'include':['top_k','beam','offsets'],'min_length':5,'max_length':12}",
+        "{'text':'It snows.','include':['tokens','attention'],'strategy':'sample','seed':3,'n_best':4,'max_length':12}",
+        "{'text':'It snows.','prefix':'Il','max_length':12,'include':['tokens','attention','offsets','top_k']}"};
+    const char *question = questions[_i];
+    struct daemon daemon;
+    struct reply reply;
+    char most[32], *timeless = strdup(question), *timing = strstr(timeless, "'timing',");
+    if (timing)
+        memmove(timing, timing + strlen("'timing',"), strlen(timing + strlen("'timing',")) + 1);
+    start(&daemon);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = timeless}, &reply);
+    ck_assert_msg(reply.status == 200, "%s", reply.body);
+    daemon_stop(&daemon);
+    for (size_t less = 0; less < 2; less++) {
+        struct reply bounded;
+        snprintf(most, sizeof most, "%zu", reply.length - less);
+        daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", most));
+        client_send(&daemon, &(struct call){.path = "/translate", .json = timeless}, &bounded);
+        ck_assert_msg(bounded.status == (less ? 413 : 200), "%s", bounded.body);
+        reply_done(&bounded);
+        daemon_stop(&daemon);
+    }
+    reply_done(&reply);
+    free(timeless);
 }
 END_TEST
 
@@ -200,7 +249,9 @@ Suite *replies_suite(void) {
     TCase *tests = tcase_create("replies");
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, too_long_once_decoded);
+    tcase_add_test(tests, too_long_before_the_end);
     tcase_add_test(tests, too_long_from_the_start);
+    tcase_add_loop_test(tests, as_long_as_it_may_be, 0, 4);
     tcase_add_test(tests, too_long_for_a_stream);
     tcase_add_test(tests, too_long_for_a_small_stream);
     tcase_add_test(tests, large_stream);
