@@ -63,7 +63,7 @@ static struct tokenizer *open_target(const char *folder, const struct model_conf
     return open_tokenizer(folder, config->tokenizer.type, side->file, side, err);
 }
 
-/* What is opened beside something else: a large SentencePiece model takes as long as the network. */
+/* Vocabularies that are opened on a thread of their own: a large one of SentencePiece takes as long to load as the network. */
 struct opening {
     struct translator *t;
     const char *folder;
@@ -454,10 +454,9 @@ struct translator *translator_open(const char *folder, const struct translator_o
     bool good = open_weights(t, folder, &error) == 0 && open_packed(t, folder, options, &error) == 0 &&
                 (!beside || load_network(t, lists, &error) == 0);
     task_wait(&opening.task);
-    if (opening.result != 0)
-        error = opening.error;
-    if (opening.result != 0 || !good) {
-        error_set(err, error.code, "%s", error.message);
+    const struct error *failure = opening.result != 0 ? &opening.error : good ? NULL : &error;
+    if (failure) {
+        error_set(err, failure->code, "%s", failure->message);
         goto failed;
     }
 

@@ -1,3 +1,4 @@
+/* This file hides whether there is a thread for a task. */
 #include "model/base/task.h"
 
 static void *run_task(void *argument) {

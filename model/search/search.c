@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- strategies ---- */
@@ -194,23 +193,10 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
                               .lane = leaf ? leaf->lane : 0};
 }
 
-static int by_id(const void *a, const void *b) {
-    int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
-size_t search_place(const struct distribution *row, int token) {
-    if (!row->ids)
-        return (size_t)token < row->size ? (size_t)token : row->size;
-    const int *found = bsearch(&token, row->ids, row->size, sizeof *row->ids, by_id);
-    return found ? (size_t)(found - row->ids) : row->size;
-}
-
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token) {
     assert(rows[row].logits && !rows[row].ids);
-    size_t place = search_place(&rows[row], token);
-    bool known = place < rows[row].size; /* otherwise it gets the average probability */
-    float log_prob = known ? rows[row].logits[place] - rows[row].log_sum : -logf((float)rows[row].size);
+    bool known = (size_t)token < rows[row].size; /* otherwise it gets the average probability */
+    float log_prob = known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
     return search_candidate(search, row, token, log_prob, (double)log_prob);
 }
 

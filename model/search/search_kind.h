@@ -57,8 +57,6 @@ void search_take_path(struct search *search, size_t row);
 size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best);
 /* Keeps chosen [*count <= k] sorted, best first; of equals the earlier one stays ahead. */
 void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c);
-/* Returns the place of a token's logit in a row; row->size: the row does not have the token. */
-size_t search_place(const struct distribution *row, int token);
 /* Returns the continuation of a live row by a token that contributes this merit. */
 struct candidate search_candidate(const struct search *search, size_t row, int token, float log_prob, double merit);
 /* Returns the same for a given token, without bans and penalties. */

@@ -180,6 +180,19 @@ static float attended(const struct search *search, size_t row, const struct phra
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* NaN stays NaN */
 }
 
+static int by_id(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+/* Returns the place of a token's logit in a row; row->size: the row does not have the token. */
+static size_t place_of(const struct distribution *row, int token) {
+    if (!row->ids)
+        return (size_t)token < row->size ? (size_t)token : row->size;
+    const int *found = bsearch(&token, row->ids, row->size, sizeof *row->ids, by_id);
+    return found ? (size_t)(found - row->ids) : row->size;
+}
+
 /* Returns the log-probability of the next token of a phrase. A token outside the vocabulary is as probable as its stand-in, which
  * belongs to the phrase with the most attention; without a stand-in, it is as probable as its source is attended to. */
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
@@ -187,11 +200,11 @@ static float next_log_prob(const struct search *search, const struct distributio
     const struct phrases *phrases = &search->options.phrases;
     const struct distribution *row = &rows[r];
     const int *stand_ins = phrase->stand_ins;
-    size_t place = search_place(row, phrase->tokens[progress->at]);
+    size_t place = place_of(row, phrase->tokens[progress->at]);
     bool replaced = place == row->size && stand_ins[0] >= 0;
     if (replaced) {
-        size_t other = search_place(row, stand_ins[1]);
-        place = search_place(row, stand_ins[0]);
+        size_t other = place_of(row, stand_ins[1]);
+        place = place_of(row, stand_ins[0]);
         assert(place < row->size && other < row->size);
         place = row->logits[other] > row->logits[place] ? other : place;
     }
@@ -475,7 +488,7 @@ static int sample_start(struct search *search) {
 
 /* Replaces a token's log-probability with its merit, if the row has the token. */
 static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
-    size_t place = search_place(row, token);
+    size_t place = place_of(row, token);
     if (place < row->size)
         pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
 }
