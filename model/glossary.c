@@ -148,7 +148,7 @@ void guard_done(struct guard *guard) {
 /* One pass over the text finds all kinds: opaque runs, strings, and each of the patterns. */
 enum { OPAQUE_RUNS, STRINGS, PATTERNS };
 
-int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
+int guard_find(struct guard *guard, unsigned notations, const char *text, size_t length, struct arena *arena,
                struct opaque_runs *out, struct error *err) {
     int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0, until_ns = began_ns + guard->left_ns;
     struct opaque_runs found = {0};
@@ -166,7 +166,7 @@ int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, s
                 size_t at = end;
                 int any;
                 if (i == OPAQUE_RUNS)
-                    any = opaque_next(scope, text, length, &at, next);
+                    any = opaque_next(notations, text, length, &at, next);
                 else if (i == STRINGS)
                     any = guard->strings && lexicon_next(guard->strings, text, length, &at, &span, &entry);
                 else

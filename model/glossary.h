@@ -55,9 +55,9 @@ int guard_open(struct guard *guard, const struct protection *protection, struct 
 void guard_done(struct guard *guard);
 
 /* Finds all parts of a text that must be held, in the arena. Where parts overlap, the first counts; of those that begin at the same
- * place, the longest. scope: which opaque runs count. text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took too long)
- * or ERROR_MEMORY. */
-int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
+ * place, the longest. notations: sets of them (notation_set). text: valid UTF-8. Returns -1 with ERROR_LENGTH (the patterns took
+ * too long) or ERROR_MEMORY. */
+int guard_find(struct guard *guard, unsigned notations, const char *text, size_t length, struct arena *arena,
                struct opaque_runs *out, struct error *err);
 
 /* ---- making a translation hold them ---- */

@@ -27,8 +27,8 @@ struct translator {
     struct weights *weights;
     struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
     bool holds;                                     /* opaque runs: it has <unk>, to read and to write in their place */
-    enum opaque_scope scope;                        /* which runs are opaque, unless the caller asks for verbatim */
-    struct readable readable;                       /* for the source; set where the scope is OPAQUE_ALL */
+    unsigned notations;                             /* which runs are opaque, unless the caller asks for verbatim */
+    struct readable readable;                       /* for the source; set where the notations are NOTATION_ALL */
     struct labels variants;
     struct model_languages languages;
     struct language_ids {

@@ -246,8 +246,8 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
 
 /* ---- one sentence ---- */
 
-enum opaque_scope translator_scope(const struct translator *translator, bool verbatim) {
-    return verbatim ? OPAQUE_NOTHING : translator->scope;
+unsigned translator_notations(const struct translator *translator, bool verbatim) {
+    return verbatim ? NOTATION_NONE : translator->notations;
 }
 
 bool translator_holds(const struct translator *translator) {
@@ -581,7 +581,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
     struct translator_text whole = {text, length, {0}, split, true};
     struct opaque_run run;
     size_t room = 0;
-    for (size_t at = 0; opaque_next(OPAQUE_PLACEHOLDERS, text, length, &at, &run);) {
+    for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, text, length, &at, &run);) {
         struct opaque_run *all = arena_grow(arena, whole.held.all, whole.held.count, &room, 1, sizeof *all);
         if (!all || !budget_step(arena->budget, 1))
             return error_memory(err);

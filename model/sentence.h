@@ -121,7 +121,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
                        struct error *err);
 
 /* Returns which runs count as opaque in a text that this model translates. */
-enum opaque_scope translator_scope(const struct translator *translator, bool verbatim);
+unsigned translator_notations(const struct translator *translator, bool verbatim);
 /* Returns true if held runs can be copied by the model, with a search that can do that (search_constrains). */
 bool translator_holds(const struct translator *translator);
 

@@ -123,10 +123,10 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
 
     bool writes = strcmp(c->output.type, "pointer") != 0;
     t->holds = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
-    t->scope = OPAQUE_PLACEHOLDERS;
+    t->notations = NOTATION_PLACEHOLDERS;
     if (t->holds && !config_copies(c) && strcmp(kind, "sentencepiece") == 0 && strcmp(c->task, "translation") == 0) {
         char opaque[4096];
-        t->scope = OPAQUE_ALL;
+        t->notations = NOTATION_ALL;
         if (path_in(folder, "opaque.json", opaque, sizeof opaque, err) != 0 ||
             readable_init(&t->readable, t->source, t->target, c->source, opaque, err) != 0)
             return -1;

@@ -37,7 +37,30 @@ int segmenter_split(const struct segmenter *segmenter, const char *text, size_t 
 int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
-/* ---- opaque runs (opaque.c) ----
+/* ---- notations (notation.c) ----
+ * What is not language in a text is written in some notation. One table has a row for each: where it may begin, how it ends, what
+ * its run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
+
+/* What a run is for the text around it. */
+enum notation_role {
+    NOTATION_OPAQUE,    /* a unit of its sentence: an address, {name} */
+    NOTATION_PAIR,      /* a mark on one side of words: **; at an edge of a sentence it is a gap, and within it a unit */
+    NOTATION_PREFIX,    /* belongs to the word that follows; at the beginning of a sentence it is a gap, and within it a unit */
+    NOTATION_SEPARATOR, /* a gap: a text ends before it, and another begins after it */
+    NOTATION_LABEL,     /* a gap at the beginning of a line, before its text */
+    NOTATION_ROLES
+};
+
+/* The sets of notations, as bits. NOTATION_NONE: no notation, so that only the parts are held that the client protects. */
+enum notation_set {
+    NOTATION_NONE = 0,
+    NOTATION_PLACEHOLDERS = 1 << 0, /* placeholders of programs, URLs, e-mail addresses */
+    NOTATION_CODES = 1 << 1,        /* everything else that is opaque in a plain text */
+    NOTATION_ALL = NOTATION_PLACEHOLDERS | NOTATION_CODES,
+    NOTATION_LAYOUT = 1 << 2 /* separators and labels, which only notation_next finds */
+};
+
+/* ---- opaque runs ----
  * These are addresses, codes, emoji, and words in letters that a model cannot read. Each becomes one token, which hides it from the
  * model (model/text/tokenizer.h), and one piece of the translation. opaque_next recognizes runs by their characters alone;
  * readable_hold finds those that a particular model cannot read. */
@@ -67,27 +90,31 @@ struct opaque_runs {
     size_t count;
 };
 
-/* Selects the runs of a text that count as opaque. */
-enum opaque_scope {
-    OPAQUE_NOTHING,      /* only the parts that the client protects */
-    OPAQUE_PLACEHOLDERS, /* also placeholders of programs, URLs, e-mail addresses */
-    OPAQUE_ALL           /* also everything else below */
+struct notation_run {
+    size_t begin, end; /* bytes, end exclusive */
+    enum notation_role role;
+    enum opaque_kind kind;
+    const char *name; /* of the notation: "printf" */
 };
+
+/* Finds the next run of these sets (bits of notation_set) and roles (1 << NOTATION_LABEL ...) at or after text[*at] and moves *at
+ * to its end. Returns false and sets *at to length if there are no more. text: valid UTF-8. Time is proportional to the bytes
+ * passed. */
+bool notation_next(unsigned sets, unsigned roles, const char *text, size_t length, size_t *at, struct notation_run *found);
 
 /* Returns the kind's name in replies: "emoji". */
 const char *opaque_name(enum opaque_kind kind);
 
-/* Finds the next run at or after text[*at] and moves *at to its end. Returns false and sets *at to length if there are no more.
- * text: valid UTF-8. Time is proportional to the bytes passed.
+/* Finds the next run of these sets that is a unit of a sentence, as notation_next does.
  *
- * With OPAQUE_PLACEHOLDERS:
+ * With NOTATION_PLACEHOLDERS:
  *
  * - {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name} #{name}: no line break in the braces, no space in single ones
  * - %s %d %-5.2f %1$s %lld %@ %% %(total)s, not before a letter or digit, nor after a digit
  * - [X12X]: capitals, digits, and perhaps capitals
  * - https://example.com/a?b=c www.example.com, up to white space, without marks that end the sentence; jane.doe@example.com
  *
- * With OPAQUE_ALL also:
+ * With NOTATION_CODES also:
  *
  * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are not digits, such as ½)
  * - :-) <3 :tada: #hashtag @name [1] C++ C#
@@ -97,7 +124,7 @@ const char *opaque_name(enum opaque_kind kind);
  * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase
  * - \alpha $HOME && != {"a": 1}
  * - /usr/bin ~/x ./x C:\x, names of files and of hosts */
-bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found);
+bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found);
 
 /* Gives the runs that lie within text[begin, end), as offsets into that part, in the arena. Returns -1 with ERROR_MEMORY. */
 int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena, struct opaque_runs *out,

@@ -197,7 +197,7 @@ int request_hold(const struct request *request, const struct translator *transla
                  struct translator_text *text, struct arena *arena, struct error *err) {
     if (request->protection && !translator_holds(translator))
         return error_set(err, ERROR_INPUT, "this model cannot copy text unchanged");
-    return guard_find(guard, translator_scope(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
+    return guard_find(guard, translator_notations(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
 }
 
 /* Chooses the languages of a sentence that was just made. */

@@ -275,7 +275,7 @@ bool directive_next(struct directive_scan *scan, struct span *found) {
         struct opaque_run run;
         if (scan->other_at < scan->at)
             scan->other_at = scan->at;
-        ahead = opaque_next(OPAQUE_PLACEHOLDERS, text, scan->length, &scan->other_at, &run);
+        ahead = opaque_next(NOTATION_PLACEHOLDERS, text, scan->length, &scan->other_at, &run);
         if (!ahead)
             continue;
         scan->other = (struct span){run.begin, run.end};

@@ -26,7 +26,7 @@ static struct sentence *prepare(const char *text, const struct search_options *o
     struct glossary glossary;
     struct guard guard = {0};
     struct translator_text whole = {.text = text, .length = strlen(text)};
-    ck_assert_int_eq(guard_find(&guard, translator_scope(translator, false), text, whole.length, &arena, &whole.held, &err), 0);
+    ck_assert_int_eq(guard_find(&guard, translator_notations(translator, false), text, whole.length, &arena, &whole.held, &err), 0);
     ck_assert_int_eq(translator_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
     ck_assert_uint_eq(count, 1);
     glossary_init(&glossary, NULL, &arena);

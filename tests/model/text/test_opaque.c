@@ -35,7 +35,7 @@ START_TEST(placeholders_are_found) {
         char found[256] = "";
         struct opaque_run span;
         size_t length = strlen(texts[i].text), end = 0;
-        for (size_t at = 0; opaque_next(OPAQUE_PLACEHOLDERS, texts[i].text, length, &at, &span); end = span.end) {
+        for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, texts[i].text, length, &at, &span); end = span.end) {
             ck_assert(span.begin >= end && span.end > span.begin && at == span.end);
             size_t used = strlen(found);
             snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin), texts[i].text + span.begin);
@@ -98,14 +98,14 @@ START_TEST(codes_are_found) {
         char found[512] = "";
         struct opaque_run run;
         size_t length = strlen(codes[i].text), end = 0;
-        for (size_t at = 0; opaque_next(OPAQUE_ALL, codes[i].text, length, &at, &run); end = run.end) {
+        for (size_t at = 0; opaque_next(NOTATION_ALL, codes[i].text, length, &at, &run); end = run.end) {
             ck_assert(run.begin >= end && run.end > run.begin && at == run.end && run.written == NULL);
             size_t used = strlen(found);
             snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin), codes[i].text + run.begin);
         }
         ck_assert_msg(strcmp(found, codes[i].found) == 0, "%s: %s, not %s", codes[i].text, found, codes[i].found);
         size_t at = 0;
-        ck_assert(!opaque_next(OPAQUE_NOTHING, codes[i].text, length, &at, &run));
+        ck_assert(!opaque_next(NOTATION_NONE, codes[i].text, length, &at, &run));
         ck_assert_uint_eq(at, length);
     }
 }
@@ -119,7 +119,7 @@ START_TEST(kinds_have_names) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct opaque_run run;
         size_t at = 0;
-        ck_assert_msg(opaque_next(OPAQUE_ALL, kinds[i].text, strlen(kinds[i].text), &at, &run), "%s", kinds[i].text);
+        ck_assert_msg(opaque_next(NOTATION_ALL, kinds[i].text, strlen(kinds[i].text), &at, &run), "%s", kinds[i].text);
         ck_assert_str_eq(opaque_name(run.kind), kinds[i].kind);
     }
 }
@@ -139,7 +139,7 @@ START_TEST(time_is_linear) {
         size_t size = strlen(parts[i]), length = 0;
         for (; length + size <= BYTES; length += size)
             memcpy(text + length, parts[i], size);
-        for (size_t at = 0; opaque_next(OPAQUE_ALL, text, length, &at, &run);)
+        for (size_t at = 0; opaque_next(NOTATION_ALL, text, length, &at, &run);)
             ck_assert_uint_eq(at, run.end);
         ck_assert_uint_le(run.end, length);
     }
@@ -203,7 +203,7 @@ static struct token *encode(const struct tokenizer *tokenizer, const char *text,
     struct guard guard = {0};
     struct opaque_runs held;
     struct token *tokens;
-    ck_assert_int_eq(guard_find(&guard, OPAQUE_PLACEHOLDERS, text, strlen(text), arena, &held, NULL), 0);
+    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), arena, &held, NULL), 0);
     ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = held}, NULL, arena,
                                              &tokens, count, NULL),
                      0);
@@ -215,7 +215,7 @@ static void check_tokens(const struct tokenizer *tokenizer, const char *text, st
     struct opaque_run span;
     size_t count, next = 0, end = 0, at = 0, length = strlen(text);
     struct token *tokens = encode(tokenizer, text, arena, &count);
-    while (opaque_next(OPAQUE_PLACEHOLDERS, text, length, &at, &span)) {
+    while (opaque_next(NOTATION_PLACEHOLDERS, text, length, &at, &span)) {
         while (next < count && !(tokens[next].begin == span.begin && tokens[next].end == span.end))
             next++;
         ck_assert_msg(next < count, "%s: no token for [%zu, %zu)", text, span.begin, span.end);

@@ -1,6 +1,6 @@
-/* This file finds the runs of a text that are opaque by their characters alone. A function for each notation finds the end of a run
- * that begins at a place. Runs are found in one pass, in time proportional to the bytes passed, because a notation of unbounded
- * length is not read again from within. */
+/* This file is the one reader of what is not language: it finds runs by their characters alone, from one table of notations. A
+ * row's function finds the end of a run that begins at a place. Runs are found in one pass, in time proportional to the bytes
+ * passed, because a notation of unbounded length is not read again from within. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include <stdint.h>
@@ -17,6 +17,12 @@ struct scan {
     size_t length, begin;
     char former;      /* the byte before, or a space at the beginning of the text */
     bool word, chunk; /* the character before is not part of a word; it is white space or opens something */
+    bool line;        /* only white space precedes it in its line */
+};
+
+/* What a caller looks for: bits of notation_set, and a bit for each role. */
+struct wanted {
+    unsigned sets, roles;
 };
 
 static char peek(const struct scan *scan, size_t at) {
@@ -643,48 +649,52 @@ static size_t as_degrees(const struct scan *scan) {
     return ends_word(scan, end) ? end : begin;
 }
 
-/* ---- finding them ---- */
+/* ---- the table ---- */
 
-/* A kind may begin anywhere, or only where scan.word or scan.chunk is true. */
-enum place { ANYWHERE, WORD, CHUNK };
+/* A notation may begin anywhere, only where scan.word or scan.chunk is true, or only where a line begins (scan.line). */
+enum place { ANYWHERE, WORD, CHUNK, LINE };
 
-/* To add a kind, write its function, a row, and a line in the header. first: the characters with which it begins; NULL: the
- * function decides. If several kinds find a run at the same place, the first row counts. */
-static const struct {
-    size_t (*end)(const struct scan *scan);
+/* To add a notation, write a row, its function unless it stands between two strings, and a line in the header. If several notations
+ * find a run at the same place, the first row counts. */
+static const struct notation {
+    const char *name;
+    unsigned sets;
+    enum notation_role role;
     enum opaque_kind kind;
-    enum opaque_scope scope;
     enum place place;
-    const char *first;
-} kinds[] = {
-    {in_braces, OPAQUE_CODE, OPAQUE_PLACEHOLDERS, ANYWHERE, "{$%#"},
-    {as_in_printf, OPAQUE_CODE, OPAQUE_PLACEHOLDERS, ANYWHERE, "%"},
-    {in_brackets, OPAQUE_CODE, OPAQUE_PLACEHOLDERS, ANYWHERE, "["},
-    {as_address, OPAQUE_URL, OPAQUE_PLACEHOLDERS, WORD, NULL},
-    {as_mail, OPAQUE_EMAIL, OPAQUE_PLACEHOLDERS, ANYWHERE, NULL},
-    {as_picture, OPAQUE_EMOJI, OPAQUE_ALL, ANYWHERE, NULL},
-    {as_emoticon, OPAQUE_EMOJI, OPAQUE_ALL, CHUNK, ":;=<8xX^-"},
-    {as_shortcode, OPAQUE_EMOJI, OPAQUE_ALL, WORD, ":"},
-    {as_hashtag, OPAQUE_CODE, OPAQUE_ALL, WORD, "#"},
-    {as_name, OPAQUE_CODE, OPAQUE_ALL, WORD, "@"},
-    {as_footnote, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, "["},
-    {as_flag, OPAQUE_CODE, OPAQUE_ALL, CHUNK, "-"},
-    {as_path, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, NULL},
-    {as_object, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, "{"},
-    {as_command, OPAQUE_CODE, OPAQUE_ALL, WORD, "\\$"},
-    {as_operator, OPAQUE_CODE, OPAQUE_ALL, CHUNK, NULL},
-    {as_formula, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
-    {as_degrees, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
-    {as_language, OPAQUE_CODE, OPAQUE_ALL, WORD, CAPITALS},
-    {as_iban, OPAQUE_CODE, OPAQUE_ALL, WORD, CAPITALS},
-    {as_version, OPAQUE_CODE, OPAQUE_ALL, WORD, "vV"},
-    {as_timestamp, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
-    {as_colons, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
-    {as_digits, OPAQUE_CODE, OPAQUE_ALL, ANYWHERE, NULL},
-    {as_reference, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
-    {as_identifier, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
-    {as_joined, OPAQUE_CODE, OPAQUE_ALL, WORD, NULL},
+    const char *first;                      /* the characters with which it begins; NULL: the function decides */
+    size_t (*end)(const struct scan *scan); /* returns the run's end, or scan->begin if no run begins there */
+} notations[] = {
+    {"braces", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{$%#", in_braces},
+    {"printf", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "%", as_in_printf},
+    {"hidden term", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", in_brackets},
+    {"address", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_URL, WORD, NULL, as_address},
+    {"e-mail", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_EMAIL, ANYWHERE, NULL, as_mail},
+    {"picture", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, ANYWHERE, NULL, as_picture},
+    {"emoticon", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, CHUNK, ":;=<8xX^-", as_emoticon},
+    {"shortcode", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, WORD, ":", as_shortcode},
+    {"hashtag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "#", as_hashtag},
+    {"name of an account", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "@", as_name},
+    {"footnote", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_footnote},
+    {"flag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "-", as_flag},
+    {"path", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, NULL, as_path},
+    {"object", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{", as_object},
+    {"command", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "\\$", as_command},
+    {"operator", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, NULL, as_operator},
+    {"formula", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_formula},
+    {"degrees", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_degrees},
+    {"programming language", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_language},
+    {"IBAN", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_iban},
+    {"version", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "vV", as_version},
+    {"time stamp", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_timestamp},
+    {"groups with colons", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_colons},
+    {"groups of digits", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, NULL, as_digits},
+    {"reference", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_reference},
+    {"identifier", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_identifier},
+    {"joined words", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_joined},
 };
+
+/* ---- finding them ---- */
 
 const char *opaque_name(enum opaque_kind kind) {
     static const char *const names[OPAQUE_KINDS] = {"emoji",  "symbol", "word",  "code",   "number",
@@ -692,56 +702,79 @@ const char *opaque_name(enum opaque_kind kind) {
     return names[kind];
 }
 
-static bool find_at(struct scan *scan, enum opaque_scope scope, struct opaque_run *found) {
+static bool find_at(struct scan *scan, const struct wanted *wanted, struct notation_run *found) {
     size_t before = scan->begin;
     char first = scan->text[before];
     scan->former = before > 0 ? scan->text[before - 1] : ' ';
     scan->word = !ascii_word(scan->former);
     scan->chunk =
         before == 0 || is_one_of(scan->former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        bool here = kinds[i].place == ANYWHERE || (kinds[i].place == WORD ? scan->word : scan->chunk);
-        if (!here || kinds[i].scope > scope || (kinds[i].first && !is_one_of(first, kinds[i].first)))
+    for (size_t i = 0; i < sizeof notations / sizeof *notations; i++) {
+        const struct notation *notation = &notations[i];
+        bool here = notation->place == ANYWHERE || (notation->place == WORD    ? scan->word
+                                                    : notation->place == CHUNK ? scan->chunk
+                                                                               : scan->line);
+        if (!here || !(notation->sets & wanted->sets) || !(wanted->roles >> notation->role & 1) ||
+            (notation->first && !is_one_of(first, notation->first)))
             continue;
-        size_t end = kinds[i].end(scan), next;
+        size_t end = notation->end(scan), next;
         if (end == scan->begin)
             continue;
         int32_t c = character_at(scan, scan->begin, &next);
-        bool symbol = kinds[i].end == as_picture && c > 0x80 && (c < 0x2190 || !u_hasBinaryProperty(c, UCHAR_EMOJI));
-        *found = (struct opaque_run){scan->begin, end, symbol ? OPAQUE_SYMBOL : kinds[i].kind, NULL};
+        bool symbol = notation->end == as_picture && c > 0x80 && (c < 0x2190 || !u_hasBinaryProperty(c, UCHAR_EMOJI));
+        *found = (struct notation_run){scan->begin, end, notation->role, symbol ? OPAQUE_SYMBOL : notation->kind, notation->name};
         return true;
     }
     return false;
 }
 
-bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found) {
-    for (size_t begin = *at, end; scope != OPAQUE_NOTHING && begin < length; begin = end) {
-        /* The part ends at white space or after MAX_CODE bytes. No run begins in a plain part, which consists of letters, without a
-         * capital after a lower-case letter, and of marks between sentences. */
-        size_t most = length - begin < MAX_CODE ? length : begin + MAX_CODE;
-        char before = ' ';
-        bool plain = true;
-        for (end = begin; end < most && !is_one_of(text[end], " \n\t\r"); before = text[end++]) {
-            char c = text[end];
-            bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
-            bool mark = is_one_of(c, ".,!?;'\"-()") &&
-                        !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
-                        !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) &&
-                        !(c == '-' && before == '-') && !(c == '.' && before == ' ');
-            plain = plain && (letter || mark);
-        }
-        if (end == begin) { /* white space */
-            end++;
-            continue;
-        }
-        for (struct scan scan = {.text = text, .length = length, .begin = begin}; !plain && scan.begin < end; scan.begin++)
-            if (((unsigned char)text[scan.begin] & 0xc0) != 0x80 && find_at(&scan, scope, found)) {
+/* Returns the end of the part that begins there: white space, or up to MAX_CODE bytes up to white space. *plain: no run begins in
+ * it, since it consists of letters, without a capital after a lower-case letter, and of marks between sentences. */
+static size_t part_end(const char *text, size_t length, size_t begin, bool *plain) {
+    size_t most = length - begin < MAX_CODE ? length : begin + MAX_CODE, end = begin;
+    char before = ' ';
+    *plain = true;
+    for (; end < most && !is_one_of(text[end], " \n\t\r"); before = text[end++]) {
+        char c = text[end];
+        bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
+        bool mark = is_one_of(c, ".,!?;'\"-()") &&
+                    !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
+                    !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
+                    !(c == '.' && before == ' ');
+        *plain = *plain && (letter || mark);
+    }
+    return end > begin ? end : begin + 1;
+}
+
+bool notation_next(unsigned sets, unsigned roles, const char *text, size_t length, size_t *at, struct notation_run *found) {
+    const struct wanted wanted = {sets, roles};
+    bool layout = (sets & NOTATION_LAYOUT) != 0, line = true;
+    for (size_t i = *at; layout && i > 0 && line && text[i - 1] != '\n'; i--)
+        line = is_one_of(text[i - 1], " \t\r");
+    for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length; begin = end) {
+        bool plain, white = is_one_of(text[begin], " \n\t\r");
+        end = part_end(text, length, begin, &plain);
+        line = line || text[begin] == '\n';
+        plain = layout ? plain && !line && !white : plain || white;
+        for (struct scan scan = {.text = text, .length = length, .begin = begin, .line = line}; !plain && scan.begin < end;
+             scan.begin++, scan.line = false)
+            if (((unsigned char)text[scan.begin] & 0xc0) != 0x80 && find_at(&scan, &wanted, found)) {
                 *at = found->end;
                 return true;
             }
+        line = line && white;
     }
     *at = length;
     return false;
+}
+
+bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found) {
+    enum { ROLES = 1 << NOTATION_OPAQUE | 1 << NOTATION_PAIR | 1 << NOTATION_PREFIX };
+    struct notation_run run;
+    if (!notation_next(sets & ~(unsigned)NOTATION_LAYOUT, ROLES, text, length, at, &run))
+        return false;
+    *found = (struct opaque_run){run.begin, run.end, run.kind, NULL};
+    return true;
 }
 
 /* ---- lists of runs ---- */
