@@ -64,6 +64,15 @@ void html_add_unit(struct html_builder *builder, struct html_bytes raw) {
     add(builder, PIECE_UNIT, raw);
 }
 
+void html_add_space(struct html_builder *builder, struct html_bytes raw) {
+    struct html_piece *piece = add(builder, PIECE_UNIT, raw);
+    if (!piece)
+        return;
+    piece->blank = true;
+    piece->source = " ";
+    piece->shown_length = 1;
+}
+
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
     struct html_piece *piece = add(builder, PIECE_TEXT, text);
     if (!piece)
@@ -464,16 +473,17 @@ static void add_mark(struct html_builder *builder, const struct html_mark *mark,
         html_add_close(builder, raw);
     } else if (mark->kind == MARK_BREAK) {
         html_add_break(builder, raw);
+    } else if (mark->kind == MARK_SPACE) {
+        html_add_space(builder, raw);
     } else {
         struct html_piece *piece = add(builder, PIECE_UNIT, mark->kind == MARK_TAG ? text : raw);
         if (piece && mark->kind == MARK_TAG) {
             set_source(piece, raw);
             html_note_tag(piece, text.start, text.length, false);
             builder->tags = true;
-        } else if (piece && (shown.length > 0 || mark->kind == MARK_SPACE)) {
-            piece->blank = mark->kind == MARK_SPACE;
-            piece->source = piece->blank ? " " : shown.start;
-            piece->shown_length = piece->blank ? 1 : (uint8_t)shown.length;
+        } else if (piece && shown.length > 0) {
+            piece->source = shown.start;
+            piece->shown_length = (uint8_t)shown.length;
         }
     }
 }

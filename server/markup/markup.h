@@ -205,6 +205,8 @@ void html_add_break(struct html_builder *builder, struct html_bytes raw);
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw);
 /* Adds bytes within a sentence that move as a whole. */
 void html_add_unit(struct html_builder *builder, struct html_bytes raw);
+/* Adds white space that stays as it is, which a space represents in the sentence. */
+void html_add_space(struct html_builder *builder, struct html_bytes raw);
 /* Adds a unit that another word represents in the sentence, such as a formula. */
 void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw);
 /* Adds a unit whose own word represents it: `code`. All three are written unchanged. */

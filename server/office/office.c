@@ -21,7 +21,7 @@ struct part_rule {
 struct office_family {
     const char *name;
     const struct part_rule *rules; /* ended by a rule without a grammar */
-    const char *main;              /* one of the parts with text has a name that begins so */
+    const char *main;              /* one of the members has a name that begins so; of a book: one of the parts */
     bool odf, epub;
 };
 
@@ -126,7 +126,9 @@ const struct office_family office_odf = {"OpenDocument", odf_rules, "content.xml
 static const struct language_row html_languages[] = {{NULL, "lang", LANGUAGE_WHOLE}, {NULL, NULL, LANGUAGE_WHOLE}};
 
 /* The roles are those of server/markup's table of elements. */
-static const struct grammar xhtml = {.languages = html_languages, .mixed = true, .html = true, .doctype = true, .root = "html"};
+static const struct space_row xhtml_spaces[] = {{"w3.org", "/1999/xhtml", ""}, {NULL, NULL, NULL}};
+static const struct grammar xhtml = {
+    .spaces = xhtml_spaces, .languages = html_languages, .mixed = true, .html = true, .doctype = true, .root = "html"};
 
 static const struct role_row ncx_roles[] = {{"text", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row ncx_spaces[] = {{"daisy.org", "/ncx/", ""}, {NULL, NULL, NULL}};
@@ -150,24 +152,27 @@ static bool begins(struct html_bytes name, const char *with) {
     return name.length >= length && strncasecmp(name.start, with, length) == 0;
 }
 
-/* Returns the rule for a member, or NULL if the member is not read. */
-static const struct part_rule *find_rule(const struct office_family *family, struct html_bytes name) {
+static bool is_of(struct html_bytes name, const struct part_rule *rule) {
     const char *slash = memrchr(name.start, '/', name.length);
     struct html_bytes folder = {name.start, slash ? (size_t)(slash + 1 - name.start) : 0};
     struct html_bytes file = {name.start + folder.length, name.length - folder.length};
-    if (family->epub && begins(name, "META-INF/"))
-        return NULL;
-    for (const struct part_rule *rule = family->rules; rule->grammar; rule++) {
-        if ((rule->folder && !bytes_are_any_case(folder, rule->folder)) || !begins(file, rule->begin))
-            continue;
-        for (const char *end = rule->ends; *end; end += strspn(end, " ")) {
-            size_t length = strcspn(end, " ");
-            if (file.length > length && strncasecmp(file.start + file.length - length, end, length) == 0)
-                return rule;
-            end += length;
-        }
+    if ((rule->folder && !bytes_are_any_case(folder, rule->folder)) || !begins(file, rule->begin))
+        return false;
+    for (const char *end = rule->ends; *end; end += strspn(end, " ")) {
+        size_t length = strcspn(end, " ");
+        if (file.length > length && strncasecmp(file.start + file.length - length, end, length) == 0)
+            return true;
+        end += length;
     }
-    return NULL;
+    return false;
+}
+
+/* Returns the rule for a member, or NULL if the member is not read. */
+static const struct part_rule *find_rule(const struct office_family *family, struct html_bytes name) {
+    const struct part_rule *rule = family->rules;
+    while (rule->grammar && !is_of(name, rule))
+        rule++;
+    return rule->grammar && !(family->epub && begins(name, "META-INF/")) ? rule : NULL;
 }
 
 /* ---- an archive ---- */
@@ -278,6 +283,18 @@ static int check_encryption(const struct archive *archive) {
 
 /* ---- names of columns ---- */
 
+/* Appends a name without white space, however that is written: a line end in a name is "_x000a_" in one place and itself in the
+ * other. Returns the new length. */
+static size_t condense(struct html_bytes name, char *out, size_t length) {
+    for (size_t at = 0; at < name.length; at++) {
+        if (name.length - at > 6 && strncasecmp(name.start + at, "_x00", 4) == 0 && name.start[at + 6] == '_')
+            at += 6;
+        else if ((unsigned char)name.start[at] > ' ')
+            out[length++] = name.start[at];
+    }
+    return length;
+}
+
 static int compare_names(const void *a, const void *b) {
     const struct html_bytes *x = a, *y = b;
     size_t least = x->length < y->length ? x->length : y->length;
@@ -304,9 +321,12 @@ static int read_columns(struct archive *archive, const struct zip_member *member
         if (!names)
             return error_memory(archive->err);
         columns->names = names;
-        if (xml_decode(scan->begin, &value, archive->arena, &names[columns->count], &inner) != 0)
+        if (xml_decode(scan->begin, &value, archive->arena, &name, &inner) != 0)
             break;
-        columns->count++;
+        char *condensed = arena_alloc(archive->arena, name.length, 1);
+        if (!condensed)
+            return error_memory(archive->err);
+        names[columns->count++] = (struct html_bytes){condensed, condense(name, condensed, 0)};
     }
     return inner.code == ERROR_NONE ? 0 : fail_in(archive, member, &inner);
 }
@@ -314,9 +334,14 @@ static int read_columns(struct archive *archive, const struct zip_member *member
 static bool keeps(const void *owner, const struct paragraph *paragraph) {
     const struct archive *archive = owner;
     const struct columns *columns = &archive->columns;
-    if (columns->count == 0 || paragraph->count != 1)
+    char condensed[MOST_COLUMN_BYTES];
+    struct html_bytes name = {condensed, 0};
+    if (columns->count == 0 || paragraph->text_bytes > sizeof condensed)
         return false;
-    bool kept = bsearch(&paragraph->tokens[0].text, columns->names, columns->count, sizeof *columns->names, compare_names) != NULL;
+    for (size_t i = 0; i < paragraph->count; i++)
+        if (paragraph->tokens[i].kind == INLINE_TEXT)
+            name.length = condense(paragraph->tokens[i].text, condensed, name.length);
+    bool kept = bsearch(&name, columns->names, columns->count, sizeof *columns->names, compare_names) != NULL;
     archive->changes->columns |= kept;
     return kept;
 }
@@ -355,10 +380,11 @@ static int drop_references(struct archive *archive, const char *name, const char
 
 static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
                         struct office_changes *changes, struct error *err) {
+    static const struct part_rule tables = {"xl/tables/", "", ".xml", NULL, false};
     const struct office_family *family = document->family;
     struct columns *columns = &archive->columns;
     uint64_t bytes = 0;      /* of the parts with a rule, unpacked */
-    bool right_main = false; /* one of them with text is the main part of the family */
+    bool right_main = false; /* a member is the main part of the family */
     *archive = (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
     if (zip_open(document->bytes, arena, &archive->zip, err) != 0)
         return -1;
@@ -368,10 +394,10 @@ static int open_archive(struct archive *archive, const struct office_document *d
     for (size_t i = 0; i < archive->zip.count; i++) {
         const struct zip_member *member = &archive->zip.members[i];
         const struct part_rule *rule = find_rule(family, member->name);
+        right_main |= (rule || !family->epub) && begins(member->name, family->main);
         if (rule) {
             parts[archive->part_count++] = (struct part_name){hash_of(member->name), member->name, rule->text};
             bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
-            right_main |= rule->text && begins(member->name, family->main);
         }
         if (!budget_step(arena->budget, 1))
             return error_memory(err);
@@ -393,7 +419,7 @@ static int open_archive(struct archive *archive, const struct office_document *d
         return error_set(err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
 
     for (size_t i = 0; i < archive->zip.count && family == &office_xlsx && columns->count < MOST_COLUMNS; i++)
-        if (begins(archive->zip.members[i].name, "xl/tables/") && read_columns(archive, &archive->zip.members[i]) != 0)
+        if (is_of(archive->zip.members[i].name, &tables) && read_columns(archive, &archive->zip.members[i]) != 0)
             return -1;
     if (columns->count > 0)
         qsort(columns->names, columns->count, sizeof *columns->names, compare_names);

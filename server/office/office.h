@@ -112,8 +112,8 @@ enum role {
     ROLE_CONTENT,     /* holds the content of a ROLE_WRAP */
     ROLE_TRANSPARENT, /* its content counts, the element goes: an insertion that is accepted */
     ROLE_DROPPED,     /* goes with its content: a deletion that is accepted, a mark of a proofing tool */
-    ROLE_BREAK,       /* separates sentences: a line break, a tab */
-    ROLE_SPACE,       /* white space */
+    ROLE_BREAK,       /* separates texts: a line break, a tab */
+    ROLE_SPACE,       /* spaces, as many as its attribute "c" says: two stay where they are, more separate texts */
     ROLE_HYPHEN,      /* a hyphen that does not break */
     ROLE_RANGE_START, /* surrounds inline content up to the ROLE_RANGE_END with the same key */
     ROLE_RANGE_END,
@@ -196,8 +196,9 @@ enum inline_kind {
 
 struct inline_token {
     uint8_t kind;
-    uint8_t role;        /* of ranges, fields and ROLE_ALONE, and of breaks that a copy has, too; otherwise ROLE_NONE */
+    uint8_t role;        /* of ranges, fields, ROLE_ALONE and ROLE_SPACE, and of breaks that a copy has, too; otherwise ROLE_NONE */
     bool in_run;         /* it is written in a run */
+    bool in_text;        /* it is layout in a text, and written there */
     bool grouped;        /* it is written with the token that its group begins with */
     uint32_t format;     /* the number of one of the paragraph's formats */
     uint32_t begin, end; /* bytes of the part */

@@ -233,7 +233,9 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
         struct html_bytes raw = note(NOTE_TOKEN, i, builder->arena);
         if (token->kind != INLINE_UNIT && token->kind != INLINE_WORD)
             end_format(builder, &open);
-        if (token->kind == INLINE_UNIT)
+        if (token->kind == INLINE_UNIT && token->role == ROLE_SPACE)
+            html_add_space(builder, raw);
+        else if (token->kind == INLINE_UNIT)
             html_add_unit(builder, raw);
         else if (token->kind == INLINE_WORD)
             html_add_word(builder, keep(token->text, builder), raw);
@@ -291,25 +293,30 @@ static void open_run(struct writing *writing, uint32_t format) {
     writing->format = format;
 }
 
-static void write_text(struct writing *writing, uint32_t format, const char *text, size_t length) {
+static void open_text(struct writing *writing, uint32_t format) {
     const struct paragraph *paragraph = writing->paragraph;
+    if (paragraph->format_count == 0)
+        return;
+    open_run(writing, format);
+    if (!writing->text_open)
+        put_tag(writing, "<", paragraph->text, paragraph->spaced ? " xml:space=\"preserve\">" : ">");
+    writing->text_open = true;
+}
+
+static void write_text(struct writing *writing, uint32_t format, const char *text, size_t length) {
     if (length == 0)
         return;
-    if (paragraph->format_count > 0) {
-        open_run(writing, format);
-        if (!writing->text_open)
-            put_tag(writing, "<", paragraph->text, paragraph->spaced ? " xml:space=\"preserve\">" : ">");
-        writing->text_open = true;
-    }
+    open_text(writing, format);
     html_put_escaped(writing->to->out, text, length, "&<>");
 }
 
-/* Writes a token and its group as they were. copy: leaves out units, ranges, fields and breaks of pages. */
+/* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges, fields and breaks of pages. */
 static void write_token(struct writing *writing, size_t i, bool copy) {
     const struct paragraph *paragraph = writing->paragraph;
     const struct inline_token *tokens = paragraph->tokens;
-    enum role copied = tokens[i].kind == INLINE_BREAK ? ROLE_BREAK : ROLE_NONE;
-    if (copy && (tokens[i].kind == INLINE_UNIT || tokens[tokens[i].kind == INLINE_CLOSE ? tokens[i].pair : i].role != copied))
+    enum role role = tokens[tokens[i].kind == INLINE_CLOSE ? tokens[i].pair : i].role;
+    bool layout = role == ROLE_BREAK || role == ROLE_SPACE, alone = tokens[i].kind == INLINE_UNIT || tokens[i].kind == INLINE_BREAK;
+    if (copy && (alone ? !layout : role != ROLE_NONE))
         return;
     for (size_t member = i; member <= tokens[i].last; member++) {
         const struct inline_token *token = &tokens[member];
@@ -318,11 +325,15 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
                 write_text(writing, token->format, token->text.start, token->text.length);
             continue;
         }
-        if (!token->in_run || token->role == ROLE_ALONE)
-            close_run(writing);
-        if (token->in_run)
-            open_run(writing, token->format);
-        close_text(writing);
+        if (token->in_text) {
+            open_text(writing, token->format);
+        } else {
+            if (!token->in_run || token->role == ROLE_ALONE)
+                close_run(writing);
+            if (token->in_run)
+                open_run(writing, token->format);
+            close_text(writing);
+        }
         writing->to->put_range(writing->to->owner, paragraph->part + token->begin, paragraph->part + token->end, writing->to->out);
         if (token->role == ROLE_ALONE)
             close_run(writing);

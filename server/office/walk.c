@@ -2,12 +2,14 @@
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <ctype.h>
+#include <stdlib.h>
 
 enum {
     NAME_BYTES = 64, /* of a canonical name; longer ones have no role */
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* nested paragraphs; deeper ones are not translated */
     WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
+    SPACES_OF_BREAK = 3,  /* so many spaces in a row are a column or an indentation, and separate texts */
     /* limits of a paragraph, so that it is settled within one turn; real paragraphs are shorter */
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
@@ -280,6 +282,96 @@ static int add_text(struct walk *walk, const char *begin, const char *end, struc
     return paragraph->text_bytes > MOST_TEXT_BYTES ? refuse_text(walk, begin) : 0;
 }
 
+/* ---- layout in text ---- */
+
+/* Returns the bytes of the tab, line end or other control character that begins there, however it is written; 0: there is none. */
+static size_t control_at(const char *at, const char *end, bool references) {
+    int32_t character = ' ';
+    size_t bytes = 1;
+    if (*at == '&' && references) {
+        bytes = html_reference(at, end, &character);
+    } else if (*at == '_') { /* OOXML's own notation: "_x000D_" */
+        bool is = end - at > 6 && (at[1] | ' ') == 'x' && at[6] == '_';
+        for (bytes = 2; bytes < 6 && is; bytes++)
+            is = isxdigit((unsigned char)at[bytes]);
+        character = is ? (int32_t)strtol(at + 2, NULL, 16) : character;
+        bytes = 7;
+    } else if ((unsigned char)*at < ' ') {
+        character = *at;
+    } else if (*at == '\xe2' && end - at > 2 && at[1] == '\x80' && (at[2] == '\xa8' || at[2] == '\xa9')) {
+        character = '\n'; /* U+2028 and U+2029 */
+        bytes = 3;
+    }
+    return character >= 0 && character < ' ' ? bytes : 0;
+}
+
+/* Returns the bytes of the layout that begins there: control characters and the spaces around them, or several spaces. *separates:
+ * the words on its sides are separate texts. */
+static size_t layout_at(const char *at, const char *end, bool references, bool *separates) {
+    const char *begin = at;
+    size_t spaces = 0, controls = 0;
+    for (size_t bytes; at < end; at += bytes) {
+        bytes = control_at(at, end, references);
+        controls += bytes > 0;
+        spaces += *at == ' ';
+        if (bytes == 0 && *at != ' ')
+            break;
+        bytes += bytes == 0;
+    }
+    *separates = controls > 0 || spaces >= SPACES_OF_BREAK;
+    return *separates || spaces > 1 ? (size_t)(at - begin) : 0;
+}
+
+/* Adds spaces, or what separates texts: both stay as they are. */
+static int add_layout(struct walk *walk, const char *begin, const char *end, bool in_text, bool separates) {
+    struct inline_token *token = add(walk, separates ? INLINE_BREAK : INLINE_UNIT, begin, end);
+    if (!token)
+        return -1;
+    token->role = separates ? ROLE_BREAK : ROLE_SPACE;
+    token->in_text = in_text;
+    return 0;
+}
+
+/* Adds a text whose white space is layout, as it is in OOXML. */
+static int add_preserved(struct walk *walk, const struct xml_token *token) {
+    struct xml_token plain = *token;
+    for (const char *at = token->begin; at < token->end;) {
+        bool separates = false, divides = walk->paragraph->count < MOST_TOKENS / 2;
+        size_t layout = 0;
+        for (plain.begin = at; at < token->end && layout == 0; at += layout == 0)
+            layout = divides ? layout_at(at, token->end, token->kind == XML_TEXT, &separates) : 0;
+        plain.end = at;
+        struct html_bytes text;
+        if (plain.end > plain.begin && (xml_decode(walk->scan.begin, &plain, walk->arena, &text, walk->err) != 0 ||
+                                        add_text(walk, plain.begin, plain.end, text) != 0))
+            return -1;
+        if (layout > 0 && add_layout(walk, at, at + layout, true, separates) != 0)
+            return -1;
+        at += layout;
+    }
+    return 0;
+}
+
+/* Adds an element that stands for spaces, with those in the text before it: OpenDocument writes the first of several as itself. */
+static int add_spaces(struct walk *walk, const struct xml_token *tag) {
+    struct paragraph *paragraph = walk->paragraph;
+    struct inline_token *last = paragraph->count > 0 ? &paragraph->tokens[paragraph->count - 1] : NULL;
+    struct html_bytes count;
+    const char *begin = tag->begin;
+    size_t spaces = xml_attribute(tag, "c", &count) ? strtoul(count.start, NULL, 10) : 1;
+    if (last && last->kind == INLINE_TEXT && paragraph->part + last->end == begin) {
+        while (last->text.length > 0 && last->end > last->begin && begin[-1] == ' ') {
+            begin--;
+            last->end--;
+            last->text.length--;
+            spaces++;
+        }
+    } else if (last && last->role == ROLE_SPACE && paragraph->part + last->end == begin) {
+        last->kind = INLINE_BREAK;
+    }
+    return add_layout(walk, begin, tag->end, false, spaces >= SPACES_OF_BREAK);
+}
+
 /* Adds an element that is one token, from its start to its end. */
 static int add_whole(struct walk *walk, enum role role, const struct xml_token *tag, const char *begin, const char *end) {
     bool separates = role == ROLE_BREAK || (role == ROLE_OPAQUE && walk->part->grammar->html);
@@ -425,7 +517,7 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         walk->changes = true;
         return 0;
     case ROLE_SPACE:
-        return add_text(walk, tag->begin, tag->end, (struct html_bytes){" ", 1});
+        return add_spaces(walk, tag);
     case ROLE_HYPHEN:
         return add_text(walk, tag->begin, tag->end, (struct html_bytes){"\u2011", 3});
     default:
@@ -563,6 +655,8 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
         return 0;
     if (token->end - token->begin > MOST_TEXT_BYTES)
         return refuse_text(walk, token->begin);
+    if (!walk->part->grammar->mixed)
+        return add_preserved(walk, token);
     if (xml_decode(walk->scan.begin, token, walk->arena, &text, walk->err) != 0)
         return -1;
     return add_text(walk, token->begin, token->end, text);

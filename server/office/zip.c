@@ -8,6 +8,8 @@ enum {
     LOCAL_BYTES = 30,
     CENTRAL_BYTES = 46,
     END_BYTES = 22,
+    LOCATOR_BYTES = 20, /* of the end record of ZIP64 */
+    END64_BYTES = 56,
     DESCRIPTOR_BYTES = 24, /* the longest: a signature, a checksum, two sizes of 8 bytes */
     COMMENT_BYTES = 65535,
     CHUNK = 16 * 1024, /* of data that is packed or unpacked between two checks of the budget */
@@ -21,7 +23,8 @@ enum {
 };
 
 /* Each record begins with one of these. */
-static const char local_mark[] = "PK\3\4", central_mark[] = "PK\1\2", end_mark[] = "PK\5\6", descriptor_mark[] = "PK\7\10";
+static const char local_mark[] = "PK\3\4", central_mark[] = "PK\1\2", end_mark[] = "PK\5\6", descriptor_mark[] = "PK\7\10",
+                  locator_mark[] = "PK\6\7", end64_mark[] = "PK\6\6";
 
 /* ---- numbers ---- */
 
@@ -78,7 +81,7 @@ static bool read_zip64(struct html_bytes extra, uint64_t *size, uint64_t *packed
 }
 
 /* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL with an error. */
-static const char *read_member(const struct zip *zip, const char *at, const char *directory, const char *end,
+static const char *read_member(const struct zip *zip, const char *at, const char *directory, const char *end, struct arena *arena,
                                struct zip_member *member, struct error *err) {
     if (end - at < CENTRAL_BYTES || !bytes_begin(at, end, central_mark))
         return damaged(err, "its directory is not complete"), NULL;
@@ -92,6 +95,14 @@ static const char *read_member(const struct zip *zip, const char *at, const char
                                   .flags = short_at(at + 8),
                                   .method = short_at(at + 10),
                                   .crc = long_at(at + 16)};
+    if (memchr(member->name.start, '\\', name)) { /* older programs of Windows write them between folders */
+        char *slashed = arena_copy(arena, member->name.start, name);
+        if (!slashed)
+            return error_memory(err), NULL;
+        for (size_t i = 0; i < name; i++)
+            slashed[i] = slashed[i] == '\\' ? '/' : slashed[i];
+        member->name.start = slashed;
+    }
     const char *begin = zip->bytes.start, *named = member->name.start;
     uint64_t most = (uint64_t)(directory - begin);
     bool leads_out = name == 0 || name > ZIP_MOST_NAME || *named == '/' || memchr(named, '\0', name);
@@ -105,7 +116,7 @@ static const char *read_member(const struct zip *zip, const char *at, const char
     bool sound = read_zip64((struct html_bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
                  most - offset >= LOCAL_BYTES && bytes_begin(begin + offset, directory, local_mark);
     size_t header = sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28) : 0;
-    if (!sound || header > most - offset || packed > most - offset - header || long_at(at + 42) == UINT32_MAX)
+    if (!sound || header > most - offset || packed > most - offset - header)
         return refuse(member, "is not where the directory says: the file is damaged or incomplete", err), NULL;
     member->size = size;
     member->packed = (struct html_bytes){begin + offset + header, (size_t)packed};
@@ -165,14 +176,26 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
         return error_set(err, ERROR_INPUT, "the file is not an archive of this format, which begins with \"PK\"");
     if (!end)
         return damaged(err, "it has no directory at its end, so the file is incomplete");
-    size_t total = short_at(end + 10), length = long_at(end + 12), offset = long_at(end + 16);
+    uint64_t total = short_at(end + 10), length = long_at(end + 12), offset = long_at(end + 16);
+    bool split = short_at(end + 4) != 0 || short_at(end + 6) != 0 || short_at(end + 8) != total;
+    if (total == UINT16_MAX || length == UINT32_MAX || offset == UINT32_MAX) { /* also in small archives of some programs */
+        const char *locator = end - bytes.start > LOCATOR_BYTES ? end - LOCATOR_BYTES : NULL;
+        bool located = locator && bytes_begin(locator, end, locator_mark);
+        uint64_t at = located ? number_at(locator + 8, 8) : UINT64_MAX, most_at = located ? (uint64_t)(locator - bytes.start) : 0;
+        if (most_at >= END64_BYTES && at <= most_at - END64_BYTES && bytes_begin(bytes.start + at, locator, end64_mark)) {
+            total = number_at(bytes.start + at + 32, 8);
+            length = number_at(bytes.start + at + 40, 8);
+            offset = number_at(bytes.start + at + 48, 8);
+            split = number_at(bytes.start + at + 24, 8) != total;
+        }
+    }
     if (total > ZIP_MOST_MEMBERS)
         return error_set(err, ERROR_INPUT, "the archive has more than %d members", ZIP_MOST_MEMBERS);
-    if (short_at(end + 4) != 0 || short_at(end + 6) != 0 || short_at(end + 8) != total)
+    if (split)
         return error_set(err, ERROR_INPUT, "archives of several files are not supported");
     if (total == 0)
         return damaged(err, "it has no members");
-    if (offset > (size_t)(end - bytes.start) || length > (size_t)(end - bytes.start) - offset)
+    if (offset > (uint64_t)(end - bytes.start) || length > (uint64_t)(end - bytes.start) - offset)
         return damaged(err, "its directory is not where its end says");
     zip.count = total;
     zip.members = arena_alloc(arena, total, sizeof *zip.members);
@@ -181,7 +204,7 @@ int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, stru
         return error_memory(err);
     const char *directory = bytes.start + offset, *at = directory;
     for (size_t i = 0; i < total; i++) {
-        at = read_member(&zip, at, directory, directory + length, &zip.members[i], err);
+        at = read_member(&zip, at, directory, directory + length, arena, &zip.members[i], err);
         if (!at)
             return -1;
         if (!budget_step(arena->budget, 1))

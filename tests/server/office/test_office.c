@@ -195,21 +195,47 @@ START_TEST(sheets) {
 }
 END_TEST
 
+/* Line ends, tabs and columns of spaces in a text separate texts, and are written as they were. */
+START_TEST(layout_in_texts) {
+    static const struct {
+        const char *before, *after;
+    } cases[] = {
+        {"a b\nc d\n\n12", "B A\nD C\n\n12"},     {"a b&#10;c d&#x9;e f", "B A&#10;D C&#x9;F E"},
+        {"a b_x000D_\nc d", "B A_x000D_\nD C"},   {"a b_x00e9_ c d", "D C B_X00E9_ A"}, /* a letter */
+        {"a b\u2028c d", "B A\u2028D C"},         {"  a b:   c d ", "  B: A   D C "},
+        {"a &lt;\n &amp; b", "&lt; A\n B &amp;"}, {"- a b\n- c d\n", "B A -\nD C -\n"},
+    };
+    char before[256], after[256];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(before, sizeof before, SST("<si><t xml:space=\"preserve\">%s</t></si>"), cases[i].before);
+        snprintf(after, sizeof after, SST("<si><t xml:space=\"preserve\">%s</t></si>"), cases[i].after);
+        archive_expect("xlsx", "xl/sharedStrings.xml", FAKE_REVERSED, before, after);
+    }
+    archive_expect(
+        "xlsx", "xl/comments1.xml", FAKE_REVERSED, SST("<text><r><rPr><b/></rPr><t>a b:</t></r><r><t>\nc d</t></r></text>"),
+        SST("<text><r><rPr><b/></rPr><t xml:space=\"preserve\">B: A</t></r><r><t xml:space=\"preserve\">\nD C</t></r></text>"));
+    WORD(FAKE_REVERSED, P("<w:r><w:t><![CDATA[a\t&#10; b]]></w:t></w:r>"), P(R("A\tB &amp;#10;")));
+    WORD(FAKE_UPPER, P(R("a ") B("b  c")), P(R("A ") B("B  C")));
+}
+END_TEST
+
 /* Formulas refer to columns of tables by their names. */
 START_TEST(names_of_columns) {
     struct arena arena;
     struct document_notes notes = {.arena = &arena};
     size_t length;
     char *bytes = archive_make(
-        (const struct entry[]){{"xl/sharedStrings.xml", SST("<si><t>Big price</t></si><si><t>a dog</t></si>"), false},
-                               {"xl/tables/table1.xml", "<table><tableColumn id=\"1\" name=\"Big price\"/></table>", false},
-                               {NULL, NULL, false}},
+        (const struct entry[]){
+            {"xl/sharedStrings.xml", SST("<si><t>Big\n</t><r><t>price</t></r></si><si><t>a dog</t></si>"), false},
+            {"xl/tables/table1.xml", "<table><tableColumn id=\"1\" name=\"Big_x000a_price\"/></table>", false},
+            {"xl/tables/", "", true},
+            {NULL, NULL, false}},
         &length);
     arena_init(&arena, 1 << 14);
     struct html_bytes out = archive_translate(
         (struct document){.format = document_find("xlsx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "xl/sharedStrings.xml", &arena),
-                     SST("<si><t>Big price</t></si><si><t xml:space=\"preserve\">A DOG</t></si>"));
+                     SST("<si><t>Big\n</t><r><t>price</t></r></si><si><t xml:space=\"preserve\">A DOG</t></si>"));
     ck_assert_uint_eq(notes.count, 1);
     arena_done(&arena);
     free(bytes);
@@ -225,7 +251,7 @@ START_TEST(open_document) {
     TEXT(FAKE_REVERSED, "<text:p text:style-name=\"P1\">a <text:span text:style-name=\"T1\">big dog</text:span> runs here</text:p>",
          "<text:p text:style-name=\"P1\">HERE RUNS <text:span text:style-name=\"T1\">DOG BIG</text:span> A</text:p>");
     TEXT(FAKE_REVERSED, "<text:h>a b<text:tab/>c<text:s text:c=\"2\"/>d<text:line-break/>12</text:h>",
-         "<text:h>B A<text:tab/>D C<text:line-break/>12</text:h>");
+         "<text:h>B A<text:tab/>D C<text:s text:c=\"2\"/><text:line-break/>12</text:h>");
     TEXT(FAKE_REVERSED,
          "<text:p>a dog<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>it is big</text:p>"
          "</text:note-body></text:note> runs</text:p>",
@@ -242,6 +268,9 @@ START_TEST(open_document) {
          "<table:table-cell office:value-type=\"string\"><text:p>May 1</text:p></table:table-cell>",
          "<table:table-cell office:value-type=\"date\"><text:p>May 1</text:p></table:table-cell>"
          "<table:table-cell office:value-type=\"string\"><text:p>MAY 1</text:p></table:table-cell>");
+    TEXT(FAKE_REVERSED, "<text:p><text:s text:c=\"4\"/>a b <text:s text:c=\"5\"/>c</text:p>",
+         "<text:p><text:s text:c=\"4\"/>B A <text:s text:c=\"5\"/>C</text:p>");
+    TEXT(FAKE_UPPER, "<text:p>a <text:s/>b<text:s/>c</text:p>", "<text:p>A <text:s/>B<text:s/>C</text:p>");
     TEXT(FAKE_UPPER, "<style:text-properties fo:language=\"en\" fo:country=\"US\"/><text:p>a</text:p>",
          "<style:text-properties fo:language=\"fr\" fo:country=\"none\"/><text:p>A</text:p>");
 }
@@ -261,6 +290,10 @@ START_TEST(books) {
          "<body><p>RUNS DOG<a href=\"#n\"><sup>1</sup></a> A</p><pre>a b</pre><p>NOW <code>x</code> SEE</p></body>");
     PAGE(FAKE_UPPER, "<body><p>a&#160;b &eacute; &mdash; c</p><p lang=\"en\" translate=\"no\">x</p></body>",
          "<body><p>A\u00a0B \u00e9 \u2014 C</p><p lang=\"en\" translate=\"no\">x</p></body>");
+    archive_expect("epub", "a.xml", FAKE_UPPER, "<h:html xmlns:h=\"http://www.w3.org/1999/xhtml\"><h:p>a</h:p></h:html>",
+                   "<h:html xmlns:h=\"http://www.w3.org/1999/xhtml\"><h:p>A</h:p></h:html>");
+    archive_expect("epub", "a.xml", FAKE_UPPER, "<other><p>a</p></other>", "<other><p>a</p></other>");
+    archive_expect("epub", "a.opf", FAKE_UPPER, "<package/>", "<package/>");
     archive_expect("epub", "a.ncx", FAKE_UPPER, "<ncx><navLabel><text>a b</text></navLabel></ncx>",
                    "<ncx><navLabel><text>A B</text></navLabel></ncx>");
     archive_expect(
@@ -414,6 +447,37 @@ static void refuse_entries(const char *format, const struct entry *entries, cons
     archive_refused(format, bytes, length, message);
     free(bytes);
 }
+
+/* Old programs write backslashes, and some write the end record of ZIP64 in a small archive; a presentation may have no slides. */
+START_TEST(archives_of_other_programs) {
+    static const char end64[] = "PK\6\6\54\0\0\0\0\0\0\0\55\0\55\0\0\0\0\0\0\0\0\0", locator[] = "PK\6\7\0\0\0";
+    struct arena arena;
+    size_t length;
+    archive_expect("pptx", "ppt/presentation.xml", FAKE_UPPER, "<p>a</p>", "<p>a</p>");
+    char *bytes = archive_make(usual, &length);
+    for (char *slash = bytes; (slash = memmem(slash, (size_t)(bytes + length - slash), "word/document", 13));)
+        slash[4] = '\\';
+    const char *end = bytes + length - 22;
+    char *wide = calloc(length + 76, 1), *at = mempcpy(wide, bytes, length - 22), *record = at;
+    memcpy(at, end64, sizeof end64);
+    for (int i = 0; i < 4; i++) /* two counts, the directory's length and offset */
+        memcpy(at + 24 + 8 * i, end + (const int[]){8, 10, 12, 16}[i], i < 2 ? 2 : 4);
+    at += 56;
+    memcpy(at, locator, sizeof locator);
+    memcpy(at + 8, &(uint32_t){(uint32_t)(record - wide)}, 4);
+    memcpy(at + 20, end, 22);
+    memset(at + 20 + 8, 0xff, 12);
+    arena_init(&arena, 1 << 14);
+    const struct document document = {.format = document_find("docx"), .source = wide, .length = length + 76};
+    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
+    memset(record, 0, 4);
+    archive_refused("docx", wide, length + 76, "the archive has more than 10000 members");
+    arena_done(&arena);
+    free(wide);
+    free(bytes);
+}
+END_TEST
 
 /* Parts that cannot be read, and archives of other kinds. */
 START_TEST(parts_that_are_refused) {
@@ -582,6 +646,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, both_languages);
     tcase_add_test(tests, slides);
     tcase_add_test(tests, sheets);
+    tcase_add_test(tests, layout_in_texts);
     tcase_add_test(tests, names_of_columns);
     tcase_add_test(tests, open_document);
     tcase_add_test(tests, books);
@@ -590,6 +655,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, signatures);
     tcase_add_test(tests, unreadable_parts_stay);
     tcase_add_test(tests, archives_that_are_refused);
+    tcase_add_test(tests, archives_of_other_programs);
     tcase_add_test(tests, parts_that_are_refused);
     tcase_add_test(tests, encrypted_fonts);
     tcase_add_test(tests, long_tags_and_paragraphs);
