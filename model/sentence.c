@@ -514,23 +514,56 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
     return result;
 }
 
+/* Cuts a text into sentences: those of the segmenter without the layout between and within them. */
+static int split_text(const struct prepared *list, const struct opaque_runs *held, struct span **spans, size_t *count,
+                      struct error *err) {
+    const struct translator_text *text = list->text;
+    const struct segmenter *segmenter = list->translator->segmenter;
+    const struct layout_reading reading = {segmenter, text->text, text->length, *held};
+    struct span *found, *gaps = NULL, *kept;
+    size_t found_count, gap_count = 0, next_run = 0, gap = 0, parts = 0;
+    if (segmenter_split(segmenter, text->text, text->length, list->arena, &found, &found_count, err) != 0 ||
+        (!text->verbatim && layout_find(&reading, list->arena, &gaps, &gap_count, err) != 0))
+        return -1;
+    for (size_t i = 0; i < found_count; i++) { /* sentences seem to end within some runs, which must not be cut */
+        while (next_run < held->count && held->all[next_run].end <= found[i].begin)
+            next_run++;
+        if (parts > 0 && next_run < held->count && held->all[next_run].begin < found[i].begin)
+            found[parts - 1].end = found[i].end;
+        else
+            found[parts++] = found[i];
+    }
+    *spans = found;
+    *count = parts;
+    if (gap_count == 0)
+        return 0;
+    kept = *spans = arena_alloc(list->arena, parts + gap_count, sizeof *kept);
+    if (!kept)
+        return error_memory(err);
+    *count = 0;
+    for (size_t i = 0; i < parts; i++) {
+        size_t begin = found[i].begin, end = found[i].end;
+        for (; gap < gap_count && gaps[gap].begin < end; gap++) {
+            if (gaps[gap].begin > begin)
+                kept[(*count)++] = (struct span){begin, gaps[gap].begin};
+            begin = gaps[gap].end > begin ? gaps[gap].end : begin;
+            if (begin >= end) /* the gap may reach into the next sentence */
+                break;
+        }
+        if (begin < end)
+            kept[(*count)++] = (struct span){begin, end};
+    }
+    return 0;
+}
+
 /* Makes the sentences of the list's text. */
 static int read_text(struct prepared *list, struct error *err) {
     const struct translator_text *text = list->text;
     struct opaque_runs held = reading_of(list, &text->held).held;
     struct span whole = {0, text->length}, *spans = &whole;
-    size_t found = text->length > 0, next = 0, kept = 0;
-    if (text->split &&
-        segmenter_split(list->translator->segmenter, text->text, text->length, list->arena, &spans, &found, err) != 0)
+    size_t kept = text->length > 0;
+    if (text->split && split_text(list, &held, &spans, &kept, err) != 0)
         return -1;
-    for (size_t i = 0; i < found; i++) { /* sentences seem to end within some runs, which must not be cut */
-        while (next < held.count && held.all[next].end <= spans[i].begin)
-            next++;
-        if (kept > 0 && next < held.count && held.all[next].begin < spans[i].begin)
-            spans[kept - 1].end = spans[i].end;
-        else
-            spans[kept++] = spans[i];
-    }
     int result = 0;
     list->expected = kept;
     arena_init(&list->scratch, SENTENCE_SCRATCH_BYTES);

@@ -21,6 +21,7 @@
     X(capitals) \
     X(bytes) \
     X(segmenter) \
+    X(layout) \
     X(numbers) \
     X(text) \
     X(kernels) \

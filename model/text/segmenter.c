@@ -264,7 +264,26 @@ static bool abbreviation_goes_on(const struct abbreviations *all, const char *te
     return !is_in_list(all->openers, text + begin, word_end - begin);
 }
 
+bool segmenter_abbreviates(const struct segmenter *segmenter, const char *text, size_t end) {
+    const struct abbreviations *all = segmenter->abbreviations;
+    return all && (ends_with_one(all->titles, true, false, text, end, end, end) ||
+                   ends_with_one(all->numbered, true, false, text, end, end, end) ||
+                   ends_with_one(all->others, true, false, text, end, end, end));
+}
+
+bool segmenter_opens(const struct segmenter *segmenter, const char *word, size_t length) {
+    return segmenter->abbreviations && is_in_list(segmenter->abbreviations->openers, word, length);
+}
+
+bool segmenter_never_opens(const struct segmenter *segmenter, const char *word, size_t length) {
+    return segmenter->abbreviations && !is_in_list(segmenter->abbreviations->openers, word, length);
+}
+
 /* ---- ordinals ---- */
+
+bool segmenter_has_ordinals(const struct segmenter *segmenter) {
+    return segmenter->ordinals;
+}
 
 /* Counts how often the letter precedes `end`, up to `most` times. */
 static size_t count_letters(const char *text, size_t end, char letter, size_t most) {

@@ -37,6 +37,15 @@ int segmenter_split(const struct segmenter *segmenter, const char *text, size_t 
 int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
+/* True if text[0,end) ends with an abbreviation of the language. */
+bool segmenter_abbreviates(const struct segmenter *segmenter, const char *text, size_t end);
+/* segmenter_opens returns true for a word with which sentences often begin and which has no capital letter inside a sentence;
+ * segmenter_never_opens returns true for any other, if the words of the language are known. */
+bool segmenter_opens(const struct segmenter *segmenter, const char *word, size_t length);
+bool segmenter_never_opens(const struct segmenter *segmenter, const char *word, size_t length);
+/* True if the language writes ordinal numbers with a full stop. */
+bool segmenter_has_ordinals(const struct segmenter *segmenter);
+
 /* ---- notations (notation.c) ----
  * What is not language in a text is written in some notation. One table has a row for each: where it may begin, how it ends, what
  * its run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
@@ -134,6 +143,26 @@ int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, stru
  * between them, and a new run with one before it that it touches and that has no written form. Returns -1 with ERROR_MEMORY. */
 int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque_run *more, size_t count, struct arena *arena,
                  struct error *err);
+
+/* ---- layout (layout.c) ----
+ * A translation copies what stands between the texts of a line and at its ends. */
+
+struct layout_reading {
+    const struct segmenter *segmenter; /* NULL: the language is unknown, and a full stop after a number or letter makes no label */
+    const char *text;                  /* [length] valid UTF-8 */
+    size_t length;
+    struct opaque_runs held; /* are not cut */
+};
+
+/* Gives the gaps between the texts of each line, in order and without overlaps: tabs and several spaces, bars, bullets between
+ * items, leaders (.....) and the blanks of forms with the white space around them; the labels that begin the line or follow one of
+ * these; signs that end it; and what has neither letters nor digits. Line ends are not among them. Time is linear. Returns -1 with
+ * ERROR_MEMORY. */
+int layout_find(const struct layout_reading *reading, struct arena *arena, struct span **gaps, size_t *count, struct error *err);
+
+/* Returns the end of the labels with which text[begin,end), a line without white space at its ends, begins, with the white space
+ * after them; or begin. They are dashes, bullets and other signs apart from words, [x], a) (ii) 1. I. A.1 1.1 and Q: */
+size_t layout_label(const struct layout_reading *reading, size_t begin, size_t end);
 
 /* ---- regular expressions of clients (pattern.cc) ----
  * RE2 searches for them. It has neither backreferences nor lookaround, so its time is linear in the text for every expression. */
