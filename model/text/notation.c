@@ -649,6 +649,15 @@ static size_t as_degrees(const struct scan *scan) {
     return ends_word(scan, end) ? end : begin;
 }
 
+/* ____ --- ====: equal signs that stand for a blank, a rule or a mark of a notation. Three dots are an ellipsis. */
+static size_t as_rule(const struct scan *scan) {
+    char sign = scan->text[scan->begin];
+    if (scan->former == sign)
+        return scan->begin;
+    size_t end = scan_skip(scan, scan->begin, (const char[]){sign, '\0'});
+    return end - scan->begin >= (sign == '.' ? 4 : 3) ? end : scan->begin;
+}
+
 /* ---- the table ---- */
 
 /* A notation may begin anywhere, only where scan.word or scan.chunk is true, or only where a line begins (scan.line). */
@@ -681,6 +690,7 @@ static const struct notation {
     {"object", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{", as_object},
     {"command", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "\\$", as_command},
     {"operator", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, NULL, as_operator},
+    {"rule", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "_-=*~#.", as_rule},
     {"formula", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_formula},
     {"degrees", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_degrees},
     {"programming language", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_language},
@@ -740,7 +750,7 @@ static size_t part_end(const char *text, size_t length, size_t begin, bool *plai
         bool mark = is_one_of(c, ".,!?;'\"-()") &&
                     !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
                     !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
-                    !(c == '.' && before == ' ');
+                    !(c == '.' && (before == ' ' || before == '.'));
         *plain = *plain && (letter || mark);
     }
     return end > begin ? end : begin + 1;

@@ -127,6 +127,7 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are not digits, such as ½)
  * - :-) <3 :tada: #hashtag @name [1] C++ C#
+ * - three or more of _ - = * ~ # and four or more dots
  * - digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
  * - 2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C
  * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O)

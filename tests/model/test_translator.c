@@ -95,6 +95,27 @@ START_TEST(text_is_split) {
 }
 END_TEST
 
+/* What stands between sentences, and a text without words, is copied. A verbatim text is read as it is. */
+START_TEST(layout_is_not_read) {
+    static const char text[] = "a) Tom is here. Who\tI | Tom --\n-----\nI. Mary";
+    static const char *const expected[] = {"Tom is here.", "Who", "I", "Tom", "Mary"};
+    for (int verbatim = 0; verbatim < 2; verbatim++) {
+        const struct translator_text whole = {.text = text, .length = sizeof text - 1, .split = true, .verbatim = verbatim};
+        struct sentence *list;
+        size_t count;
+        ck_assert_int_eq(translator_prepare_text(translator, &whole, &greedy, &arena, &list, &count, NULL), 0);
+        ck_assert_uint_eq(count, sizeof expected / sizeof *expected);
+        ck_assert_uint_eq(list[0].source.begin, verbatim ? 0 : 3);
+        for (size_t i = 0; i < count && !verbatim; i++) {
+            struct span source = list[i].source;
+            ck_assert_uint_eq(source.end - source.begin, strlen(expected[i]));
+            ck_assert_mem_eq(text + source.begin, expected[i], source.end - source.begin);
+        }
+        end_all(list, count);
+    }
+}
+END_TEST
+
 START_TEST(blank_text_has_no_sentence) {
     struct sentence *list;
     ck_assert_uint_eq(prepare("", true, &list), 0);
@@ -502,6 +523,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, info_tells_the_model);
     tcase_add_test(tests, architecture_is_described);
     tcase_add_test(tests, text_is_split);
+    tcase_add_test(tests, layout_is_not_read);
     tcase_add_test(tests, blank_text_has_no_sentence);
     tcase_add_test(tests, long_text_is_wrapped_or_refused);
     tcase_add_test(tests, min_length_lifts_the_default_limit);

@@ -91,6 +91,7 @@ static const struct {
      "</usr/bin/env><~/x.txt><./a><C:\\Temp\\a><README.md>"},
     {"Visit example.org. Then stop.now and go", "<example.org>"},
     {"Hello {name}!", "<{name}>"},
+    {"The ____ is -- or --- so. Well... no....! ## ###y a==b ~~~", "<____><---><....><###><~~~>"},
 };
 
 START_TEST(codes_are_found) {
