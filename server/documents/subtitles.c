@@ -392,13 +392,19 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     for (size_t i = 0; i < marks->count; i++) {
         const struct mark *mark = &marks->all[i];
         html_add_marked(builder, bytes_between(at, mark->raw.start), &own);
-        if (!mark->paired)
-            html_add_unit(builder, mark->raw);
+        size_t last = i;
+        while (mark->paired && mark->kind == MARK_START && strcmp(mark->name, "rt") == 0 && last + 1 < marks->count &&
+               (last == i || marks->all[last].kind != MARK_END))
+            last++; /* the reading of a ruby belongs to the text before it and is not translated */
+        struct html_bytes end = marks->all[last].raw, raw = bytes_between(mark->raw.start, end.start + end.length);
+        if (!mark->paired || last > i)
+            html_add_unit(builder, raw);
         else if (mark->kind == MARK_START)
-            html_add_open(builder, mark->raw);
+            html_add_open(builder, raw);
         else
-            html_add_close(builder, mark->raw);
-        at = mark->raw.start + mark->raw.length;
+            html_add_close(builder, raw);
+        at = raw.start + raw.length;
+        i = last;
     }
     html_add_marked(builder, bytes_between(at, subtitles->at), &own);
     return 0;

@@ -299,6 +299,7 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
         return;
     }
     find_pairs(xliff, unit->content, others);
+    builder->html.units_part = true;
     for (size_t i = unit->content + 1, next; i < xliff->pieces[unit->content].pair; i = next) {
         const struct html_piece *piece = &xliff->pieces[i];
         size_t other = others[i], last = is_whole(piece) || other == 0 ? piece_after(xliff, i) - 1 : i;

@@ -74,11 +74,22 @@ void html_add_space(struct html_builder *builder, struct html_bytes raw) {
 }
 
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
-    struct html_piece *piece = add(builder, PIECE_TEXT, text);
-    if (!piece)
-        return;
-    piece->plain = true;
-    set_source(piece, raw);
+    /* No-break spaces become units if the text is written as it is, and while there is room for so many. */
+    bool as_it_is = text.start == raw.start && text.length == raw.length;
+    size_t at = 0, part;
+    do {
+        bool blank = false, room = as_it_is && builder->html.piece_count < most_pieces(builder) / 2;
+        part = room ? html_next_part(text.start + at, text.length - at, &blank) : text.length - at;
+        struct html_piece *piece = add(builder, PIECE_TEXT, (struct html_bytes){text.start + at, part});
+        if (!piece)
+            return;
+        piece->plain = true;
+        if (blank)
+            html_set_blank(piece);
+        else
+            set_source(piece, as_it_is ? (struct html_bytes){text.start + at, part} : raw);
+        at += part;
+    } while (at < text.length);
 }
 
 bool html_add_open(struct html_builder *builder, struct html_bytes raw) {
@@ -135,6 +146,13 @@ void html_add_part(struct html_builder *builder) {
         html_add_text(builder, (struct html_bytes){" ", 1}, nothing);
     if (html_add_open(builder, nothing))
         builder->html.pieces[builder->html.piece_count - 1].part = true;
+}
+
+bool html_add_link(struct html_builder *builder, struct html_bytes raw) {
+    bool added = html_add_open(builder, raw);
+    if (added)
+        builder->html.pieces[builder->html.piece_count - 1].bond = BOND_LINK;
+    return added;
 }
 
 int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err) {
@@ -550,14 +568,15 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
         struct tag tag;
         unsigned flags = 0;
         if (!(start->tag & TAG_QUOTED) && read_tag(start->raw, start->raw + start->length, &tag)) {
-            bool forbids = html_attributes_forbid(tag.attributes, start->raw + start->length), known;
+            bool forbids = html_attributes_translate(tag.attributes, start->raw + start->length) == TRANSLATE_NO, known;
             flags = find_element(&tag, &known) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
         }
         bool block = flags & ELEMENT_BLOCK && !(flags & ELEMENT_OPAQUE), empty = content == open[depth].content;
         start->kind = block ? PIECE_BREAK : PIECE_OPEN;
         piece->kind = block ? PIECE_BREAK : PIECE_CLOSE;
         start->opaque = !block && (empty || flags & ELEMENT_OPAQUE);
-        start->stands_in = start->opaque && !(flags & ELEMENT_CODE);
+        start->stands_in = start->opaque && !(flags & (ELEMENT_CODE | ELEMENT_BESIDE));
+        start->bond = flags & ELEMENT_LINK ? BOND_LINK : BOND_PHRASE;
         start->pair = (uint32_t)i;
         piece->pair = (uint32_t)open[depth].piece;
         start->tag = piece->tag = TAG_NONE;

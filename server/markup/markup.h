@@ -11,7 +11,8 @@
  * libxml2 knows, and "&amp;", "&lt;", "&gt;". Attributes keep their names, order and references. Time is linear in the length of
  * the markup.
  *
- * The values of alt, title, placeholder, aria-label and of a document's description are segments, too.
+ * The values of attributes that people read (alt, title, placeholder, aria-label, the value of a submit button, ...) are segments,
+ * too.
  *
  * Translation skips script, style, code, pre, textarea, template, svg, math, elements with translate="no" or class="notranslate",
  * and character references with unknown names. Inside a sentence such an element is a unit, which moves as a whole. */
@@ -125,7 +126,8 @@ struct html {
     /* html_write sets lang to this BCP 47 code (NULL: lang stays) where the document states its language, and in elements whose
      * lang is the source language, `from` (NULL: unknown). */
     const char *language, *from;
-    bool built; /* made by html_build, for a format whose text is written by `escape` (NULL: as it is) */
+    bool units_part; /* an element without content that stands between two words without white space separates them */
+    bool built;      /* made by html_build, for a format whose text is written by `escape` (NULL: as it is) */
     html_escape *escape;
     html_close *close; /* NULL: ends of elements are written as they were */
     /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace
@@ -173,8 +175,8 @@ struct html_translation {
  * part. */
 bool html_is_placed(const struct html *html, const struct html_segment *segment);
 
-/* Writes the document with the translations [html->count]; a segment whose translation has text NULL stays as it is. Returns a
- * NUL-terminated string in the arena, or NULL with ERROR_MEMORY. */
+/* Writes the document with the translations [html->count]; a segment whose translation has text NULL or no text stays as it is.
+ * Returns a NUL-terminated string in the arena, or NULL with ERROR_MEMORY. */
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err);
 
@@ -201,7 +203,8 @@ struct html_builder {
 
 /* Adds bytes that stay as they are and end a segment. */
 void html_add_break(struct html_builder *builder, struct html_bytes raw);
-/* Adds words of a sentence. raw: their notation in the document, which is kept if the segment is not translated. */
+/* Adds words of a sentence. raw: their notation in the document, which is kept if the segment is not translated. No-break spaces
+ * stay if both are the same bytes. */
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw);
 /* Adds bytes within a sentence that move as a whole. */
 void html_add_unit(struct html_builder *builder, struct html_bytes raw);
@@ -215,6 +218,8 @@ void html_add_code(struct html_builder *builder, struct html_bytes before, struc
  * element is open, or the builder has failed. */
 bool html_add_open(struct html_builder *builder, struct html_bytes raw);
 bool html_add_close(struct html_builder *builder, struct html_bytes raw);
+/* Adds the start of an element that may stand alone, as in a menu, such as a link. */
+bool html_add_link(struct html_builder *builder, struct html_bytes raw);
 /* Adds an end that html.close writes as `replaced` if the words have changed. */
 bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced);
 /* Adds the start of a part, such as a cue of subtitles or a line, which html_add_close ends. Adjacent parts share a segment, whose

@@ -28,14 +28,24 @@ struct html_piece {
         uint32_t source_length; /* of a text or tag of another format: the length of `source` */
         uint32_t inset;         /* if source is NULL: the first inset of the tag in html->insets, counted from 1; 0: none */
     };
-    const char *source;     /* [source_length] how it was written; NULL: raw, escaped. [shown_length] of a unit: represents it */
-    uint8_t kind;           /* enum html_kind */
-    bool plain;             /* raw is text and escaped when it is written; otherwise it is markup */
-    bool part;              /* of PIECE_OPEN: a part, which shares its segment with adjacent parts (html_add_part) */
-    bool opaque, stands_in; /* of PIECE_OPEN: the element is a unit; its content represents it in the segment */
-    bool blank;             /* of PIECE_UNIT: white space */
-    uint8_t tag;            /* of PIECE_UNIT: enum html_tag, until html_pair_tags */
-    uint8_t shown_length;   /* of PIECE_UNIT: bytes of source that represent it */
+    const char *source;   /* [source_length] how it was written; NULL: raw, escaped. [shown_length] of a unit: represents it */
+    uint8_t kind;         /* enum html_kind */
+    uint8_t tag;          /* of PIECE_UNIT: enum html_tag, until html_pair_tags */
+    uint8_t shown_length; /* of PIECE_UNIT: bytes of source that represent it */
+    uint8_t bond;         /* of PIECE_OPEN: enum html_bond */
+    bool plain : 1;       /* raw is text and escaped when it is written; otherwise it is markup */
+    bool part : 1;        /* of PIECE_OPEN: a part, which shares its segment with adjacent parts (html_add_part) */
+    bool opaque : 1;      /* of PIECE_OPEN: the element is a unit, */
+    bool stands_in : 1;   /* which its content represents in the segment */
+    bool blank : 1;       /* of PIECE_UNIT: white space */
+    bool yields : 1;      /* of a blank unit: it replaces white space of the translation, and goes if there is none */
+};
+
+/* The kind of an inline element: it decides whether neighbours share a sentence (segment.c). */
+enum html_bond {
+    BOND_PHRASE,  /* formats words of a sentence: b, em, a run of a text processor */
+    BOND_NEUTRAL, /* says nothing: span, unknown elements */
+    BOND_LINK,    /* may stand alone: an entry of a menu */
 };
 
 /* A value in a start tag that is rewritten: a separate text, or the language of the text. */
@@ -54,7 +64,15 @@ enum {
     ELEMENT_VOID = 1 << 1,   /* has no content and no end tag */
     ELEMENT_OPAQUE = 1 << 2, /* is not translated */
     ELEMENT_CODE = 1 << 3,   /* its content is meant for programs and represents no word of a sentence */
+    ELEMENT_BESIDE = 1 << 4, /* belongs to the text before it and represents no word of a sentence */
+    ELEMENT_PHRASE = 1 << 5, /* BOND_PHRASE */
+    ELEMENT_LINK = 1 << 6,   /* BOND_LINK */
 };
+
+/* Returns the bond of an inline element with these flags. */
+static inline enum html_bond html_bond(unsigned flags) {
+    return flags & ELEMENT_LINK ? BOND_LINK : flags & ELEMENT_PHRASE ? BOND_PHRASE : BOND_NEUTRAL;
+}
 
 /* Returns the flags of the element with this name, in lower case; 0: an inline element, or an unknown one. */
 unsigned html_element(const char *name);
@@ -70,8 +88,9 @@ struct html_attribute {
 };
 /* Reads the next attribute and moves *at past it. Returns false if the tag's '>' or the end of the text is at *at. */
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *out);
-/* True if the attributes say translate="no" or class="notranslate". */
-bool html_attributes_forbid(const char *at, const char *end);
+/* Whether the attributes say translate="no" or class="notranslate", or else translate="yes". */
+enum html_translate { TRANSLATE_AS_AROUND, TRANSLATE_NO, TRANSLATE_YES };
+enum html_translate html_attributes_translate(const char *at, const char *end);
 
 /* ---- steps between the modules ---- */
 
@@ -82,6 +101,16 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
 
 /* Sets the kind of tag of a unit that is a tag in text (build.c). */
 void html_note_tag(struct html_piece *piece, const char *text, size_t length, bool quoted);
+/* Returns the length of the text's first part, which either has no no-break space or is white space around one (*blank; segment.c).
+ */
+size_t html_next_part(const char *text, size_t length, bool *blank);
+/* Makes a piece of white space with a no-break space a unit, which replaces a space of the translation. */
+static inline void html_set_blank(struct html_piece *piece) {
+    piece->kind = PIECE_UNIT;
+    piece->blank = piece->yields = true;
+    piece->source = " ";
+    piece->shown_length = 1;
+}
 /* Turns noted tags whose start and end nest into elements, and unpaired tags without TAG_FIRM into text, in linear time. */
 void html_pair_tags(struct html_piece *pieces, size_t count);
 
@@ -94,9 +123,12 @@ bool html_has_letters(const char *text, size_t begin, size_t end);
 struct html_node {
     size_t piece, end_piece; /* a unit includes all pieces between them */
     size_t parent;
-    size_t first, end;  /* words of the translation */
-    size_t begin, past; /* bytes of the translation; equal if the node is a point between words */
-    bool unit, part, space_before, space_after;
+    size_t first, end;                       /* words of the translation */
+    size_t begin, past;                      /* bytes of the translation; equal if the node is a point between words */
+    bool unit, part, last;                   /* last: nothing follows in the element around it */
+    bool space_before, space_after;          /* there is white space beside it in the source */
+    bool word_before, word_after;            /* there is a letter or a digit beside it */
+    bool inner_head, inner_tail, outer_tail; /* of an element: white space is at either end of its content, or follows it */
 
     /* only place.c uses these */
     struct span source; /* bytes of the segment's text, without white space at either end */

@@ -20,6 +20,7 @@ enum {
     MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
     MAX_COPY_FAR = 1024, /* bytes away from its point */
     MAX_COPIES = 16,     /* the number of these places that are examined */
+    MOST_CHUNK = 64,     /* bytes without white space that are looked at on either side of a unit */
     MAX_SIGNS = 3,       /* punctuation marks at either end of an element */
     MOST_CUTS = 1 << 19  /* parts x words: 2 MiB and some milliseconds */
 };
@@ -108,16 +109,42 @@ static size_t link_after(const struct placer *placer, size_t byte) {
 
 /* ---- nodes ---- */
 
+static bool is_word_before(const char *text, size_t at) {
+    return at > 0 && character_is_letter(character_previous(text, &at));
+}
+
+static bool is_word_after(const char *text, size_t length, size_t at) {
+    return at < length && character_is_letter(character_next(text, length, &at));
+}
+
 static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, size_t parent, size_t begin, size_t end) {
     const struct html_segment *segment = placer->segment;
+    const struct span *around = &placer->nodes[parent].source;
     struct span inner = segmenter_trim(segment->text + begin, end - begin);
     placer->nodes[placer->count] = (struct html_node){.piece = piece,
                                                       .end_piece = end_piece,
                                                       .parent = parent,
                                                       .source = {begin + inner.begin, begin + inner.end},
-                                                      .space_before = begin > 0 && segment->text[begin - 1] == ' ',
-                                                      .space_after = end < segment->length && segment->text[end] == ' '};
+                                                      .last = parent > 0 && end >= around->end,
+                                                      .space_before = begin > around->begin && segment->text[begin - 1] == ' ',
+                                                      .space_after = end < around->end && segment->text[end] == ' ',
+                                                      .word_before = is_word_before(segment->text, begin),
+                                                      .word_after = is_word_after(segment->text, segment->length, end)};
     return placer->count++;
+}
+
+/* True if the piece is text with white space at this end. */
+static bool has_edge(const struct html_piece *piece, bool head) {
+    return piece->kind == PIECE_TEXT && piece->length > 0 && html_is_space(piece->raw[head ? 0 : piece->length - 1]);
+}
+
+static void set_edges(struct html_node *node, const struct html_piece *pieces, size_t end) {
+    size_t after = node->end_piece + 1;
+    while (after < end && (pieces[after].kind == PIECE_OPEN || pieces[after].kind == PIECE_CLOSE))
+        after++;
+    node->inner_head = has_edge(&pieces[node->piece + 1], true);
+    node->inner_tail = has_edge(&pieces[node->end_piece - 1], false);
+    node->outer_tail = after < end && has_edge(&pieces[after], true);
 }
 
 /* Collects the words of the translation, its links, and the nodes of the segment. */
@@ -164,6 +191,8 @@ static int prepare(struct placer *placer, struct arena *arena) {
         } else if (piece->kind == PIECE_OPEN) {
             parent = add_node(placer, i, piece->pair, parent, piece->begin, pieces[piece->pair].begin);
             placer->nodes[parent].part = piece->part;
+            if (!piece->part)
+                set_edges(&placer->nodes[parent], pieces, segment->end);
         } else if (piece->kind == PIECE_CLOSE) {
             parent = placer->nodes[parent].parent;
         } else if (piece->kind == PIECE_TEXT && has_word(segment->text, (struct span){piece->begin, piece->end})) {
@@ -538,6 +567,44 @@ static void set_bytes(const struct placer *placer, struct html_node *node) {
     node->past = all ? placer->words[node->end - 1].end : end;
 }
 
+/* Returns how far the chunk of characters without white space reaches from a byte: forward, or back, at most MOST_CHUNK bytes.
+ * *spoken: there is a letter or a digit of a script with spaces. */
+static size_t find_reach(const char *text, size_t length, size_t at, bool forward, bool *spoken) {
+    size_t begin = at, next = at;
+    *spoken = false;
+    while (forward ? at < length && at - begin < MOST_CHUNK : at > 0 && begin - at < MOST_CHUNK) {
+        int32_t c = forward ? character_next(text, length, &next) : character_previous(text, &next);
+        if (character_is_space(c))
+            break;
+        *spoken |= character_is_spaced(c);
+        at = next;
+    }
+    return at;
+}
+
+/* True if the place is within a word, a number or a date. *end: the end of that. */
+static bool is_within(const char *text, size_t length, size_t at, size_t *end) {
+    bool before, after;
+    find_reach(text, length, at, false, &before);
+    *end = find_reach(text, length, at, true, &after);
+    return before && after;
+}
+
+/* Moves a unit that is about to be placed within a word after that word, unless it was within one in the source. White space that
+ * replaces white space moves to the next of it. */
+static void leave_word(const struct placer *placer, struct html_node *node) {
+    const char *text = placer->translation->text, *source = placer->segment->text;
+    const struct html_node *parent = &placer->nodes[node->parent];
+    size_t end, unused, past = node->begin;
+    bool blank = placer->html->pieces[node->piece].blank;
+    if (!is_within(text, placer->translation->length, node->begin, &end) || node->begin == parent->past ||
+        (!blank && is_within(source, placer->segment->length, node->source.begin, &unused)))
+        return;
+    while (end > past && !blank && !is_word_before(text, end))
+        character_previous(text, &end);
+    node->begin = node->past = end < parent->past ? end : parent->past;
+}
+
 /* ---- nodes in their places ---- */
 
 /* Takes the words that the node needs, and their bytes. Returns false if there are none. */
@@ -619,8 +686,9 @@ size_t html_place(const struct html *html, const struct html_segment *segment, c
                 size_t point = node->first = node->end = find_point(&placer, node);
                 size_t before = point > 0 ? placer.words[point - 1].end : 0;
                 size_t past = point < placer.word_count ? placer.words[point].begin : translation->length;
-                bool leans_back = !node->space_before && node->source.begin > 0;
+                bool leans_back = !node->space_before && node->source.begin > parent->source.begin;
                 node->begin = node->past = (leans_back && point > 0) || point == placer.word_count ? before : past;
+                leave_word(&placer, node);
                 if (node->need > 0) /* the translation has no word left for it */
                     node->unit = node->kept = true;
                 continue;

@@ -30,7 +30,13 @@ static const struct {
     const char *names; /* separated by spaces */
     unsigned flags;
 } elements[] = {
-    {"article aside details dialog figcaption figure footer header hgroup main nav search section summary", ELEMENT_BLOCK},
+    {"article aside button details dialog figcaption figure footer header hgroup label legend main nav optgroup option search "
+     "section summary",
+     ELEMENT_BLOCK},
+    {"a", ELEMENT_LINK},
+    {"abbr acronym b bdi bdo big cite del dfn em i ins kbd mark q rb ruby s samp small strike strong sub sup tt u var",
+     ELEMENT_PHRASE},
+    {"rp rt rtc", ELEMENT_OPAQUE | ELEMENT_BESIDE},
     {"embed source track wbr", ELEMENT_VOID},
     {"br", ELEMENT_BLOCK | ELEMENT_VOID},
     {"code math svg template", ELEMENT_OPAQUE},
@@ -94,21 +100,24 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     return true;
 }
 
-bool html_attributes_forbid(const char *at, const char *end) {
+enum html_translate html_attributes_translate(const char *at, const char *end) {
     struct html_attribute attribute;
+    bool yes = false;
     while (html_next_attribute(&at, end, &attribute)) {
         struct html_bytes value = attribute.value;
-        if (bytes_are_any_case(attribute.name, "translate") && bytes_are_any_case(value, "no"))
-            return true;
+        bool states = bytes_are_any_case(attribute.name, "translate");
+        if (states && bytes_are_any_case(value, "no"))
+            return TRANSLATE_NO;
+        yes |= states && (value.length == 0 || bytes_are_any_case(value, "yes"));
         for (size_t i = 0; bytes_are_any_case(attribute.name, "class") && i < value.length; i++) {
             size_t begin = i;
             while (i < value.length && !html_is_space(value.start[i]))
                 i++;
             if (bytes_are_any_case((struct html_bytes){value.start + begin, i - begin}, "notranslate"))
-                return true;
+                return TRANSLATE_NO;
         }
     }
-    return false;
+    return yes ? TRANSLATE_YES : TRANSLATE_AS_AROUND;
 }
 
 /* ---- hiding attributes from the parser ---- */
@@ -212,7 +221,7 @@ struct element {
     const char *name; /* the parser's */
     uint32_t piece;
     unsigned flags;
-    size_t content_before;
+    size_t content_before, opaque_around; /* the reader's at its start */
 };
 
 /* The part of a reference with an unknown name that the parser has reported so far. It reports "&" and the name separately, and
@@ -305,6 +314,18 @@ static void add_markup(struct reader *reader, enum html_kind kind) {
     reader->markup.length = 0;
 }
 
+/* Adds text, whose no-break spaces become units while there is room for as many pieces. */
+static void add_text(struct reader *reader, const char *text, size_t length) {
+    bool blank = false;
+    for (size_t at = 0, part; at < length && !reader->failed; at += part) {
+        bool room = !reader->opaque && reader->count < HTML_MAX_PIECES / 2;
+        part = room ? html_next_part(text + at, length - at, &blank) : length - at;
+        struct html_piece *piece = add(reader, PIECE_TEXT, text + at, part);
+        if (piece && room && blank)
+            html_set_blank(piece);
+    }
+}
+
 /* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") become units, which models do not read. */
 static void end_text(struct reader *reader) {
     struct html_buffer *text = &reader->text;
@@ -317,8 +338,7 @@ static void end_text(struct reader *reader) {
     if (text->length == 0 || text->failed)
         return;
     while (!reader->opaque && html_next_mark(&scan, &mark)) {
-        if (mark.begin > at)
-            add(reader, PIECE_TEXT, text->bytes + at, mark.begin - at);
+        add_text(reader, text->bytes + at, mark.begin - at);
         struct html_piece *piece = add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
         if (piece)
             piece->plain = true;
@@ -328,8 +348,7 @@ static void end_text(struct reader *reader) {
         }
         at = mark.end;
     }
-    if (at < text->length)
-        add(reader, PIECE_TEXT, text->bytes + at, text->length - at);
+    add_text(reader, text->bytes + at, text->length - at);
     text->length = 0;
 }
 
@@ -420,14 +439,39 @@ static struct html_bytes find_attributes(struct reader *reader, const char *cons
     return nothing;
 }
 
-static bool is_description(const char *element, struct html_bytes attributes) {
-    struct html_attribute attribute;
-    const char *at = attributes.start, *end = at + attributes.length;
-    if (strcmp(element, "meta") != 0)
-        return false;
-    while (html_next_attribute(&at, end, &attribute))
-        if (bytes_are_any_case(attribute.name, "name"))
-            return bytes_are_any_case(attribute.value, "description");
+/* Attributes that people read: on any element, or on these elements if another attribute has one of these values. Lists are
+ * separated by spaces. */
+static const struct {
+    const char *names, *elements, *other, *values;
+} read_attributes[] = {
+    {"alt title placeholder summary abbr aria-label aria-description aria-placeholder aria-roledescription aria-valuetext", NULL,
+     NULL, NULL},
+    {"label", "optgroup option track", NULL, NULL},
+    {"value", "input", "type", "button reset submit"},
+    {"content", "meta", "name property itemprop",
+     "description headline og:description og:image:alt og:title twitter:description twitter:image:alt twitter:title"},
+};
+
+/* Returns a bit for each row of the table that the element and its attributes fulfil. */
+static unsigned find_read_rows(const char *element, struct html_bytes attributes) {
+    unsigned rows = 0;
+    for (unsigned i = 0; i < sizeof read_attributes / sizeof *read_attributes; i++) {
+        const char *at = attributes.start, *end = at + attributes.length;
+        struct html_attribute attribute;
+        bool found = !read_attributes[i].elements || bytes_among(bytes_of(element), read_attributes[i].elements);
+        bool asked = found && read_attributes[i].other;
+        for (found &= !asked; asked && !found && html_next_attribute(&at, end, &attribute);)
+            found = bytes_among_any_case(attribute.name, read_attributes[i].other) &&
+                    bytes_among_any_case(attribute.value, read_attributes[i].values);
+        rows |= (unsigned)found << i;
+    }
+    return rows;
+}
+
+static bool is_read(const struct html_attribute *attribute, unsigned rows) {
+    for (unsigned i = 0; i < sizeof read_attributes / sizeof *read_attributes; i++)
+        if (rows >> i & 1 && bytes_among_any_case(attribute->name, read_attributes[i].names))
+            return true;
     return false;
 }
 
@@ -491,6 +535,22 @@ static void put_attribute(struct reader *reader, const char *element, const stru
     insets[reader->inset_count++] = inset;
 }
 
+/* Opens an element with translate="yes" and these flags. An element that is not translated, but holds such an element, is no unit
+ * of a sentence: its tags and those between the two separate texts, as blocks do. Returns the flags of the new element. */
+static unsigned open_within(struct reader *reader, unsigned flags) {
+    if (reader->opaque && reader->open[reader->opaque - 1].flags & ELEMENT_CODE)
+        return flags;
+    for (size_t i = reader->opaque; reader->opaque && i <= reader->depth; i++) {
+        struct html_piece *piece = &reader->pieces[reader->open[i - 1].piece];
+        piece->kind = i == reader->opaque ? PIECE_BREAK : piece->kind;
+        piece->opaque = false;
+        reader->open[i - 1].flags |= ELEMENT_BLOCK;
+    }
+    flags = (flags & ~(unsigned)ELEMENT_OPAQUE) | (reader->opaque ? (unsigned)ELEMENT_BLOCK : 0);
+    reader->opaque = 0;
+    return flags;
+}
+
 static void on_start(void *owner, const xmlChar *element, const xmlChar **reported) {
     struct reader *reader = owner;
     const char *name = (const char *)element;
@@ -513,20 +573,22 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
         exceed(reader, "elements nest deeper than", HTML_MAX_DEPTH, "");
         return;
     }
-    bool forbids = html_attributes_forbid(begin, end), translated = !forbids && !reader->opaque;
-    unsigned flags = html_element(name) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
+    size_t opaque_around = reader->opaque;
+    enum html_translate translate = html_attributes_translate(begin, end);
+    unsigned flags = html_element(name) | (translate == TRANSLATE_NO ? (unsigned)ELEMENT_OPAQUE : 0);
+    if (translate == TRANSLATE_YES && !(flags & (ELEMENT_CODE | ELEMENT_BESIDE)))
+        flags = open_within(reader, flags);
+    bool translated = translate != TRANSLATE_NO && !reader->opaque;
     bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
 
     /* Add the tag. An attribute whose name contains '<' is text after a tag that was not closed. */
     size_t insets = reader->inset_count;
-    bool description = translated && is_description(name, attributes);
+    unsigned rows = translated ? find_read_rows(name, attributes) : 0;
     html_put_string(&reader->markup, "<");
     html_put_string(&reader->markup, name);
     for (at = begin; html_next_attribute(&at, end, &attribute);) {
-        bool prose = translated && (bytes_among_any_case(attribute.name, "alt title placeholder aria-label") ||
-                                    (description && bytes_are_any_case(attribute.name, "content")));
         if (!memchr(attribute.name.start, '<', attribute.name.length))
-            put_attribute(reader, name, &attribute, prose);
+            put_attribute(reader, name, &attribute, is_read(&attribute, rows));
     }
     html_put_string(&reader->markup, is_void ? "/>" : ">");
     if (!translated)
@@ -539,11 +601,12 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     struct html_piece *piece = &reader->pieces[reader->count - 1];
     if (reader->inset_count > insets)
         piece->inset = (uint32_t)insets + 1;
-    reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content};
+    piece->bond = (uint8_t)html_bond(flags);
+    reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content, opaque_around};
     if ((flags & ELEMENT_OPAQUE) && !is_void && !reader->opaque) {
         reader->opaque = reader->depth;
         piece->opaque = true;
-        piece->stands_in = !(flags & ELEMENT_CODE);
+        piece->stands_in = !(flags & (ELEMENT_CODE | ELEMENT_BESIDE));
     }
 }
 
@@ -554,11 +617,11 @@ static void end_to(struct reader *reader, size_t depth) {
     end_text(reader);
     while (reader->depth > depth && !reader->failed) {
         const struct element *element = &reader->open[--reader->depth];
+        bool differs = reader->opaque != element->opaque_around;
+        reader->opaque = element->opaque_around;
         if (element->flags & ELEMENT_VOID)
             continue;
-        if (reader->opaque == reader->depth + 1)
-            reader->opaque = 0;
-        else if (reader->content == element->content_before) /* an empty element may be a placeholder of another program */
+        if (!differs && reader->content == element->content_before) /* an empty element may be a placeholder of another program */
             reader->pieces[element->piece].opaque = reader->pieces[element->piece].kind == PIECE_OPEN;
         add_strings(reader, element->flags & ELEMENT_BLOCK ? PIECE_BREAK : PIECE_CLOSE,
                     (const char *const[]){"</", element->name, ">", NULL});

@@ -85,6 +85,27 @@ void html_put_escaped(struct html_buffer *buffer, const char *text, size_t lengt
     }
 }
 
+/* ---- no-break spaces ---- */
+
+/* Returns the bytes of the no-break space at this place, or 0. */
+static size_t no_break_at(const char *text, const char *end) {
+    return bytes_begin(text, end, "\u00a0") ? 2 : bytes_begin(text, end, "\u2007") || bytes_begin(text, end, "\u202f") ? 3 : 0;
+}
+
+size_t html_next_part(const char *text, size_t length, bool *blank) {
+    const char *at = text, *end = text + length, *spaces = text; /* spaces: white space begins there */
+    while (at < end && no_break_at(at, end) == 0) {
+        spaces = html_is_space(*at) ? spaces : at + 1;
+        at++;
+    }
+    *blank = at < end && spaces == text;
+    if (!*blank)
+        return (size_t)((at < end ? spaces : end) - text);
+    for (size_t bytes; at < end && ((bytes = no_break_at(at, end)) > 0 || html_is_space(*at));)
+        at += bytes > 0 ? bytes : 1;
+    return (size_t)(at - text);
+}
+
 /* ---- segments ---- */
 
 struct cutter {
@@ -120,10 +141,27 @@ bool html_has_letters(const char *text, size_t begin, size_t end) {
     return false;
 }
 
+/* True if the content of a unit is one word, such as a name or a command, which is then a word of the sentence. */
+static bool has_word(const struct html_piece *pieces, size_t unit) {
+    const struct html_piece *inner = &pieces[unit + 1];
+    bool word = pieces[unit].kind == PIECE_OPEN && pieces[unit].stands_in && pieces[unit].pair == unit + 2 && inner->plain &&
+                inner->length > 0 && inner->length <= STAND_IN_BYTES;
+    for (size_t i = 0; word && i < inner->length; i++)
+        word = !html_is_space(inner->raw[i]);
+    return word;
+}
+
+static bool is_blank(const char *text, size_t length) {
+    for (size_t at = 0; at < length;)
+        if (!character_is_space(character_next(text, length, &at)))
+            return false;
+    return true;
+}
+
 /* Writes the text of the pieces [first,end). Returns true if there is something to translate. */
 static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct segment_text *out) {
     bool letters = false;
-    out->space = pieces[first].kind == PIECE_TEXT; /* html_write leaves the white space at both ends as it is */
+    out->space = true; /* html_write leaves the white space at both ends as it is */
     for (size_t i = first, next; i < end; i = next) {
         struct html_piece *piece = &pieces[i];
         bool unit = piece->kind == PIECE_UNIT || piece->opaque;
@@ -137,26 +175,38 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, s
             if (piece->shown_length > 0)
                 put_text(out, piece->source, piece->shown_length);
 
-            /* A name or a command is a word of the sentence. */
-            const struct html_piece *inner = next == i + 3 && piece->stands_in ? &pieces[i + 1] : NULL;
-            bool word = inner && inner->plain && inner->length <= STAND_IN_BYTES;
-            for (size_t k = 0; word && k < inner->length; k++)
-                word = !html_is_space(inner->raw[k]);
-            if (word)
-                put_text(out, inner->raw, inner->length);
+            if (has_word(pieces, i))
+                put_text(out, pieces[i + 1].raw, pieces[i + 1].length);
             out->space = piece->blank; /* white space is kept on both sides of a unit */
         }
         piece->end = (uint32_t)out->length;
     }
-    struct html_piece *last = &pieces[end - 1];
-    if (last->end > last->begin && last->kind == PIECE_TEXT && out->text[out->length - 1] == ' ')
-        last->end = (uint32_t)--out->length;
     return letters;
+}
+
+/* True for white space and for units that represent no word. Sets *next to the piece after a piece or unit at `at`. */
+static bool is_silent(const struct html_piece *pieces, size_t at, size_t *next) {
+    const struct html_piece *piece = &pieces[at];
+    *next = piece->kind == PIECE_OPEN && piece->opaque ? piece->pair + 1 : at + 1;
+    if (piece->kind == PIECE_TEXT)
+        return is_blank(piece->raw, piece->length);
+    return piece->blank || ((piece->kind == PIECE_UNIT || piece->opaque) && piece->shown_length == 0 && !has_word(pieces, at));
+}
+
+/* Units and white space at either end of a run stay where they are. */
+static void trim_run(const struct html_piece *pieces, size_t *first, size_t *end) {
+    size_t at = *first, next, last = at; /* last: after the last piece that is part of the sentence */
+    while (at < *end && is_silent(pieces, at, &next))
+        at = next;
+    for (*first = last = at; at < *end; at = next)
+        last = is_silent(pieces, at, &next) ? last : next;
+    *end = last;
 }
 
 static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     struct html *html = cutter->html;
     struct segment_text out = {.text = cutter->text};
+    trim_run(html->pieces, &first, &end);
     if (!budget_step(cutter->arena->budget, 1 + (end - first) / PIECES_OF_STEP))
         cutter->failed = true;
     if (cutter->failed || first == end || !write_segment(html->pieces, first, end, &out))
@@ -167,21 +217,9 @@ static void add_segment(struct cutter *cutter, size_t first, size_t end) {
         return;
     }
     html->segments = segments;
-    segments[html->count++] = (struct html_segment){out.text, out.length, first, end};
+    size_t length = out.length - (out.length > 0 && out.text[out.length - 1] == ' ');
+    segments[html->count++] = (struct html_segment){out.text, length, first, end};
     cutter->text += out.length;
-}
-
-/* Cuts pieces between two breaks. An inline element with blocks inside ends segments, too. */
-static void cut_run(struct cutter *cutter, size_t first, size_t end) {
-    const struct html_piece *pieces = cutter->html->pieces;
-    for (size_t i = first; i < end; i++) {
-        bool tag = pieces[i].kind == PIECE_OPEN || pieces[i].kind == PIECE_CLOSE;
-        if (tag && (pieces[i].pair < first || pieces[i].pair >= end)) {
-            add_segment(cutter, first, i);
-            first = i + 1;
-        }
-    }
-    add_segment(cutter, first, end);
 }
 
 /* ---- footnotes ---- */
@@ -237,24 +275,184 @@ static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *b
     return true;
 }
 
+/* ---- what separates texts ---- */
+
+/* Returns the piece after a piece or a unit. */
+static size_t next_piece(const struct html_piece *pieces, size_t at) {
+    return pieces[at].kind == PIECE_OPEN && pieces[at].opaque ? pieces[at].pair + 1 : at + 1;
+}
+
+/* True if an element without content, or one that is not translated, stands between two words without white space. */
+static bool parts_words(const struct html *html, size_t at) {
+    const struct html_piece *piece = &html->pieces[at], *before = piece - 1;
+    size_t next = next_piece(html->pieces, at);
+    bool unit = piece->kind == PIECE_UNIT || (piece->kind == PIECE_OPEN && piece->opaque);
+    if (!html->units_part || !unit || at == 0 || next >= html->piece_count || piece->length < 2 || piece->raw[0] != '<' ||
+        piece->raw[1] == '!' || before->kind != PIECE_TEXT || html->pieces[next].kind != PIECE_TEXT)
+        return false;
+    size_t past = before->length, begin = 0;
+    return past > 0 && html->pieces[next].length > 0 && character_is_spaced(character_previous(before->raw, &past)) &&
+           character_is_spaced(character_next(html->pieces[next].raw, html->pieces[next].length, &begin));
+}
+
+/* An inline element with blocks inside separates texts as they do, and so does an element that parts words. */
+static void break_around_blocks(struct html *html) {
+    struct html_piece *pieces = html->pieces;
+    size_t depth = 0, broken = 0; /* broken: the number of open elements, from the outermost on, that hold a break */
+    for (size_t i = 0, next; i < html->piece_count; i = next) {
+        next = next_piece(pieces, i);
+        if (parts_words(html, i)) {
+            for (size_t k = i; k < next; k++)
+                pieces[k].kind = PIECE_BREAK;
+            pieces[i].opaque = false;
+        }
+        if (pieces[i].kind == PIECE_BREAK || pieces[i].kind == PIECE_RAW) {
+            broken = depth;
+        } else if (pieces[i].kind == PIECE_OPEN && !pieces[i].opaque) {
+            depth++;
+        } else if (pieces[i].kind == PIECE_CLOSE && depth-- == broken) {
+            broken = depth;
+            pieces[i].kind = pieces[pieces[i].pair].kind = PIECE_BREAK;
+        }
+    }
+}
+
+/* The signs between two neighbours. */
+enum between {
+    BETWEEN_NOTHING,   /* or white space */
+    BETWEEN_COMMA,     /* punctuation that may stand within a sentence, too */
+    BETWEEN_SEPARATOR, /* a sign that only separates */
+    BETWEEN_WORDS,     /* words, digits, or punctuation that ends a sentence */
+};
+
+static enum between find_between(const char *text, size_t length) {
+    enum between found = BETWEEN_NOTHING;
+    for (size_t at = 0; at < length;) {
+        int32_t c = character_next(text, length, &at);
+        enum between own =
+            character_is_space(c) ? BETWEEN_NOTHING
+            : !character_is_punctuation(c) || character_is_among(c, L".!?:;\u2026&@#%+$\u00a3\u00a5\u20ac\u00b0\u00a7\u2116")
+                ? BETWEEN_WORDS
+            : character_is_among(c, L",()[]{}\"'-\u2013\u2014\u2018\u2019\u201c\u201d\u201e") ? BETWEEN_COMMA
+                                                                                              : BETWEEN_SEPARATOR;
+        found = own > found ? own : found;
+    }
+    return found;
+}
+
+/* True if the element's text begins with a capital or a digit, as a text of its own does. */
+static bool begins_anew(const struct html_piece *pieces, size_t open) {
+    for (size_t i = open + 1; i < pieces[open].pair; i = next_piece(pieces, i))
+        for (size_t at = 0; pieces[i].kind == PIECE_TEXT && at < pieces[i].length;) {
+            int32_t c = character_next(pieces[i].raw, pieces[i].length, &at);
+            if (character_is_letter(c))
+                return character_digit(c) >= 0 || character_lower(c) != c;
+        }
+    return true;
+}
+
+static bool is_same_name(const struct html_piece *a, const struct html_piece *b) {
+    size_t at = 1;
+    while (at < a->length && at < b->length && a->raw[at] == b->raw[at] && html_is_of_name(a->raw[at]))
+        at++;
+    return (at == a->length || !html_is_of_name(a->raw[at])) && (at == b->length || !html_is_of_name(b->raw[at]));
+}
+
+/* True if two neutral elements are of the same kind and have white space or nothing at all between them: white space at the end
+ * of an element continues its sentence. */
+static bool is_alike(const struct html_piece *pieces, size_t a, size_t b) {
+    size_t end = pieces[a].pair;
+    const struct html_piece *last = &pieces[end - 1], *next = &pieces[b + 1];
+    bool spaced = (last->kind == PIECE_TEXT && html_is_space(last->raw[last->length - 1])) ||
+                  (next->kind == PIECE_TEXT && html_is_space(*next->raw));
+    return pieces[b].bond == BOND_NEUTRAL && is_same_name(&pieces[a], &pieces[b]) && !(spaced && b == end + 1) &&
+           begins_anew(pieces, b);
+}
+
+/* Separates the elements of a run [first,end) if they are texts of their own, and returns true if it did: an element that holds all
+ * of the run's words, since they are to stay in it; and neighbours with nothing but white space and signs between them, such as the
+ * entries of a menu. Links are neighbours, and what stands between two of them. Elements that say nothing, such as <span>, are if
+ * all have the same name and each begins like a text. Elements that format words, such as <b>, are parts of one phrase, unless
+ * signs separate them that only separate. `begin` and `end` of pieces have the words and contents before each. */
+static bool set_apart_run(struct html_piece *pieces, size_t first, size_t end) {
+    size_t count = 0, links = 0, last = first; /* last: the neighbour before */
+    enum between between = BETWEEN_NOTHING;
+    bool separated = true, linked = true, alike = true;
+    for (size_t i = first; i < end; i = pieces[i].kind == PIECE_OPEN ? pieces[i].pair + 1 : i + 1) {
+        const struct html_piece *piece = &pieces[i];
+        bool element = piece->kind == PIECE_OPEN && !piece->opaque;
+        if (piece->kind == PIECE_OPEN && piece->part)
+            return false;
+        if (piece->kind == PIECE_TEXT) {
+            enum between own = find_between(piece->raw, piece->length);
+            between = own > between ? own : between;
+        } else if (!element && has_word(pieces, i)) {
+            between = BETWEEN_WORDS;
+        }
+        if (between == BETWEEN_WORDS)
+            return false;
+        if (!element || pieces[piece->pair].end == piece->end)
+            continue;
+        if (count++ > 0) {
+            const struct html_piece *other = &pieces[last];
+            separated &= between == BETWEEN_SEPARATOR;
+            linked &= piece->bond == BOND_LINK || other->bond == BOND_LINK;
+            alike &= between != BETWEEN_COMMA && is_alike(pieces, last, i) && (count > 2 || begins_anew(pieces, last));
+        }
+        links += piece->bond == BOND_LINK;
+        last = i;
+        between = BETWEEN_NOTHING;
+    }
+    if (count == 0 || (count > 1 && !separated && !alike && !(linked && links > 1)))
+        return false;
+    for (size_t i = first, next; i < end; i = next) {
+        struct html_piece *piece = &pieces[i];
+        next = piece->kind == PIECE_OPEN ? piece->pair + 1 : i + 1;
+        if (piece->kind == PIECE_OPEN && !piece->opaque && pieces[piece->pair].end > piece->end)
+            piece->kind = pieces[piece->pair].kind = PIECE_BREAK;
+    }
+    return true;
+}
+
+/* Separates neighbours in all runs, and those within them. */
+static void set_apart(struct html_piece *pieces, size_t count) {
+    uint32_t contents = 0;
+    for (size_t i = 0, next; i < count; i = next) {
+        next = next_piece(pieces, i);
+        pieces[i].end = contents;
+        if (pieces[i].kind == PIECE_TEXT)
+            contents += find_between(pieces[i].raw, pieces[i].length) == BETWEEN_WORDS;
+        else if (pieces[i].kind == PIECE_UNIT || pieces[i].opaque)
+            contents += pieces[i].shown_length > 0 ? !pieces[i].blank : has_word(pieces, i);
+    }
+    for (size_t i = 0, first = 0, next; i <= count; i = next) {
+        bool apart = i == count || pieces[i].kind == PIECE_BREAK || pieces[i].kind == PIECE_RAW;
+        bool again = apart && first < i && set_apart_run(pieces, first, i);
+        next = again ? first : i == count ? i + 1 : pieces[i].kind == PIECE_OPEN ? pieces[i].pair + 1 : i + 1;
+        first = apart && !again ? i + 1 : first;
+    }
+}
+
 /* ---- all segments ---- */
 
 int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err) {
-    size_t length = 0, first = 0, i = 0;
+    size_t length = 0, first = 0;
     for (size_t piece = 0; piece < html->piece_count; piece++)
         length += html->pieces[piece].length + html->pieces[piece].shown_length;
     struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, length + 1, 1)};
     if (!cutter.text || !hide_notes(html->pieces, html->piece_count, arena->budget))
         return error_memory(err);
-    while (i < html->piece_count && !cutter.failed) {
-        const struct html_piece *piece = &html->pieces[i];
-        if (piece->kind == PIECE_BREAK || piece->kind == PIECE_RAW) {
-            cut_run(&cutter, first, i);
-            first = i + 1;
-        }
-        i = piece->kind == PIECE_OPEN && piece->opaque ? piece->pair + 1 : i + 1;
+    break_around_blocks(html);
+    if (!html->close) /* it rewrites ends by what stands around them in the sentence */
+        set_apart(html->pieces, html->piece_count);
+    for (size_t i = 0, end = html->piece_count; i <= end && !cutter.failed; i = next_piece(html->pieces, i)) {
+        if (i < end && html->pieces[i].kind != PIECE_BREAK && html->pieces[i].kind != PIECE_RAW)
+            continue;
+        add_segment(&cutter, first, i);
+        first = i + 1;
+        if (i == end)
+            break;
     }
-    cut_run(&cutter, first, i);
     if (cutter.failed)
         return error_memory(err);
     *out = *html;
@@ -368,6 +566,7 @@ struct scribe {
     size_t count;
     struct html_buffer *out;
     size_t at;         /* bytes of the translation that have been written */
+    size_t fixed;      /* output up to here is a tag, a unit, or white space of the source */
     size_t after_unit; /* the end of the last unit in the output; 0: none */
 };
 
@@ -390,36 +589,79 @@ static size_t skip_space(const struct html_translation *translation, size_t at) 
     return at;
 }
 
-/* Writes a unit in place of the words that represented it. White space moves to the side of the unit where it was in the source. */
-static void write_unit(struct scribe *scribe, const struct html_node *node) {
-    const struct html_translation *translation = scribe->translation;
-    const struct html_piece *first = &scribe->writing->html->pieces[node->piece];
-    size_t blank = 0;
-    while (blank < node->begin && html_is_space_at(translation->text, translation->length, blank))
-        character_next(translation->text, translation->length, &blank);
-    if (scribe->at == 0 && blank == node->begin && !node->space_before)
-        scribe->at = blank;
-    write_to(scribe, node->begin);
-    if (first->blank) {
-        write_piece(scribe->writing, first);
-        scribe->at = skip_space(translation, scribe->at);
-        return;
-    }
-    size_t rest = skip_space(translation, scribe->at);
-    bool point = node->first == node->end, at_end = rest == translation->length;
-    if (point && node->space_before && at_end)
-        scribe->at = rest;
-    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* everything between was removed */
-    bool merges = beside && first->length > 0 && scribe->out->bytes[scribe->out->length - 1] == '`' && *first->raw == '`';
-    if (merges || (node->space_before && (beside || (point && at_end && scribe->at > 0))))
-        html_put(scribe->out, " ", 1);
+/* True if the output ends in white space of the translation. */
+static bool ends_in_space(const struct scribe *scribe) {
+    return scribe->out->length > scribe->fixed && scribe->out->bytes[scribe->out->length - 1] == ' ';
+}
+
+static bool is_letter_at(const struct html_translation *translation, size_t at) {
+    return at < translation->length && character_is_letter(character_next(translation->text, translation->length, &at));
+}
+
+static bool is_letter_before(const struct html_translation *translation, size_t at) {
+    while (at > 0 && translation->text[at - 1] == ' ')
+        at--;
+    return at > 0 && character_is_letter(character_previous(translation->text, &at));
+}
+
+static void put_unit(struct scribe *scribe, const struct html_node *node) {
     for (size_t i = node->piece; i <= node->end_piece; i++)
         write_piece(scribe->writing, &scribe->writing->html->pieces[i]);
-    scribe->after_unit = scribe->out->length;
+    scribe->fixed = scribe->after_unit = scribe->out->length;
     if (scribe->at < node->past)
         scribe->at = node->past;
-    if (point && node->space_after && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
+}
+
+/* Writes white space that replaces that of the translation. */
+static void write_blank(struct scribe *scribe, const struct html_node *node) {
+    size_t rest = skip_space(scribe->translation, scribe->at);
+    bool before = ends_in_space(scribe), yields = scribe->writing->html->pieces[node->piece].yields;
+    if (yields && !before && rest == scribe->at)
+        return;
+    scribe->out->length -= before && yields;
+    scribe->at = rest;
+    put_unit(scribe, node);
+}
+
+/* Writes a unit between two words. White space is on the side where it was in the source; otherwise, where the unit had a word
+ * beside it, it is between the two, and any other is where the translation has it. */
+static void write_point(struct scribe *scribe, const struct html_node *node) {
+    const struct html_translation *translation = scribe->translation;
+    size_t rest = skip_space(translation, scribe->at);
+    bool head = scribe->at == 0, tail = rest == translation->length, spaced = ends_in_space(scribe);
+    bool before = node->space_before, after = node->space_after && !tail;
+    if (node->last) {
+        before &= !spaced;
+    } else if (spaced || rest > scribe->at) {
+        before |= !node->word_before && is_letter_before(translation, scribe->at);
+        after |= !tail && (is_letter_at(translation, rest) ? !node->word_after || !before : !before || rest > scribe->at);
+        scribe->out->length -= spaced;
+        scribe->at = rest;
+    }
+    if (before && !head)
         html_put(scribe->out, " ", 1);
+    put_unit(scribe, node);
+    if (after)
+        html_put(scribe->out, " ", 1);
+}
+
+/* Writes a unit, in place of the words that represented it. */
+static void write_unit(struct scribe *scribe, const struct html_node *node) {
+    const struct html_piece *first = &scribe->writing->html->pieces[node->piece];
+    write_to(scribe, node->begin);
+    if (first->blank) {
+        write_blank(scribe, node);
+        return;
+    }
+    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* everything between was removed */
+    bool merges = beside && first->length > 0 && scribe->out->bytes[scribe->out->length - 1] == '`' && *first->raw == '`';
+    if (node->first == node->end && !merges) {
+        write_point(scribe, node);
+        return;
+    }
+    if (merges || (beside && node->space_before))
+        html_put(scribe->out, " ", 1);
+    put_unit(scribe, node);
 }
 
 /* Writes the end of the element in the last frame, which its parent's frame precedes. */
@@ -472,6 +714,24 @@ static void write_edge(struct html_buffer *out, const struct html_piece *piece, 
     html_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
 }
 
+/* Writes the start tag of an element, after the white space that precedes it and before that in it: white space that the element
+ * began with does not leave it. */
+static void write_start(struct scribe *scribe, struct frame *frame) {
+    const struct html_node *node = &scribe->nodes[frame->node];
+    const struct html_piece *pieces = scribe->writing->html->pieces;
+    struct html_buffer *out = scribe->out;
+    bool moves = node->inner_head && !node->space_before;
+    write_to(scribe, node->begin);
+    while (moves && out->length > scribe->fixed && html_is_space(out->bytes[out->length - 1]))
+        out->length--;
+    frame->open = out->length;
+    write_piece(scribe->writing, &pieces[node->piece]);
+    frame->inside = out->length;
+    if (node->inner_head)
+        write_edge(out, &pieces[node->piece + 1], true);
+    scribe->fixed = out->length;
+}
+
 static void write_translation(const struct writing *writing, const struct html_segment *segment,
                               const struct html_translation *translation) {
     const struct html_piece *pieces = writing->html->pieces;
@@ -494,12 +754,20 @@ static void write_translation(const struct writing *writing, const struct html_s
         .writing = writing, .translation = translation, .nodes = nodes, .orders = orders, .count = count, .out = out};
     struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(&scribe, 1)}};
     write_edge(out, &pieces[segment->first], true);
+    scribe.fixed = out->length;
     for (size_t depth = 1; depth > 0 && !out->failed;) {
         struct frame *frame = &stack[depth - 1];
         if (frame->next == frame->end) {
             write_to(&scribe, nodes[frame->node].past);
-            if (frame->node > 0)
+            if (frame->node > 0) {
+                const struct html_node *node = &nodes[frame->node];
+                if (node->inner_tail)
+                    write_edge(out, &pieces[node->end_piece - 1], false);
                 write_end(&scribe, frame);
+                scribe.fixed = out->length;
+                if (node->inner_tail && !node->outer_tail)
+                    scribe.at = skip_space(translation, scribe.at);
+            }
             depth--;
             continue;
         }
@@ -509,13 +777,10 @@ static void write_translation(const struct writing *writing, const struct html_s
             write_unit(&scribe, node);
             continue;
         }
-        if (pieces[node->piece].part) /* there is nothing between parts */
+        if (node->part) /* there is nothing between parts */
             scribe.at = node->begin;
-        else
-            write_to(&scribe, node->begin);
-        size_t open = out->length;
-        write_piece(writing, &pieces[node->piece]);
-        stack[depth++] = (struct frame){child, first_child(&scribe, child), first_child(&scribe, child + 1), open, out->length};
+        stack[depth] = (struct frame){child, first_child(&scribe, child), first_child(&scribe, child + 1), 0, 0};
+        write_start(&scribe, &stack[depth++]);
     }
     if (segment->end - segment->first > 1 || pieces[segment->first].begin < pieces[segment->first].end)
         write_edge(out, &pieces[segment->end - 1], false);
@@ -564,9 +829,10 @@ char *html_write(const struct html *html, const struct html_translation *transla
     html_put(&out, "", 0);
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
         const struct html_segment *next = segment < segments ? &html->segments[segment] : NULL;
-        if (next && next->first == i && translations[segment].text) {
-            out.failed |= !budget_step(arena->budget, translations[segment].length / BYTES_OF_STEP);
-            (html->below ? write_below : write_translation)(&writing, next, &translations[segment]);
+        const struct html_translation *own = next ? &translations[segment] : NULL;
+        if (next && next->first == i && own->text && !is_blank(own->text, own->length)) {
+            out.failed |= !budget_step(arena->budget, own->length / BYTES_OF_STEP);
+            (html->below ? write_below : write_translation)(&writing, next, own);
             i = next->end;
         } else {
             write_piece(&writing, &html->pieces[i++]);

@@ -494,6 +494,7 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
     }
     for (size_t i = 0; i < reader->count; i++)
         reader->pieces[i].begin = reader->pieces[i].end = 0;
+    html->units_part = true;
     html->pieces = reader->pieces;
     html->piece_count = reader->count;
     return 0;

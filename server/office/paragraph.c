@@ -241,10 +241,12 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
             html_add_word(builder, keep(token->text, builder), raw);
         else if (token->kind == INLINE_BREAK)
             html_add_break(builder, raw);
-        else if (token->kind == INLINE_OPEN)
-            html_add_open(builder, raw);
-        else
+        else if (token->kind == INLINE_CLOSE)
             html_add_close(builder, raw);
+        else if (token->role == ROLE_FIELD || bytes_among(token->name, "a fldSimple hyperlink"))
+            html_add_link(builder, raw);
+        else
+            html_add_open(builder, raw);
     }
     end_format(builder, &open);
     html_add_break(builder, (struct html_bytes){"", 1}); /* NOTE_MESSAGE */

@@ -107,9 +107,11 @@ static enum role find_role(const struct grammar *grammar, struct html_bytes cano
     for (size_t i = 0; i < canonical.length; i++)
         lower[i] = (char)tolower((unsigned char)canonical.start[i]);
     unsigned flags = html_element(lower);
-    bool forbids = tag->kind != XML_END && html_attributes_forbid(tag->name.start + tag->name.length, tag->end);
+    bool forbids = tag->kind != XML_END && html_attributes_translate(tag->name.start + tag->name.length, tag->end) == TRANSLATE_NO;
     if (strcmp(lower, "br") == 0)
         return ROLE_BREAK;
+    if (flags & ELEMENT_BESIDE)
+        return ROLE_NONE;
     if (flags & ELEMENT_OPAQUE || forbids)
         return flags & ELEMENT_BLOCK || flags & ELEMENT_CODE ? ROLE_OPAQUE : ROLE_WORD;
     if (flags & ELEMENT_BLOCK)

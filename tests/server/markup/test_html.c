@@ -417,6 +417,13 @@ START_TEST(translated_attributes) {
     static const struct example examples[] = {
         {"<p>a <img src=\"b\" alt=\" two  dogs\" title='c \"d\"'/> e</p>",
          "<p>a <img src=\"b\" alt=\"TWO DOGS\" title=\"C &quot;D&quot;\"/> e</p>"},
+        {"<input type=\"submit\" value=\"a\"/><input type=\"text\" value=\"b\"/>",
+         "<input type=\"submit\" value=\"A\"/><input type=\"text\" value=\"b\"/>"},
+        {"<option label=\"a\" value=\"b\">c</option><i label=\"d\">e</i>",
+         "<option label=\"A\" value=\"b\">c</option><i label=\"d\">e</i>"},
+        {"<meta property=\"og:title\" content=\"a\"/><meta property=\"og:type\" content=\"b\"/>",
+         "<meta property=\"og:title\" content=\"A\"/><meta property=\"og:type\" content=\"b\"/>"},
+        {"<i aria-description=\"a\" aria-controls=\"b\">c</i>", "<i aria-description=\"A\" aria-controls=\"b\">c</i>"},
         {"<input placeholder=\"a &amp; b\" value=\"c\"/>", "<input placeholder=\"A &amp; B\" value=\"c\"/>"},
         {"<textarea placeholder=\"a\">b</textarea>", "<textarea placeholder=\"A\">b</textarea>"},
         {"<button aria-label=\"a\">b</button>", "<button aria-label=\"A\">b</button>"},
@@ -531,7 +538,7 @@ START_TEST(broken_markup_is_mended) {
         {"<dl><dt>a<dd>b<dt>c</dl>", "<dl><dt>a</dt><dd>b</dd><dt>c</dt></dl>"},
         {"<table><tr><td>a<td>b<tr><td>c</table>", "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"},
         {"<div><table><tr><td>a</div>b</table></div>", "<div><table><tr><td>ab</td></tr></table></div>"},
-        {"<b>a <p>b</p></b>", "<b>a</b><p>b</p>"},
+        {"<b>a <p>b</p></b>", "<b>a </b><p>b</p>"},
         {"<b><p>a</b> c</p>", "<b></b><p>a c</p>"},
         {"a < b", "a &lt; b"},
         {"a <b", "a <b></b>"},
@@ -582,6 +589,119 @@ START_TEST(segments) {
 }
 END_TEST
 
+/* Which neighbours are texts of their own: the texts, with a bar between them. */
+static const struct example apart_cases[] = {
+    {"<nav><a>Cats</a> <a>big dogs</a> <a>Owls</a></nav>", "Cats|big dogs|Owls"},
+    {"<p><a>Cats</a><a>Dogs</a></p>", "Cats|Dogs"},
+    {"<p><a>Cats</a>, <a>Dogs</a> (<a>Owls</a>)</p>", "Cats|Dogs|Owls"},
+    {"<p><a>Cats</a> > <em>Dogs</em> > <a>Owls</a></p>", "Cats|Dogs|Owls"},
+    {"<p><a>Cats</a> and <a>dogs</a></p>", "Cats and dogs"},
+    {"<p>See <a>big</a> <a>dogs</a></p>", "See big dogs"},
+    {"<p><i>See</i> <a>dogs</a></p>", "See dogs"},
+    {"<p><a>1</a> <a>2</a> <a>Next</a></p>", "Next"},
+    {"<p><b>3</b> <a>dogs</a></p>", "3 dogs"},
+    {"<p><a>Really</a>?</p>", "Really?"},
+    {"<p><b>Big</b> <i>dogs</i></p>", "Big dogs"},
+    {"<p><b>Cats</b> | <i>Dogs</i></p>", "Cats|Dogs"},
+    {"<p><b>Cats</b>, <i>Dogs</i></p>", "Cats, Dogs"},
+    {"<p><span>Big cats</span> <span>Owls</span></p>", "Big cats|Owls"},
+    {"<p><span>Big cats</span><span>Owls</span></p>", "Big cats|Owls"},
+    {"<p><span>The </span><span>Big Cats</span></p>", "The Big Cats"},
+    {"<p><span>The</span> <span>cats</span></p>", "The cats"},
+    {"<p><span>Cats</span> <x-y>Owls</x-y></p>", "Cats Owls"},
+    {"<div><b><span><a>Cats</a> <a>Dogs</a></span></b></div>", "Cats|Dogs"},
+    {"<p>Press <button>Stop</button> now</p>", "Press|Stop|now"},
+    {"<label>Cats</label><label>Dogs</label>", "Cats|Dogs"},
+    {"<p><img src=\"x\"/> Cats <code>ls</code> <br/></p>", "Cats ls"},
+};
+
+START_TEST(neighbours) {
+    struct html html;
+    struct html_buffer texts = {.arena = &arena};
+    const char *markup = apart_cases[_i].markup;
+    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
+    for (size_t i = 0; i < html.count; i++) {
+        html_put_string(&texts, i > 0 ? "|" : "");
+        html_put(&texts, html.segments[i].text, html.segments[i].length);
+    }
+    ck_assert_str_eq(texts.bytes, apart_cases[_i].out);
+}
+END_TEST
+
+/* Elements that hold all words keep them, and so do elements that are texts of their own. */
+START_TEST(texts_of_their_own_stay) {
+    static const struct example examples[] = {
+        {"<p><a>a b</a> | <a>c d</a></p>", "<p><a>b a</a> | <a>d c</a></p>"},
+        {"<p> <img src=\"x\"/> <b> a <i>b</i></b> </p>", "<p> <img src=\"x\"/> <b> <i>b</i> a</b> </p>"},
+        {"<button><svg></svg> a b</button>", "<button><svg></svg> b a</button>"},
+        {"<p>a b <img src=\"x\"/></p>", "<p>b a <img src=\"x\"/></p>"},
+    };
+    CHECK(&backwards, examples);
+}
+END_TEST
+
+/* White space stays inside of elements, or outside, and no-break spaces remain. */
+START_TEST(white_space_stays) {
+    static const char *const kept[] = {
+        "<p>a<b> b</b> c</p>",          "<p>a <b>b </b>c</p>",        "<p>a<b> b </b>c <i> d </i> e</p>",
+        "<p>a <img src=\"x\"/>, b</p>", "<p>a<img src=\"x\"/> b</p>", "<p>a (<img src=\"x\"/> b)</p>",
+        "<p>a 5\u00a0kg b\u202fc</p>",  "<p><b>a:</b>\u00a0b</p>",    "<p>\u00a0 a \u00a0 b \u00a0</p>",
+    };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        ck_assert_str_eq(run(&same, kept[i]), kept[i]);
+    static const struct example examples[] = {
+        {"<p>a<b> b</b></p>", "<p><b> b</b> a</p>"},
+        {"<p><b>a </b>b</p>", "<p>b <b>a </b></p>"},
+        {"<p>a <i>b</i><img src=\"x\"/> c</p>", "<p>c <i>b</i><img src=\"x\"/> a</p>"},
+    };
+    CHECK(&backwards, examples);
+}
+END_TEST
+
+/* A translation has its own no-break spaces: those of the source replace white space or go. */
+START_TEST(no_break_spaces_replace_spaces) {
+    static const struct {
+        const char *text, *expected;
+    } examples[] = {{"a ?", "<p>a\u00a0?</p>"}, {"a?", "<p>a?</p>"}, {"ab?", "<p>ab?</p>"}};
+    static const char markup[] = "<p>a\u00a0?</p>";
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        struct html html;
+        size_t length;
+        ck_assert_int_eq(html_parse(markup, sizeof markup - 1, &arena, &html, NULL), 0);
+        ck_assert_str_eq(arena_copy(&arena, html.segments->text, html.segments->length), "a ?");
+        struct html_link links[] = {{{0, 1}, {0, 1}}};
+        struct html_translation translation = {
+            .text = examples[i].text, .length = strlen(examples[i].text), .links = links, .link_count = 1};
+        ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), examples[i].expected);
+    }
+}
+END_TEST
+
+START_TEST(translated_within_untranslated) {
+    static const struct example examples[] = {
+        {"<p translate=\"no\">a b <i><b translate=\"yes\">c d</b> e f</i> g</p> h i",
+         "<p translate=\"no\">a b <i><b translate=\"yes\">d c</b> e f</i> g</p> i h"},
+        {"a <span class=\"notranslate\">b c <b translate=\"\">d <i translate=\"no\">e f</i> g</b></span> h",
+         "a <span class=\"notranslate\">b c <b translate=\"\">g d <i translate=\"no\">e f</i></b></span> h"},
+        {"<code>a b <img translate=\"yes\"/> c d</code> e f", "<code>a b <img translate=\"yes\"/> c d</code> f e"},
+        {"<script>a <b translate=\"yes\">b</b></script>c d", "<script>a <b translate=\"yes\">b</b></script>d c"},
+        {"<code translate=\"yes\">a b</code>", "<code translate=\"yes\">b a</code>"},
+    };
+    CHECK(&backwards, examples);
+}
+END_TEST
+
+/* A base is part of its sentence, and its reading follows it. */
+START_TEST(rubies) {
+    static const struct example examples[] = {
+        {"<p>a <ruby>b<rt>x</rt></ruby> c</p>", "<p>c <ruby>b<rt>x</rt></ruby> a</p>"},
+        {"<p>a <ruby><rb>b</rb><rp>(</rp><rt>x</rt><rp>)</rp></ruby> c</p>",
+         "<p>c <ruby><rb>b</rb><rp>(</rp><rt>x</rt><rp>)</rp></ruby> a</p>"},
+    };
+    CHECK(&backwards, examples);
+}
+END_TEST
+
 /* A translation may be empty, or be missing. */
 START_TEST(odd_translations) {
     static const char markup[] = "<p>a <b>b</b> <i></i></p>";
@@ -591,7 +711,7 @@ START_TEST(odd_translations) {
     struct html_translation translation = {0};
     ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), markup);
     translation.text = "";
-    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), "<p><b>b</b> <i></i></p>");
+    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), markup);
     struct html_link links[] = {{{2, 3}, {0, 1}}, {{0, 1}, {2, 3}}, {{0, 1}, {50, 60}}};
     translation = (struct html_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
     check_nests(html_write(&html, &translation, &arena, &length, NULL), markup);
@@ -830,6 +950,12 @@ Suite *html_suite(void) {
     tcase_add_test(tests, pieces);
     tcase_add_test(tests, elements_follow_their_words);
     tcase_add_test(tests, segments);
+    tcase_add_loop_test(tests, neighbours, 0, sizeof apart_cases / sizeof *apart_cases);
+    tcase_add_test(tests, texts_of_their_own_stay);
+    tcase_add_test(tests, white_space_stays);
+    tcase_add_test(tests, no_break_spaces_replace_spaces);
+    tcase_add_test(tests, translated_within_untranslated);
+    tcase_add_test(tests, rubies);
     tcase_add_test(tests, odd_translations);
     tcase_add_test(tests, long_documents_take_turns);
     tcase_add_loop_test(tests, elements_of_words_without_space, 0, sizeof cut_cases / sizeof *cut_cases);

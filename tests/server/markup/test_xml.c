@@ -33,6 +33,8 @@ static const struct {
     {"<p translate=\"no\">A boy</p> <p>A dog</p>", &outline, {"A dog"}},
     {"<i=\"no\">A boy</i=\"no\">", &flat, {"A boy"}}, /* text before the tag is not an attribute */
     {"<i x-translate='no'>A boy</i>", &flat, {"A boy"}},
+    {"<p>A boy<x/>A dog<x>1</x>Cats <x/>run<x/>.</p>", &flat, {"A boy", "A dog", "Cats run."}}, /* parts words without space */
+    {"<p>caf&eacute;s<!-- a -->b</p>", &flat, {"cafsb"}},
     {"", &outline, {NULL}},
     {" \n ", &outline, {NULL}},
     {"<p>12</p>", &outline, {NULL}},
