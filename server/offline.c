@@ -524,7 +524,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
                                        .bilingual = work->options->bilingual != NULL,
                                        .keys = work->keys,
                                        .notes = &work->notes};
-    if (document_decode(&work->document, info->source, &request->arena, &inner) != 0 ||
+    if (document_decode(&work->document, NULL, info->source, &request->arena, &inner) != 0 ||
         document_read(&work->document, &request->arena, &work->html, &inner) != 0)
         return error_set(err, inner.code, "%s: %s", work->name, inner.message);
     work->html.language = work->language;

@@ -40,7 +40,7 @@ ROOMS = {
     "server/models": Room("model/base model server/base", "*"),
     "server/get": Room("model/base model model/import server/base server/models", "get"),  # downloads
     "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
-    "server/markup": Room("model/base model server/base", "markup piece"),
+    "server/markup": Room("model/base model server/base", "markup piece encoding"),
     "server/office": Room("model/base model/text model server/markup", "office"),
     "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document"),
     "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api endpoint keys languages"),
@@ -54,7 +54,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "archive*.h": "model/import/source.c",
     "yaml.h": "model/import/source.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/notation.c model/text/readable.c model/import/vocabulary.c server/api/languages.cc server/documents/icu_message.cc",
+    "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/notation.c model/text/readable.c model/import/vocabulary.c server/api/languages.cc server/documents/icu_message.cc server/markup/encoding.c",
     "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
     "microhttpd.h": "server/http/*",
     "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/http/listen.c server/api/keys.c server/models/folders.c",

@@ -220,9 +220,10 @@ static int read_order(const struct service *service, const struct call *call, en
     size_t most = service->options.max_body_bytes;
     if (!order->document->archive && file->length > most)
         return api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
-    if (document_decode(&document, order->source, arena, &error) != 0)
+    if (document_decode(&document, file->media_type, order->source, arena, &error) != 0)
         return error.code == ERROR_MEMORY ? api_fail_memory(reply) : api_refuse(reply, "file", "file: %s", error.message);
     order->file = (struct html_bytes){document.source, document.length};
+    order->encoding = document.encoding;
 
     const char *name = value_of(sent[NAME_FIELD]);
     make_name(name ? name : file->file_name, order->targets[0], order->document, own->file_name);
@@ -315,9 +316,10 @@ void api_document_finish(const struct service *service, struct request *request,
         return;
     const struct order *order = plan->order;
     const struct document_order *own = order->own;
-    if (request->streamed) { /* the last event is one line, so a file that is not text is sent in base64 */
-        const char *encoded = order->document->archive ? encode_base64(file->text, file->length, &request->arena) : NULL;
-        if (order->document->archive && !encoded) {
+    if (request->streamed) { /* the last event is one line, so a file that is not UTF-8 is sent in base64 */
+        bool binary = order->document->archive || order->encoding;
+        const char *encoded = binary ? encode_base64(file->text, file->length, &request->arena) : NULL;
+        if (binary && !encoded) {
             api_fail_memory(reply);
             return;
         }
@@ -339,8 +341,10 @@ void api_document_finish(const struct service *service, struct request *request,
             return;
         }
         memcpy(body, file->text, file->length);
-        *reply = (struct reply){
-            .status = STATUS_OK, .content_type = order->document->content_type, .body = body, .length = file->length};
+        *reply = (struct reply){.status = STATUS_OK,
+                                .content_type = document_type(order->document, order->encoding),
+                                .body = body,
+                                .length = file->length};
         memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
     }
     if (reply->status == STATUS_OK)
@@ -435,7 +439,7 @@ void api_file_finish(const struct service *service, struct request *request, str
         return;
     const struct plan *plan = request->plan;
     const struct document_order *own = plan->order->own;
-    struct kept_file file = {.content_type = plan->order->document->content_type, .length = answer->length};
+    struct kept_file file = {.content_type = document_type(plan->order->document, plan->order->encoding), .length = answer->length};
     struct error error = {0};
     char id[KEPT_ID_BYTES];
     memcpy(file.name, own->file_name, sizeof file.name);

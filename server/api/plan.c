@@ -194,6 +194,7 @@ static struct document document_of(const struct plan *plan, const struct plan_it
     return (struct document){.format = order->document,
                              .source = item->source,
                              .length = item->length,
+                             .encoding = order->encoding,
                              .language = order->targets[0],
                              .bilingual = order->bilingual,
                              .keys = order->keys,

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 enum {
-    LOOKED_AT = 4096, /* bytes that are checked for the zeros of UTF-16 without a mark */
-    LATIN_PARTS = 3,  /* Windows-1252 has at least this many ASCII letters for each other letter */
+    PO_LOOKED_AT = 64 * 1024, /* bytes in which the header of a PO file begins */
+    LATIN_PARTS = 3,          /* Windows-1252 has at least this many ASCII letters for each other letter */
     SCRATCH_BLOCK_BYTES = 32 * 1024,
     MOST_LINES = 64 /* of one sentence */
 };
@@ -108,6 +108,16 @@ static char *archive_finish(const struct document *document, const char *written
     return out;
 }
 
+/* PO files state their encoding in the header, where CHARSET stands for one to be filled in. ASCII is UTF-8. */
+static struct html_bytes po_stated(struct html_bytes file) {
+    static const char field[] = "\"Content-Type:";
+    size_t length = file.length < PO_LOOKED_AT ? file.length : PO_LOOKED_AT;
+    const char *begin = memmem(file.start, length, field, strlen(field));
+    const char *end = begin ? memchr(begin, '\n', (size_t)(file.start + length - begin)) : NULL;
+    struct html_bytes found = end ? encoding_of_type(bytes_between(begin, end)) : nothing;
+    return bytes_among_any_case(found, "US-ASCII ASCII CHARSET") ? nothing : found;
+}
+
 #define WORD  "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 #define SLIDE "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 #define SHEET "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -115,28 +125,28 @@ static char *archive_finish(const struct document *document, const char *written
 #define MACRO ".macroenabled.12"
 
 /* clang-format off */
-/* name, extensions, media types, content type, older encodings, read, finish, bilingual, below, archive */
+/* name, extensions, media types, content type, bare type, older encodings, stated, references, read, finish, bilingual, below, archive */
 static const struct document_format formats[] = {
-    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", false, txt_read, NULL, true, text_below, NULL},
-    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL, NULL},
-    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", true, subtitles_read, subtitles_finish, true, NULL, NULL},
-    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", false, json_read, json_finish, false, NULL, NULL},
-    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", false, md_read, NULL, true, markdown_below, NULL},
-    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", false, html_read_document, NULL, true, markup_below, NULL},
-    {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", false,
+    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", "text/plain", false, NULL, false, txt_read, NULL, true, text_below, NULL},
+    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", "application/x-subrip", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
+    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", "text/vtt", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
+    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, json_finish, false, NULL, NULL},
+    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", "text/markdown", false, NULL, false, md_read, NULL, true, markdown_below, NULL},
+    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", "text/html", false, encoding_of_html, true, html_read_document, NULL, true, markup_below, NULL},
+    {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", "text/x-gettext-translation", false, po_stated, false,
      po_read, po_finish, false, NULL, NULL},
-    {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", false,
+    {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", "application/xliff+xml", false, encoding_of_xml, true,
      xliff_read, xliff_finish, false, NULL, NULL},
-    {"docx", "docx docm dotx dotm", WORD " application/vnd.ms-word.document" MACRO, WORD, false,
+    {"docx", "docx docm dotx dotm", WORD " application/vnd.ms-word.document" MACRO, WORD, WORD, false, NULL, false,
      archive_read, archive_finish, true, NULL, &office_docx},
-    {"pptx", "pptx pptm ppsx potx", SLIDE " application/vnd.ms-powerpoint.presentation" MACRO, SLIDE, false,
+    {"pptx", "pptx pptm ppsx potx", SLIDE " application/vnd.ms-powerpoint.presentation" MACRO, SLIDE, SLIDE, false, NULL, false,
      archive_read, archive_finish, false, NULL, &office_pptx},
-    {"xlsx", "xlsx xlsm xltx", SHEET " application/vnd.ms-excel.sheet" MACRO, SHEET, false,
+    {"xlsx", "xlsx xlsm xltx", SHEET " application/vnd.ms-excel.sheet" MACRO, SHEET, SHEET, false, NULL, false,
      archive_read, archive_finish, false, NULL, &office_xlsx},
-    {"odt", "odt ott", ODF "text", ODF "text", false, archive_read, archive_finish, true, NULL, &office_odf},
-    {"odp", "odp otp", ODF "presentation", ODF "presentation", false, archive_read, archive_finish, false, NULL, &office_odf},
-    {"ods", "ods ots", ODF "spreadsheet", ODF "spreadsheet", false, archive_read, archive_finish, false, NULL, &office_odf},
-    {"epub", "epub", "application/epub+zip", "application/epub+zip", false, archive_read, archive_finish, false, NULL, &office_epub},
+    {"odt", "odt ott", ODF "text", ODF "text", ODF "text", false, NULL, false, archive_read, archive_finish, true, NULL, &office_odf},
+    {"odp", "odp otp", ODF "presentation", ODF "presentation", ODF "presentation", false, NULL, false, archive_read, archive_finish, false, NULL, &office_odf},
+    {"ods", "ods ots", ODF "spreadsheet", ODF "spreadsheet", ODF "spreadsheet", false, NULL, false, archive_read, archive_finish, false, NULL, &office_odf},
+    {"epub", "epub", "application/epub+zip", "application/epub+zip", "application/epub+zip", false, NULL, false, archive_read, archive_finish, false, NULL, &office_epub},
 };
 /* clang-format on */
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
@@ -213,62 +223,6 @@ void document_note(const struct document *document, const char *at, const char *
 
 /* ---- encodings ---- */
 
-/* The characters of the bytes 0x80 to 0x9f in Windows-1252; 0: none. */
-static const uint16_t latin_marks[32] = {0x20ac, 0,      0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
-                                         0x2039, 0x152,  0,      0x17d,  0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
-                                         0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0,      0x17e,  0x178};
-
-enum order { ORDER_NONE, ORDER_LITTLE, ORDER_BIG };
-
-static uint16_t unit_at(const unsigned char *bytes, enum order order) {
-    uint32_t high = bytes[order == ORDER_LITTLE], low = bytes[order != ORDER_LITTLE];
-    return (uint16_t)(high << 8 | low);
-}
-
-/* Recognizes UTF-16 by its mark, or by zeros in the same byte of many units: these are ASCII, which is frequent in timing lines. */
-static enum order find_order(const unsigned char *bytes, size_t length) {
-    size_t zeros[2] = {0}, pairs = (length < LOOKED_AT ? length : LOOKED_AT) / 2;
-    bool utf32 = length > 3 && bytes[0] == 0xff && bytes[1] == 0xfe && bytes[2] == 0 && bytes[3] == 0;
-    if (length < 2 || length % 2 != 0 || utf32)
-        return ORDER_NONE;
-    if (unit_at(bytes, ORDER_LITTLE) == 0xfeff)
-        return ORDER_LITTLE;
-    if (unit_at(bytes, ORDER_BIG) == 0xfeff)
-        return ORDER_BIG;
-    for (size_t i = 0; i < 2 * pairs; i++)
-        zeros[i % 2] += bytes[i] == 0;
-    if (3 * zeros[1] > pairs && zeros[0] == 0)
-        return ORDER_LITTLE;
-    return 3 * zeros[0] > pairs && zeros[1] == 0 ? ORDER_BIG : ORDER_NONE;
-}
-
-static int from_utf16(struct document *document, enum order order, struct arena *arena, struct error *err) {
-    const unsigned char *bytes = (const unsigned char *)document->source, *end = bytes + document->length;
-    char *text = arena_alloc(arena, document->length + document->length / 2 + 1, 1), *out = text;
-    size_t line = 1;
-    if (!text)
-        return error_memory(err);
-    for (bytes += unit_at(bytes, order) == 0xfeff ? 2 : 0; bytes < end; bytes += 2) {
-        int32_t character = unit_at(bytes, order);
-        bool high = character >= 0xd800 && character < 0xdc00, wrong = character >= 0xdc00 && character < 0xe000;
-        if (high && end - bytes > 2) {
-            int32_t low = unit_at(bytes + 2, order);
-            wrong = low < 0xdc00 || low >= 0xe000;
-            character = 0x10000 + (character - 0xd800) * 0x400 + (low - 0xdc00);
-            bytes += 2;
-        } else {
-            wrong |= high;
-        }
-        if (wrong || character == 0)
-            return error_set(err, ERROR_INPUT, "line %zu is not valid UTF-16", line);
-        line += character == '\n';
-        out += character_put(character, out);
-    }
-    document->source = text;
-    document->length = (size_t)(out - text);
-    return 0;
-}
-
 /* A file in Windows-1252 has few letters beyond ASCII, and no valid sequence of UTF-8 for them. Any other file is taken for broken
  * UTF-8. */
 static bool is_latin(const char *text, size_t length) {
@@ -276,7 +230,7 @@ static bool is_latin(const char *text, size_t length) {
     for (size_t at = 0; at < length;) {
         unsigned char c = (unsigned char)text[at];
         bool valid;
-        if ((c < ' ' && !strchr("\t\n\r\f", c)) || c == 0 || (c >= 0x80 && c < 0xa0 && latin_marks[c - 0x80] == 0))
+        if ((c < ' ' && !strchr("\t\n\r\f", c)) || strchr("\x81\x8d\x8f\x90\x9d", c))
             return false;
         letters += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         others += c >= 0xc0;
@@ -301,37 +255,73 @@ static size_t find_invalid(const char *text, size_t length, bool zero, bool *val
     return 0;
 }
 
-int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err) {
+const char *document_type(const struct document_format *format, const struct encoding *encoding) {
+    return encoding ? format->bare_type : format->content_type;
+}
+
+int document_decode(struct document *document, const char *media_type, const char *language, struct arena *arena,
+                    struct error *err) {
     /* Languages whose older files are in encodings that look like Windows-1252. */
     static const char others[] = "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
-    static const char windows_1252[] = "Windows-1252";
-    const char *text = document->source;
-    size_t length = document->length;
-    bool valid;
-    if (!document->format->older_encodings || length >= HTML_MAX_BYTES)
-        return 0;
-    enum order order = find_order((const unsigned char *)text, length);
-    if (order != ORDER_NONE)
-        return from_utf16(document, order, arena, err);
-    if (utf8_valid(text, length))
-        return 0;
-    if ((language && bytes_among_any_case((struct html_bytes){language, strcspn(language, "-_@")}, others)) ||
-        !is_latin(text, length))
-        return error_set(err, ERROR_INPUT,
-                         "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
-                         find_invalid(text, length, false, &valid), windows_1252);
-    char *decoded = arena_alloc(arena, 3 * length + 1, 1), *out = decoded;
-    if (!decoded)
+    static const struct html_bytes guess = {"Windows-1252", 12};
+    const struct document_format *format = document->format;
+    const struct html_bytes file = {document->source, document->length};
+    struct encoding *encoding = arena_zalloc(arena, 1, sizeof *encoding);
+    struct html_bytes decoded = file;
+    if (!encoding)
         return error_memory(err);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        out += character_put(c >= 0x80 && c < 0xa0 ? latin_marks[c - 0x80] : c, out);
+    if (format->archive || file.length >= HTML_MAX_BYTES)
+        return 0;
+    const struct html_bytes stated[] = {media_type ? encoding_of_type(bytes_of(media_type)) : nothing,
+                                        format->stated ? format->stated(file) : nothing};
+    if (encoding_read(file, stated, sizeof stated / sizeof *stated, arena, encoding, &decoded, err) != 0)
+        return -1;
+    if (*encoding->name) {
+        document->encoding = encoding;
+    } else if (format->older_encodings && !utf8_valid(file.start, file.length)) {
+        bool valid;
+        if ((language && bytes_among_any_case((struct html_bytes){language, strcspn(language, "-_@")}, others)) ||
+            !is_latin(file.start, file.length))
+            return error_set(err, ERROR_INPUT,
+                             "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
+                             find_invalid(file.start, file.length, false, &valid), guess.start);
+        if (encoding_read(file, &guess, 1, arena, encoding, &decoded, err) != 0)
+            return -1;
+        document->source = decoded.start;
+        document_note(document, decoded.start, "encoding", "the file is not UTF-8 and was read as %s; its translation is UTF-8",
+                      guess.start);
     }
-    document->source = decoded;
-    document->length = (size_t)(out - decoded);
-    document_note(document, decoded, "encoding", "the file is not UTF-8 and was read as %s; its translation is UTF-8",
-                  windows_1252);
+    document->source = decoded.start;
+    document->length = decoded.length;
     return 0;
+}
+
+/* Writes a document in its encoding. One that can neither hold all characters nor refer to them becomes UTF-8; what the file states
+ * says so already. */
+static char *encode(const struct document *document, struct html_bytes text, struct arena *arena, size_t *out_length,
+                    struct error *err) {
+    const struct encoding *encoding = document->encoding;
+    const struct document_format *format = document->format;
+    struct html_buffer restated = {.arena = arena};
+    struct html_bytes stated = format->stated && !format->references ? format->stated(text) : nothing, out = text;
+    if (stated.length > 0) {
+        size_t before = (size_t)(stated.start - text.start), after = before + stated.length;
+        html_put(&restated, text.start, before);
+        html_put_string(&restated, encoding->name);
+        html_put(&restated, text.start + after, text.length - after);
+        if (restated.failed)
+            return error_memory(err), NULL;
+        out = (struct html_bytes){restated.bytes, restated.length};
+    }
+    int lacks = encoding_write(out, encoding, format->references, arena, &out, err);
+    if (lacks < 0)
+        return NULL;
+    if (lacks > 0) {
+        document_note(document, NULL, "encoding", "the translation has characters that %s lacks, so it is UTF-8", encoding->name);
+        out = text;
+    }
+    *out_length = out.length;
+    return out.start == text.start ? arena_copy(arena, text.start, text.length) : arena_copy(arena, out.start, out.length);
 }
 
 /* ---- reading and writing ---- */
@@ -369,6 +359,8 @@ char *document_write(const struct document *document, const struct html *html, c
     char *written = html_write(html, translations, arena, out_length, err);
     if (written && document->format->finish)
         written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
+    if (written && document->encoding)
+        return encode(document, (struct html_bytes){written, *out_length}, arena, out_length, err);
     if (!written || unmarked.source == document->source)
         return written;
     struct html_buffer out = {.arena = arena};

@@ -10,6 +10,7 @@
 
 #include "server/decode/request.h"
 #include "server/documents/icu_message.h"
+#include "server/markup/encoding.h"
 #include "server/markup/markup.h"
 #include <string.h>
 
@@ -38,10 +39,11 @@ struct document {
     const struct document_format *format;
     const char *source; /* [length] */
     size_t length;
-    const char *language;         /* of the translation, a BCP 47 code */
-    bool bilingual;               /* the translation stands below the source */
-    const struct key_globs *keys; /* the values of a JSON document to translate; NULL: all */
-    struct document_notes *notes; /* of reading and writing it; NULL: not wanted */
+    const struct encoding *encoding; /* of the file, whose source is decoded; NULL: UTF-8 */
+    const char *language;            /* of the translation, a BCP 47 code */
+    bool bilingual;                  /* the translation stands below the source */
+    const struct key_globs *keys;    /* the values of a JSON document to translate; NULL: all */
+    struct document_notes *notes;    /* of reading and writing it; NULL: not wanted */
 };
 
 /* Reads a document, whose source is valid UTF-8 without zero bytes, unless it is an archive, and outlives the html. Returns and
@@ -57,7 +59,11 @@ struct document_format {
     const char *extensions;   /* of file names, without the dot; separated by spaces */
     const char *media_types;  /* separated by spaces */
     const char *content_type; /* of an answer */
-    bool older_encodings;     /* files may be in encodings other than UTF-8 (document_decode) */
+    const char *bare_type;    /* of an answer that is not UTF-8: without the encoding */
+    bool older_encodings;     /* Windows-1252 is guessed where files state no encoding */
+    /* Returns the encoding that a file states; NULL: files state none. */
+    struct html_bytes (*stated)(struct html_bytes text);
+    bool references; /* a file may have references to characters that its encoding lacks */
     document_reader *read;
     document_finisher *finish; /* NULL: nothing is left to do */
     bool bilingual;            /* a document may have the translation below its source */
@@ -79,9 +85,14 @@ const char *document_refusal(const char *file_name);
 enum { DOCUMENT_NAMES_BYTES = 128 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
 
-/* Converts the source to UTF-8, in the arena, if the files of its format may be in UTF-16 or Windows-1252. language: of the text;
- * NULL if it is unknown. Returns -1 with ERROR_MEMORY, or with ERROR_INPUT if the source is in another encoding or invalid. */
-int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err);
+/* Converts the source to UTF-8, in the arena, from the encoding that its bytes show, that its media type (NULL: unknown) or the
+ * file itself states, or that is guessed for older files of its format; document_write writes it in the same, unless it was guessed
+ * or lacks characters. language: of the text; NULL if it is unknown. Returns -1 with ERROR_MEMORY, or with ERROR_INPUT if the
+ * source is invalid. */
+int document_decode(struct document *document, const char *media_type, const char *language, struct arena *arena,
+                    struct error *err);
+/* Returns the content type of the answer. */
+const char *document_type(const struct document_format *format, const struct encoding *encoding);
 
 /* Finds the segments to translate. The source may be any bytes, and must outlive the html. Returns -1 with ERROR_MEMORY,
  * ERROR_LENGTH, or ERROR_INPUT with a message that says what is wrong, and where. */

@@ -316,12 +316,6 @@ static struct html_bytes find_parameter(struct html_bytes field, const char *nam
     return nothing;
 }
 
-/* True if the header states UTF-8, ASCII or no character set. */
-static bool is_utf8(struct html_bytes header, struct html_bytes *charset) {
-    *charset = find_parameter(find_field(header, type_field), "charset");
-    return charset->length == 0 || bytes_among_any_case(*charset, "UTF-8 UTF8 US-ASCII ASCII CHARSET"); /* CHARSET: of a template */
-}
-
 /* Returns the number of forms; 0 if it is missing, not a number or exceeds MOST_FORMS. */
 static size_t count_forms(struct html_bytes header) {
     struct html_bytes number = find_parameter(find_field(header, plural_field), "nplurals");
@@ -382,7 +376,7 @@ static bool lacks(const struct po_file *file, size_t form) {
 static int next_message(struct po_file *file) {
     const struct po_message *message = &file->message;
     const char *language = file->document->language;
-    struct html_bytes line, flag, charset;
+    struct html_bytes line, flag;
     int found = read_message(file, &file->message);
     if (found != 1)
         return found;
@@ -396,17 +390,10 @@ static int next_message(struct po_file *file) {
         }
 
     if (file->header) {
-        bool ascii = true;
         file->id = decode(file, &message->forms[0]);
         file->header = messages_can_hold(file->id);
         if (!file->header) /* the header is not text and stays unchanged */
             return 1;
-        for (size_t i = 0; i < file->document->length && ascii; i++)
-            ascii = (unsigned char)file->document->source[i] < 0x80;
-        if (!is_utf8(file->id, &charset) && !ascii)
-            return error_set(file->err, ERROR_INPUT,
-                             "line %zu: the character set must be UTF-8, got %.*s (msgconv --to-code=UTF-8 converts the file)",
-                             message->line, (int)utf8_clip(charset.start, charset.length, 20), charset.start);
         size_t forms = count_forms(file->id);
         file->plurals = *plurals_of(language);
         if (has_rule(file->id, language) && forms != file->plurals.forms)
@@ -615,14 +602,15 @@ static void put_text(struct po_writer *writer, struct html_bytes text, bool over
 /* Puts the former header with the fields that a translation needs. */
 static void put_fields(struct po_writer *writer, struct html_bytes former) {
     const char *language = writer->file.document->language;
-    struct html_bytes charset, field = find_field(former, language_field);
+    const struct html_bytes charset = find_parameter(find_field(former, type_field), "charset");
+    const struct html_bytes field = find_field(former, language_field);
     const struct {
         const char *name, *value;
         bool anew; /* an existing field is rewritten; a missing one is always added */
     } fields[] = {
         {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
-        {type_field, "text/plain; charset=UTF-8", !is_utf8(former, &charset) || !bytes_are_any_case(charset, "UTF-8")},
+        {type_field, "text/plain; charset=UTF-8", !bytes_are_any_case(charset, "UTF-8")},
         {"Content-Transfer-Encoding", "8bit", false},
         {plural_field, plurals_of(language)->rule, !has_rule(former, language)},
     };

@@ -162,7 +162,7 @@ static int refuse(const struct xliff *xliff, const char *what, struct html_bytes
                          (int)utf8_clip(value.start, value.length, VALUE_SHOWN), value.start);
 }
 
-/* Reads the document and checks its encoding, its root and the language of its targets. */
+/* Reads the document and checks its root and the language of its targets. */
 static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out, struct error *err) {
     static const struct html_tags tags;
     struct html xml = {0};
@@ -174,9 +174,6 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
                           .end = document->source + document->length,
                           .pieces = xml.pieces,
                           .piece_count = xml.piece_count};
-    bool declared = out->piece_count > 0 && xml.pieces->kind == PIECE_BREAK && find_attribute(xml.pieces, "encoding", &found);
-    if (declared && !bytes_are_any_case(found.value, "UTF-8"))
-        return refuse(out, "the encoding must be UTF-8, got", found.value, err);
     while (root < out->piece_count && out->pieces[root].kind != PIECE_OPEN)
         root++;
     if (root == out->piece_count || !is(&out->pieces[root], "xliff"))

@@ -178,12 +178,8 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
             return html_error_at(err, scan->begin, begin,
                                  i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end");
         scan->at = token->end = close + strlen(others[i][1]);
-        struct html_bytes encoding;
         if (i == 2)
             *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
-        else if (bytes_begin(begin, token->end, "<?xml ") && xml_attribute(token, "encoding", &encoding) &&
-                 !bytes_among_any_case(encoding, "utf-8 us-ascii"))
-            return refuse(scan->begin, begin, "the encoding must be UTF-8, got", encoding, err);
         return 1;
     }
     bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 && strncasecmp(begin, "<!doctype", 9) == 0;

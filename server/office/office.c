@@ -2,6 +2,7 @@
  * how an archive is checked, read and rewritten. */
 #include "server/office/office.h"
 #include "model/base/utf8.h"
+#include "server/markup/encoding.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -444,6 +445,10 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
             return 0;
         return inner.code == ERROR_MEMORY ? error_memory(archive->err) : error_set(archive->err, inner.code, "%s", inner.message);
     }
+    struct encoding encoding = {0};
+    const struct html_bytes stated = encoding_of_xml(bytes);
+    if (encoding_may_differ(bytes) && encoding_read(bytes, &stated, 1, scratch, &encoding, &bytes, &inner) != 0)
+        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (begins(member->name, "xl/worksheets/") && !xml_find(bytes, "inlineStr", scratch->budget))
         return 0; /* cells of a spreadsheet have their text elsewhere, unless they say so */
     if (!archive->builder) {
@@ -467,7 +472,10 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (archive->builder || (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0))
         return 0;
-    return zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
+    struct html_bytes written = {out.bytes, out.length};
+    if (*encoding.name && encoding_write(written, &encoding, true, scratch, &written, archive->err) < 0)
+        return -1;
+    return zip_pack(member, written, archive->arena, archive->err);
 }
 
 /* Reads all parts with text, or writes all parts. The memory of one part is freed before the next. */

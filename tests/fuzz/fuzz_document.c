@@ -17,7 +17,7 @@ static char *translate(const struct document_format *format, const char *source,
     struct document document = {.format = format, .source = source, .length = length, .language = "fr", .notes = &notes};
     if (linked % 4 > 1) /* the only format that has values to choose from, but no other minds */
         document.keys = key_globs_parse(&globs[linked % 2], 1, arena, NULL);
-    if (document_decode(&document, NULL, arena, &error) != 0) {
+    if (document_decode(&document, NULL, NULL, arena, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT);
         return NULL;
     }

@@ -55,6 +55,84 @@ START_TEST(bytes_that_are_no_text) {
 }
 END_TEST
 
+struct encoded {
+    const char *format, *type, *before;
+    size_t before_length;
+    const char *translation, *after; /* of every segment; the file, or the error */
+    size_t after_length;
+    size_t notes;
+};
+#define BYTES(text) text, sizeof text - 1
+#define PO_HEAD(charset)                                                                                                           \
+    "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; charset=" charset         \
+    "\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\n"
+
+/* A file is read in the encoding that its bytes show, or that its sender or the file itself states, and written in the same. */
+START_TEST(encodings) {
+    static const struct encoded cases[] = {
+        {"txt", NULL, BYTES("\xff\xfe\xe9\0\n\0"), "e\u0300 \u0153",
+         BYTES("\xff\xfe"
+               "e\0\0\x03 \0\x53\x01\n\0"),
+         0},
+        {"txt", NULL, BYTES("\xff\xfe\0\0\xe9\0\0\0"), "a", BYTES("\xff\xfe\0\0a\0\0\0"), 0},
+        {"md", NULL, BYTES("\0a\0b"), "c", BYTES("\0c"), 0},
+        {"txt", "text/plain; charset=\"koi8-r\"", BYTES("\xc1"), "\u0431", BYTES("\xc2"), 0},
+        {"txt", "text/plain; charset=iso-8859-1", BYTES("\xe9."), "\u0153", BYTES("\u0153"), 1},
+        {"html", NULL, BYTES("<meta charset=\"windows-1252\"/><p>caf\xe9 \x80</p>"), "\u0153 \u03b1 <",
+         BYTES("<meta charset=\"windows-1252\"/><p>\x9c &#945; &lt;</p>"), 0},
+        {"html", NULL, BYTES("<!-- <meta charset=utf-8> --><meta content=\"text/html; charset=Shift_JIS\"/>\x83\x65"), "\u30c6",
+         BYTES("<!-- <meta charset=utf-8> --><meta content=\"text/html; charset=Shift_JIS\"/>\x83\x65"), 0},
+        {"html", NULL, BYTES("<meta charset=\"iso-8859-1\"/>\xc3\xa9"), "\u0153", BYTES("<meta charset=\"iso-8859-1\"/>\u0153"), 0},
+        {"html", NULL, BYTES("<meta charset=\"utf-16\"/>a"), "b", BYTES("<meta charset=\"utf-16\"/>b"), 0},
+        {"html", NULL, BYTES("<meta charset=utf-8>\n\xe9"), NULL, BYTES("line 2 is not valid UTF-8"), 0},
+        {"html", NULL, BYTES("<meta charset=euc-jp>\n\n\xe9"), NULL, BYTES("line 3 is not valid euc-jp"), 0},
+        {"html", NULL, BYTES("<meta charset=x-none>\xe9"), NULL, BYTES("the encoding \"x-none\" is not known"), 0},
+        {"xliff", NULL,
+         BYTES("<?xml version='1.0' encoding='ISO-8859-1'?>\n<xliff version='1.2'><file source-language='en' target-language='fr'>"
+               "<trans-unit><source>\xe9</source></trans-unit></file></xliff>"),
+         "\u0153\u00e8",
+         BYTES("<?xml version='1.0' encoding='ISO-8859-1'?>\n<xliff version='1.2'><file source-language='en' target-language='fr'>"
+               "<trans-unit><source>\xe9</source><target state=\"translated\">&#339;\xe8</target></trans-unit></file></xliff>"),
+         0},
+        {"po", NULL, BYTES("# \xe9\n" PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\"\n"), "\u00e8",
+         BYTES("# \xe9\n" PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\xe8\"\n"), 0},
+        {"po", NULL, BYTES(PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\"\n"), "\u0153",
+         BYTES(PO_HEAD("UTF-8") "msgid \"\u00e9\"\nmsgstr \"\u0153\"\n"), 1},
+        {"po", NULL, BYTES(PO_HEAD("CHARSET") "msgid \"a\"\nmsgstr \"\"\n"), "\u0153",
+         BYTES(PO_HEAD("UTF-8") "msgid \"a\"\nmsgstr \"\u0153\"\n"), 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct encoded *own = &cases[i];
+        struct arena arena;
+        struct document_notes notes = {.arena = &arena};
+        struct document document = {.format = document_find(own->format),
+                                    .source = own->before,
+                                    .length = own->before_length,
+                                    .language = FAKE_LANGUAGE,
+                                    .notes = &notes};
+        struct html html;
+        struct error error = {0};
+        size_t length;
+        arena_init(&arena, 1 << 14);
+        int result = document_decode(&document, own->type, NULL, &arena, &error);
+        result = result == 0 ? document_read(&document, &arena, &html, &error) : result;
+        if (!own->translation) {
+            ck_assert_int_eq(result, -1);
+            ck_assert_str_eq(error.message, own->after);
+        } else {
+            ck_assert_msg(result == 0, "%zu: %s", i, error.message);
+            const struct html_translation translation = {.text = own->translation, .length = strlen(own->translation)};
+            ck_assert_msg(html.count == 1, "%zu: %zu texts", i, html.count);
+            const char *out = document_write(&document, &html, &translation, &arena, &length, &error);
+            ck_assert_ptr_nonnull(out);
+            ck_assert_msg(length == own->after_length && memcmp(out, own->after, length) == 0, "%zu: %.*s", i, (int)length, out);
+            ck_assert_uint_eq(notes.count, own->notes);
+        }
+        arena_done(&arena);
+    }
+}
+END_TEST
+
 START_TEST(txt_lines) {
     fake_expect("txt", FAKE_UPPER, "", "");
     fake_expect("txt", FAKE_UPPER, "One.\n\n  two three  \r\nFour", "ONE.\n\n  TWO THREE  \r\nFOUR");
@@ -167,6 +245,7 @@ Suite *document_suite(void) {
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, formats_by_name_and_type);
     tcase_add_test(cases, bytes_that_are_no_text);
+    tcase_add_test(cases, encodings);
     tcase_add_test(cases, txt_lines);
     tcase_add_test(cases, txt_sentences_over_lines);
     tcase_add_test(cases, txt_lines_apart);
