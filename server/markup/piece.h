@@ -101,8 +101,8 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
 
 /* Sets the kind of tag of a unit that is a tag in text (build.c). */
 void html_note_tag(struct html_piece *piece, const char *text, size_t length, bool quoted);
-/* Returns the length of the text's first part, which either has no no-break space or is white space around one (*blank; segment.c).
- */
+/* Returns the length of the text's first part: white space around a no-break space (*blank), signs that separate, or anything
+ * between these (segment.c). */
 size_t html_next_part(const char *text, size_t length, bool *blank);
 /* Makes a piece of white space with a no-break space a unit, which replaces a space of the translation. */
 static inline void html_set_blank(struct html_piece *piece) {

@@ -454,24 +454,29 @@ static bool is_letter(int32_t c) {
     return c >= 0 && !character_is_space(c) && !character_is_punctuation(c);
 }
 
-/* True if bytes [begin,end) begin or end within a word. */
-static bool cuts_word(const char *text, size_t length, size_t begin, size_t end) {
-    size_t before = begin, past = end, first = begin, last = end;
-    if (begin == end)
-        return false;
-    return (begin > 0 && is_letter(character_previous(text, &before)) && is_letter(character_next(text, length, &first))) ||
-           (end < length && is_letter(character_next(text, length, &past)) && is_letter(character_previous(text, &last)));
+/* True if the place is between two letters. */
+static bool cuts_word(const char *text, size_t length, size_t at) {
+    size_t before = at, past = at;
+    return at > 0 && at < length && is_letter(character_previous(text, &before)) && is_letter(character_next(text, length, &past));
+}
+
+/* True if bytes [begin,end) of the translation begin or end within a word only where the node does in the source. */
+static bool cuts_alike(const struct placer *placer, const struct html_node *node, size_t begin, size_t end) {
+    const struct html_translation *translation = placer->translation;
+    const struct html_segment *segment = placer->segment;
+    return (!cuts_word(translation->text, translation->length, begin) ||
+            cuts_word(segment->text, segment->length, node->source.begin)) &&
+           (!cuts_word(translation->text, translation->length, end) || cuts_word(segment->text, segment->length, node->source.end));
 }
 
 /* Takes a name or a part of a word that is unchanged in the translation, near the expected place of the node. */
 static bool take_text(struct placer *placer, struct html_node *node) {
     const char *source = placer->segment->text, *text = placer->translation->text;
     const struct html_node *parent = &placer->nodes[node->parent];
-    size_t length = node->source.end - node->source.begin, whole = placer->translation->length, point = find_point(placer, node);
-    size_t center = point < placer->word_count ? placer->words[point].begin : whole;
+    size_t length = node->source.end - node->source.begin, point = find_point(placer, node);
+    size_t center = point < placer->word_count ? placer->words[point].begin : placer->translation->length;
     size_t begin = center > parent->begin + MAX_COPY_FAR ? center - MAX_COPY_FAR : parent->begin;
     size_t end = parent->past > center + MAX_COPY_FAR ? center + MAX_COPY_FAR : parent->past;
-    bool cuts = cuts_word(source, placer->segment->length, node->source.begin, node->source.end);
     if (length == 0 || length > MAX_COPY)
         return false;
     for (size_t i = 0; i < MAX_COPIES && begin < end; i++) {
@@ -481,7 +486,7 @@ static bool take_text(struct placer *placer, struct html_node *node) {
         size_t at = (size_t)(found - text), free = at;
         while (free < at + length && placer->covers[free] == node->parent)
             free++;
-        if (free == at + length && (cuts || !cuts_word(text, whole, at, at + length))) {
+        if (free == at + length && cuts_alike(placer, node, at, at + length)) {
             node->begin = at;
             node->past = at + length;
             node->first = node->end = word_at(placer, at);
@@ -534,19 +539,23 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
 static void set_bytes(const struct placer *placer, struct html_node *node) {
     const char *text = placer->translation->text, *source = placer->segment->text;
     const struct span *word = &placer->words[node->first];
-    size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end, whole = placer->translation->length;
+    size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end;
 
     /* The node may be part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of another.
      */
     size_t length = node->source.end - node->source.begin;
     bool one = node->end == node->first + 1 && length > 0;
-    const char *found = one ? memmem(text + begin, word->end - begin, source + node->source.begin, length) : NULL;
-    size_t part = found ? (size_t)(found - text) : 0;
-    if (found && (!cuts_word(text, whole, part, part + length) ||
-                  cuts_word(source, placer->segment->length, node->source.begin, node->source.end))) {
-        node->begin = part;
-        node->past = part + length;
-        return;
+    for (size_t i = 0, from = begin; one && i < MAX_COPIES; i++) {
+        const char *found = memmem(text + from, word->end - from, source + node->source.begin, length);
+        if (!found)
+            break;
+        from = (size_t)(found - text);
+        if (cuts_alike(placer, node, from, from + length)) {
+            node->begin = from;
+            node->past = from + length;
+            return;
+        }
+        from++;
     }
 
     /* Otherwise the node gets the bytes of its words, without punctuation at either end that its source does not have. */

@@ -85,23 +85,71 @@ void html_put_escaped(struct html_buffer *buffer, const char *text, size_t lengt
     }
 }
 
-/* ---- no-break spaces ---- */
+/* ---- parts of texts ---- */
 
 /* Returns the bytes of the no-break space at this place, or 0. */
 static size_t no_break_at(const char *text, const char *end) {
     return bytes_begin(text, end, "\u00a0") ? 2 : bytes_begin(text, end, "\u2007") || bytes_begin(text, end, "\u202f") ? 3 : 0;
 }
 
+/* Signs between two neighbours. */
+enum between {
+    BETWEEN_NOTHING,   /* or white space */
+    BETWEEN_COMMA,     /* punctuation that may stand within a sentence, too */
+    BETWEEN_SEPARATOR, /* a sign that only separates */
+    BETWEEN_WORDS,     /* words, digits, or punctuation that ends a sentence */
+};
+
+static enum between find_between(const char *text, size_t length) {
+    enum between found = BETWEEN_NOTHING;
+    for (size_t at = 0; at < length;) {
+        int32_t c = character_next(text, length, &at);
+        enum between own =
+            character_is_space(c) ? BETWEEN_NOTHING
+            : !character_is_punctuation(c) || character_is_among(c, L".!?:;\u2026&@#%+$\u00a3\u00a5\u20ac\u00b0\u00a7\u2116")
+                ? BETWEEN_WORDS
+            : character_is_among(c, L",()[]{}\"'-\u2013\u2014\u2018\u2019\u201c\u201d\u201e") ? BETWEEN_COMMA
+                                                                                              : BETWEEN_SEPARATOR;
+        found = own > found ? own : found;
+    }
+    return found;
+}
+
+/* Returns the end of white space and signs that separate, with white space or an end of the text on both sides of the signs; or
+ * `at` if there are none. */
+static const char *skip_signs(const char *text, const char *at, const char *end) {
+    const char *sign = at;
+    if (at > text && !html_is_space(*at))
+        return at;
+    while (sign < end && html_is_space(*sign))
+        sign++;
+    const char *past = sign;
+    while (past < end && !html_is_space(*past) && !ascii_letter(*past) && past - sign < 8)
+        past++;
+    bool alone = past > sign && (sign > at || at == text) && (past == end || html_is_space(*past)) &&
+                 find_between(sign, (size_t)(past - sign)) == BETWEEN_SEPARATOR;
+    while (alone && past < end && html_is_space(*past))
+        past++;
+    return alone ? past : at;
+}
+
 size_t html_next_part(const char *text, size_t length, bool *blank) {
     const char *at = text, *end = text + length, *spaces = text; /* spaces: white space begins there */
-    while (at < end && no_break_at(at, end) == 0) {
-        spaces = html_is_space(*at) ? spaces : at + 1;
-        at++;
+    size_t bytes = 0;
+    *blank = false;
+    for (; at < end; spaces = html_is_space(*at) ? spaces : at + 1, at++) {
+        bytes = no_break_at(at, end);
+        bool digits = bytes > 0 && at > text && ascii_digit(at[-1]) && at + bytes < end && ascii_digit(at[bytes]);
+        if (bytes > 0 && !digits) /* in a number it is for the reader of numbers */
+            break;
+        const char *signs = spaces == at ? skip_signs(text, at, end) : at;
+        if (signs > at)
+            return (size_t)((at > text ? at : signs) - text);
     }
     *blank = at < end && spaces == text;
     if (!*blank)
         return (size_t)((at < end ? spaces : end) - text);
-    for (size_t bytes; at < end && ((bytes = no_break_at(at, end)) > 0 || html_is_space(*at));)
+    while (at < end && ((bytes = no_break_at(at, end)) > 0 || html_is_space(*at)))
         at += bytes > 0 ? bytes : 1;
     return (size_t)(at - text);
 }
@@ -317,29 +365,6 @@ static void break_around_blocks(struct html *html) {
     }
 }
 
-/* The signs between two neighbours. */
-enum between {
-    BETWEEN_NOTHING,   /* or white space */
-    BETWEEN_COMMA,     /* punctuation that may stand within a sentence, too */
-    BETWEEN_SEPARATOR, /* a sign that only separates */
-    BETWEEN_WORDS,     /* words, digits, or punctuation that ends a sentence */
-};
-
-static enum between find_between(const char *text, size_t length) {
-    enum between found = BETWEEN_NOTHING;
-    for (size_t at = 0; at < length;) {
-        int32_t c = character_next(text, length, &at);
-        enum between own =
-            character_is_space(c) ? BETWEEN_NOTHING
-            : !character_is_punctuation(c) || character_is_among(c, L".!?:;\u2026&@#%+$\u00a3\u00a5\u20ac\u00b0\u00a7\u2116")
-                ? BETWEEN_WORDS
-            : character_is_among(c, L",()[]{}\"'-\u2013\u2014\u2018\u2019\u201c\u201d\u201e") ? BETWEEN_COMMA
-                                                                                              : BETWEEN_SEPARATOR;
-        found = own > found ? own : found;
-    }
-    return found;
-}
-
 /* True if the element's text begins with a capital or a digit, as a text of its own does. */
 static bool begins_anew(const struct html_piece *pieces, size_t open) {
     for (size_t i = open + 1; i < pieces[open].pair; i = next_piece(pieces, i))
@@ -369,6 +394,39 @@ static bool is_alike(const struct html_piece *pieces, size_t a, size_t b) {
            begins_anew(pieces, b);
 }
 
+/* True if a link ends before the piece `at` of the run [first,end), or begins after it; no-break spaces may be in between. */
+static bool is_link_at(const struct html_piece *pieces, size_t first, size_t end, size_t at, bool before) {
+    do
+        at = before ? at - 1 : at + 1;
+    while (at - first < end - first && pieces[at].kind == PIECE_UNIT && pieces[at].blank);
+    if (at - first >= end - first) /* also of a place before the first */
+        return false;
+    const struct html_piece *tag = &pieces[at];
+    return tag->kind == (before ? PIECE_CLOSE : PIECE_OPEN) && (before ? &pieces[tag->pair] : tag)->bond == BOND_LINK;
+}
+
+/* Separates the texts around signs that separate a link from its neighbours, as in a path of pages, whose last is no link. Returns
+ * true if there are such signs. A guillemet is none where both ends of a quotation may be. */
+static bool break_at_signs(struct html_piece *pieces, size_t first, size_t end) {
+    bool found = false, quotes = false;
+    for (size_t i = first; i < end; i = pieces[i].kind == PIECE_OPEN ? pieces[i].pair + 1 : i + 1) {
+        struct html_piece *piece = &pieces[i];
+        if (piece->kind == PIECE_OPEN && piece->part)
+            return false;
+        if (piece->kind != PIECE_TEXT)
+            continue;
+        const char *past = piece->raw + piece->length;
+        bool opens = memmem(piece->raw, piece->length, "\u00ab", 2) || memmem(piece->raw, piece->length, "\u2039", 3);
+        bool closes = memmem(piece->raw, piece->length, "\u00bb", 2) || memmem(piece->raw, piece->length, "\u203a", 3);
+        quotes |= opens;
+        bool signs = skip_signs(piece->raw, piece->raw, past) == past && !opens && !(quotes && closes) &&
+                     (is_link_at(pieces, first, end, i, true) || is_link_at(pieces, first, end, i, false));
+        piece->kind = signs ? PIECE_BREAK : piece->kind;
+        found |= signs;
+    }
+    return found;
+}
+
 /* Separates the elements of a run [first,end) if they are texts of their own, and returns true if it did: an element that holds all
  * of the run's words, since they are to stay in it; and neighbours with nothing but white space and signs between them, such as the
  * entries of a menu. Links are neighbours, and what stands between two of them. Elements that say nothing, such as <span>, are if
@@ -378,6 +436,8 @@ static bool set_apart_run(struct html_piece *pieces, size_t first, size_t end) {
     size_t count = 0, links = 0, last = first; /* last: the neighbour before */
     enum between between = BETWEEN_NOTHING;
     bool separated = true, linked = true, alike = true;
+    if (break_at_signs(pieces, first, end))
+        return true;
     for (size_t i = first; i < end; i = pieces[i].kind == PIECE_OPEN ? pieces[i].pair + 1 : i + 1) {
         const struct html_piece *piece = &pieces[i];
         bool element = piece->kind == PIECE_OPEN && !piece->opaque;

@@ -595,6 +595,10 @@ static const struct example apart_cases[] = {
     {"<p><a>Cats</a><a>Dogs</a></p>", "Cats|Dogs"},
     {"<p><a>Cats</a>, <a>Dogs</a> (<a>Owls</a>)</p>", "Cats|Dogs|Owls"},
     {"<p><a>Cats</a> > <em>Dogs</em> > <a>Owls</a></p>", "Cats|Dogs|Owls"},
+    {"<p>Here: <a>Cats</a> > <a>Dogs</a> > Owls</p>", "Here: Cats|Dogs|Owls"},
+    {"<p>Here: <a>Cats</a>\u00a0|\u00a0<a>Dogs</a></p>", "Here: Cats|Dogs"},
+    {"<p>\u00ab <a>Cats</a> \u00bb and dogs</p>", "\u00ab Cats \u00bb and dogs"},
+    {"<p>a | b <b>c</b> | d</p>", "a | b c | d"},
     {"<p><a>Cats</a> and <a>dogs</a></p>", "Cats and dogs"},
     {"<p>See <a>big</a> <a>dogs</a></p>", "See big dogs"},
     {"<p><i>See</i> <a>dogs</a></p>", "See dogs"},
@@ -740,6 +744,7 @@ static const struct {
     {"<b>Tom</b>'s cat", "Tom's| chat", "<b>Tom</b>'s chat", {{"Tom's", 0}, {"cat", 1}}},
     {"no<b>us</b> all", "nous| tous", "no<b>us</b> tous", {{"nous", 0}, {"all", 1}}},
     {"Go <b>on</b>.", "Va|.", "<b>Va</b>.", {{"Go", 0}, {".", 1}}},
+    {"Only 19<b>99</b> now", "1999| maintenant", "19<b>99</b> maintenant", {{"1999", 0}, {"now", 1}}},
 };
 
 START_TEST(elements_of_words_without_space) {
