@@ -43,10 +43,7 @@ static void compare(struct sentence *sentence, bool strict, struct arena *scratc
         numbers_read(t->target_numbers, rendering.text, strlen(rendering.text), skipped.target, skipped.count, scratch, &target,
                      NULL) != 0)
         return;
-    for (size_t i = 0; strict && i < target.count; i++)
-        if (target.all[i].foreign)
-            target.all[i].value = target.all[i].other = (struct number_value){1, NUMBER_LONG};
-    if (numbers_compare(&source, &target, scratch, &difference, NULL) != 0)
+    if (numbers_compare(&source, &target, strict, scratch, &difference, NULL) != 0)
         return;
     const char **left = copy_parts(own_text(sentence), difference.source, difference.source_count, &sentence->arena);
     struct span *places = arena_alloc(&sentence->arena, difference.source_count, sizeof *places);

@@ -267,11 +267,15 @@ struct prepared {
     struct arena scratch; /* for the tokens of one sentence */
 };
 
+static bool reading_holds(const struct prepared *list) {
+    return list->translator->holds && search_constrains(list->options);
+}
+
 /* Returns how the source is read: around the runs that the search can copy into the translation. */
 static struct tokenizer_reading reading_of(const struct prepared *list, const struct opaque_runs *held) {
     const struct translator *t = list->translator;
-    bool holds = t->holds && search_constrains(list->options), knows = t->readable.unreadable;
-    return (struct tokenizer_reading){.held = holds ? *held : (struct opaque_runs){0},
+    bool knows = t->readable.unreadable;
+    return (struct tokenizer_reading){.held = reading_holds(list) ? *held : (struct opaque_runs){0},
                                       .stand_ins = knows ? &t->readable.stand_ins : NULL,
                                       .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
 }
@@ -355,7 +359,13 @@ static int sentence_init(struct sentence *sentence, struct prepared *list, struc
     sentence->options.opening_length = list->translator->opening_count;
     arena_init(&sentence->arena, BLOCK_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);
+    const struct translator *t = list->translator;
+    bool labels = !list->complete && t->source_numbers && t->target_numbers && reading_holds(list) &&
+                  (translator_notations(t, list->text->verbatim) & NOTATION_CODES);
     int result = opaque_within(&list->text->held, span.begin, span.end, &list->scratch, &sentence->held, err);
+    if (result == 0 && labels)
+        result = numbers_hold_labels(t->source_numbers, list->text->text + span.begin, span.end - span.begin, &sentence->held,
+                                     &list->scratch, err);
     if (result == 0)
         result = tokenize(sentence, list, err);
     arena_reset(&list->scratch);
@@ -397,9 +407,10 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     sentence->usual_length = sentence->options.max_length == 0;
     limit_target(sentence);
 
-    /* amounts are compared if there are digits and the search can hold something and has one best answer */
+    /* amounts are compared if there are numbers and the search can hold something and has one best answer */
     if (!sentence->verbatim && t->source_numbers && t->target_numbers && search_constrains(&sentence->options) &&
-        sentence->options.strategy != &search_sample && utf8_has_digit(text, sentence->source.end - sentence->source.begin)) {
+        sentence->options.strategy != &search_sample &&
+        numbers_may_stand(t->source_numbers, text, sentence->source.end - sentence->source.begin)) {
         sentence->amounts = arena_zalloc(&sentence->arena, 1, sizeof *sentence->amounts);
         if (!sentence->amounts)
             return error_memory(err);

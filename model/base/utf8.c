@@ -43,13 +43,6 @@ size_t utf8_count(const char *text, size_t length) {
     return count;
 }
 
-bool utf8_has_digit(const char *text, size_t length) {
-    for (size_t at = 0; at < length;)
-        if (character_digit(character_next(text, length, &at)) >= 0)
-            return true;
-    return false;
-}
-
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes) {
     if (length <= max_bytes)
         return length;

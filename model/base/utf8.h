@@ -19,8 +19,6 @@ bool utf8_valid(const char *text, size_t length);
 
 /* Counts the characters (code points) of valid UTF-8. */
 size_t utf8_count(const char *text, size_t length);
-/* True if it has a decimal digit of any script. */
-bool utf8_has_digit(const char *text, size_t length);
 /* Returns the length of the longest prefix of at most max_bytes that ends on a character boundary. */
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes);
 

@@ -15,7 +15,7 @@
 
 static const char DIGITS[] = "0123456789";
 
-enum { TABLE = 4096, WRITTEN = 256, ARENA_BLOCK_BYTES = 32 * 1024, SPELLED = 100, RULES = 2048 };
+enum { LONGEST_NUMERAL = 8, TABLE = 4096, WRITTEN = 256, ARENA_BLOCK_BYTES = 32 * 1024, SPELLED = 100, RULES = 2048 };
 
 /* ---- the table of words ---- */
 
@@ -285,6 +285,21 @@ static const struct {
     {"en", "of us u.s american canadian australian percentage", 0, 0, NUMBER_FILL},
     {"en", "percentage pct per-cent", 0, NUMBER_PERCENT, 0},
     {"en", "to or and through", 0, 0, NUMBER_LINK},
+    {"en",
+     "kpa mpa khz kv kn gj ms gib mib kib meter meters metre metres kilometer kilometers kilometre kilometres centimeter "
+     "centimeters "
+     "centimetre centimetres millimeter millimeters millimetre millimetres mile miles inch inches foot feet yard yards millisecond "
+     "milliseconds microsecond microseconds second seconds minute minutes hour hours day days week weeks month months year years "
+     "tonne tonnes ton tons point points volt volts amp amps ampere amperes ohm ohms watt watts kilowatt kilowatts degree degrees "
+     "gram grams kilogram kilograms milligram milligrams litre litres liter liters gallon gallons hectare hectares acre acres "
+     "square "
+     "cubic bit bits byte bytes kilobyte kilobytes megabyte megabytes gigabyte gigabytes terabyte terabytes pixel pixels character "
+     "characters percentile people person times fold nautical stars star goals",
+     0, 0, NUMBER_MEASURE},
+    {"en",
+     "part parts chapter chapters section sections volume book act scene title annex appendix schedule schedules article column "
+     "class category type phase level stage page pages table figure division war",
+     0, 0, NUMBER_NAMED},
 
     {"fr", "1 un une", 0, 0, NUMBER_ARTICLE},
     {"fr", "cent cents centaine centaines", 2, 0, 0},
@@ -304,6 +319,10 @@ static const struct {
     {"fr", "de d des américains canadiens points point", 0, 0, NUMBER_FILL},
     {"fr", "pourcent pourcents pourcentage pour-cent p-100", 0, NUMBER_PERCENT, 0},
     {"fr", "à ou et", 0, 0, NUMBER_LINK},
+    {"fr",
+     "partie parties chapitre section volume tome livre acte scène titre annexe article colonne classe catégorie type phase "
+     "niveau page pages tableau figure",
+     0, 0, NUMBER_NAMED},
 
     {"de", "1 ein eine einen einem einer eines", 0, 0, NUMBER_ARTICLE},
     {"de", "hundert hunderte", 2, 0, 0},
@@ -321,6 +340,10 @@ static const struct {
     {"de", "us von amerikanische amerikanischen kanadische", 0, 0, NUMBER_FILL},
     {"de", "prozent prozentpunkte prozentpunkten prozentige prozentig prozentigen prozentiger", 0, NUMBER_PERCENT, 0},
     {"de", "bis oder", 0, 0, NUMBER_LINK},
+    {"de",
+     "teil teile kapitel abschnitt band buch akt szene titel anhang anlage artikel spalte klasse kategorie typ phase stufe "
+     "seite seiten tabelle abbildung",
+     0, 0, NUMBER_NAMED},
 };
 
 /* ---- how numbers are written ---- */
@@ -579,6 +602,10 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     struct symbol symbol = {0};
     *written = NULL;
     *part = amount->digits;
+    if (amount->label) {
+        *written = arena_copy(arena, text + part->begin, part->end - part->begin);
+        return *written ? 0 : error_memory(err);
+    }
     if (amount->weak)
         return 0;
     bool has_symbol = find_symbol(words, text, amount, &symbol);
@@ -652,4 +679,36 @@ int numbers_write_runs(const struct number_words *source, const struct number_wo
         *run = (struct opaque_run){part.begin, part.end, OPAQUE_NUMBER, written};
     }
     return 0;
+}
+
+/* Returns the end of a label, with the letters and dots that touch it: 3.8rc1, 0.85.x. */
+static size_t label_end(const char *text, size_t length, size_t at) {
+    while (at < length && (ascii_word(text[at]) || (text[at] == '.' && at + 1 < length && ascii_word(text[at + 1]))))
+        at++;
+    return at;
+}
+
+int numbers_hold_labels(const struct number_words *words, const char *text, size_t length, struct opaque_runs *runs,
+                        struct arena *arena, struct error *err) {
+    struct span whole = segmenter_trim(text, length);
+    bool any = whole.end - whole.begin <= LONGEST_NUMERAL;
+    for (size_t i = 1; i + 1 < length && !any; i++)
+        any = text[i] == '.' && ascii_digit(text[i - 1]) && ascii_digit(text[i + 1]);
+    struct amounts amounts;
+    if (!any)
+        return 0;
+    if (numbers_read(words, text, length, NULL, 0, arena, &amounts, err) != 0)
+        return -1;
+    struct opaque_run *more = arena_alloc(arena, amounts.count, sizeof *more);
+    size_t count = 0;
+    if (!more)
+        return error_memory(err);
+    for (size_t i = 0; i < amounts.count; i++) {
+        const struct amount *amount = &amounts.all[i];
+        const struct span *digits = &amount->digits;
+        bool alone = digits->begin == whole.begin && digits->end == whole.end; /* the model has nothing to put around a numeral */
+        if (amount->label && (amount->pointed || alone) && (count == 0 || more[count - 1].end <= digits->begin))
+            more[count++] = (struct opaque_run){digits->begin, label_end(text, length, digits->end), OPAQUE_NUMBER, NULL};
+    }
+    return count > 0 ? opaque_merge(runs, text, more, count, arena, err) : 0;
 }

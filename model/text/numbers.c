@@ -10,7 +10,6 @@ enum {
     MOST_PARTS = 16,  /* groups of digits of one number; more groups are several numbers */
     MOST_DIGITS = 18, /* of a mantissa */
     LOOK_AHEAD = 4,   /* pieces after a number among which its currency is looked for */
-    ROMAN_MOST = 39,
 };
 
 /* ---- values ---- */
@@ -51,7 +50,7 @@ struct piece {
     bool taken;                     /* the sign belongs to a number already */
     const struct number_word *word; /* the meaning of the word or the phrase that begins here, or NULL */
     struct number_value value, other;
-    bool grouped, foreign, date;
+    bool grouped, foreign, date, pointed;
     size_t cut;                   /* where the second part of a number of two begins, or 0 */
     struct number_value parts[2]; /* the values of these two parts */
 };
@@ -207,6 +206,8 @@ static size_t add_number(struct reader *reader, size_t at) {
                    ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
         piece->foreign = (reading == READ_DECIMAL && last != words->decimal_character) || (piece->grouped && !own);
     }
+    piece->pointed =
+        parts.count == 2 && parts.separators[0] == '.' && ascii_digit(reader->text[at]) && ascii_digit(reader->text[end - 1]);
     if (parts.count == 2) {
         piece->cut = parts.all[1].begin;
         piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
@@ -436,6 +437,135 @@ static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, b
     return reader->count;
 }
 
+/* ---- labels ---- */
+
+/* True if what follows the last piece of a number measures something: 2.5 hectares, 2.5 square miles, a 2.5-litre bottle. A
+ * minute's and a second's sign do, too. */
+static bool is_measured(const struct reader *reader, size_t at) {
+    size_t next = at + 1;
+    if (is_attached(reader, next) && (is_mark(reader, next, 0x2032) || is_mark(reader, next, 0x2033)))
+        return true;
+    next += is_dash(reader, next) && is_joint(reader, next);
+    next += has_role(reader, next, NUMBER_FILL);
+    return has_role(reader, next, NUMBER_UNIT | NUMBER_MEASURE);
+}
+
+/* The numbers around a full stop are a label (version 3.8, section 1.1) unless something makes them a quantity:
+ * weights/EXPERIMENTS.md has the counts. */
+static bool is_label(const struct reader *reader, const struct amount *amount, size_t at) {
+    bool approximate = at > 0 && is_attached(reader, at) &&
+                       (is_mark(reader, at - 1, 0xb1) || is_mark(reader, at - 1, '~') || is_mark(reader, at - 1, 0x2248));
+    bool code = at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD);
+    bool thousands = amount->grouped || amount->other.mantissa > 0; /* perhaps */
+    return amount->pointed && !thousands && !approximate && !code && !amount->measured && amount->sign == 0 &&
+           amount->symbol.end == 0 && amount->tens == 0 && !amount->negative && !amount->clock && !amount->ordinal &&
+           !amount->decade;
+}
+
+static bool is_link(const struct reader *reader, struct span between) {
+    struct span inner = segmenter_trim(reader->text + between.begin, between.end - between.begin);
+    char key[NUMBER_WORDS_KEY];
+    size_t length = inner.end - inner.begin;
+    size_t used = length > 0 && length < 16 ? number_words_key(key, 0, reader->text + between.begin + inner.begin, length) : 0;
+    const struct number_word *word = used > 0 ? number_words_find(reader->words, key, used) : NULL;
+    return word && (word->roles & NUMBER_LINK);
+}
+
+/* 2.4 to 2.7 kg, 0.3, 2.4 or 2.7 kg: what is linked with a quantity is one. */
+static void link_quantities(const struct reader *reader) {
+    bool linked = false;
+    for (size_t i = reader->amount_count; i > 1; i--) {
+        struct amount *a = &reader->amounts[i - 2];
+        const struct amount *b = &reader->amounts[i - 1];
+        const struct span between = {a->span.end, b->span.begin};
+        bool quantity = b->measured || b->sign != 0 || b->symbol.end > 0 || b->tens > 0, comma = false, dash = false;
+        if (a->label && !b->label && quantity && between.end > between.begin) {
+            size_t length = between.end - between.begin;
+            const char *bytes = reader->text + between.begin;
+            comma = linked && *bytes == ',' && length <= 2;
+            dash = (length == 1 && *bytes == '-') || (length == 3 && memcmp(bytes, "\xe2\x80\x93", 3) == 0);
+        }
+        linked = a->label && !b->label && quantity && (comma || dash || is_link(reader, between));
+        a->measured |= linked;
+        a->label = a->label && !linked;
+    }
+}
+
+/* ---- Roman numerals ---- */
+
+static const struct {
+    const char *letters;
+    int value;
+} numerals[] = {{"L", 50}, {"XL", 40}, {"X", 10}, {"IX", 9}, {"V", 5}, {"IV", 4}, {"I", 1}};
+
+/* Returns the bytes of the Roman numeral from I to LXXXIX with which this text begins, all in capitals or none, or 0. */
+static size_t read_numeral(const char *text, size_t length, int *value) {
+    size_t at = 0, times = 0;
+    bool small = length > 0 && !ascii_upper(text[0]);
+    *value = 0;
+    for (size_t i = 0; i < sizeof numerals / sizeof *numerals; i++, times = 0)
+        for (size_t size = strlen(numerals[i].letters); length - at >= size; at += size) {
+            size_t same = 0;
+            while (same < size && text[at + same] == (numerals[i].letters[same] | (small ? 0x20 : 0)))
+                same++;
+            if (same < size || ++times > (numerals[i].value == 10 || numerals[i].value == 1 ? 3 : 1))
+                break;
+            *value += numerals[i].value;
+        }
+    return at;
+}
+
+/* Returns the word before this place, with only white space between them. */
+static struct span word_before(const char *text, size_t at) {
+    struct span word = {at, at};
+    for (size_t before = at; before > 0 && character_is_space(character_previous(text, &before));)
+        word.begin = word.end = before;
+    for (size_t before = word.begin; before > 0 && is_letter(character_previous(text, &before));)
+        word.begin = before;
+    return word;
+}
+
+/* True if the Roman numeral in text[begin, end) names something. Two letters do; one letter may be a word, such as the English I,
+ * and needs a word such as "part" before it, or a name that does not begin the sentence, whose last word the letter is. */
+static bool is_named(const struct number_words *words, const char *text, size_t length, size_t begin, size_t end) {
+    if (end > begin + 1)
+        return true;
+    struct span word = word_before(text, begin), rest = segmenter_trim(text + end, length - end);
+    struct span before = segmenter_trim(text, word.begin);
+    bool last = true;
+    for (size_t i = rest.begin; i < rest.end; i++)
+        last = last && (text[end + i] == '.' || text[end + i] == '!');
+    if (word.end == word.begin)
+        return last && before.end == before.begin && begin == segmenter_trim(text, length).begin && !ascii_upper(text[begin]);
+    char key[NUMBER_WORDS_KEY];
+    size_t used = number_words_key(key, 0, text + word.begin, word.end - word.begin), at = word.begin;
+    const struct number_word *found = used > 0 ? number_words_find(words, key, used) : NULL;
+    if (found && (found->roles & NUMBER_NAMED))
+        return true;
+    bool name = u_isupper(character_next(text, length, &at)) && before.end > before.begin;
+    size_t former = before.end;
+    int32_t mark = name ? character_previous(text, &former) : 0;
+    return name && last && ascii_upper(text[begin]) && (is_letter(mark) || character_digit(mark) >= 0 || mark == ',');
+}
+
+bool numbers_may_stand(const struct number_words *words, const char *text, size_t length) {
+    bool inside = false; /* a word */
+    for (size_t at = 0, next; at < length; at = next) {
+        next = at;
+        int32_t character = (unsigned char)text[at] < 0x80 ? text[next++] : character_next(text, length, &next);
+        if (character_digit(character) >= 0)
+            return true;
+        bool begins = !inside && character < 0x80 && character > 0 && strchr("IVXLivxl", (char)character);
+        int value;
+        size_t end = begins ? at + read_numeral(text + at, length - at, &value) : at, after = end;
+        if (end > at && (end == length || !is_letter(character_next(text, length, &after))) &&
+            is_named(words, text, length, at, end))
+            return true;
+        inside = is_letter(character);
+    }
+    return false;
+}
+
 /* ---- amounts ---- */
 
 static struct amount *add_amount(struct reader *reader, const struct amount *amount) {
@@ -527,14 +657,15 @@ static size_t read_number(struct reader *reader, size_t at) {
                             .other = piece.other,
                             .grouped = piece.grouped,
                             .foreign = piece.foreign,
+                            .pointed = piece.pointed,
                             .decade = at > 0 && has_role(reader, at - 1, NUMBER_DECADES),
                             .half = at > 0 && has_role(reader, at - 1, NUMBER_HALF),
                             .abbreviated = apostrophe || second_year};
 
     /* 7.30 before "Uhr" and "p.m." is an hour and its minutes */
     int hour = number_integer(piece.parts[0]), past = number_integer(piece.parts[1]);
-    if (piece.cut > 0 && piece.end - piece.cut == 2 && hour >= 0 && hour <= 24 && past >= 0 && past < 60 &&
-        has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK)) {
+    if (piece.cut > 0 && reader->text[piece.cut - 1] == '.' && piece.end - piece.cut == 2 && hour >= 0 && hour <= 24 && past >= 0 &&
+        past < 60 && has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK)) {
         struct amount minute = amount;
         amount.foreign = minute.foreign = false;
         amount.value = piece.parts[0];
@@ -567,25 +698,19 @@ static size_t read_number(struct reader *reader, size_t at) {
     }
     if (!amount.weak && !amount.ordinal && !amount.decade)
         last = read_after(reader, &amount, last);
+    amount.measured = is_measured(reader, last);
+    amount.label = is_label(reader, &amount, at);
     return add_amount(reader, &amount) ? last + 1 : 0;
 }
 
 /* ---- words ---- */
 
-/* Returns the value of a Roman numeral from I to XXXIX, with or without an ending of ordinals (XIXe); otherwise -1. */
-static int roman_of(const struct reader *reader, const struct piece *piece) {
-    static const struct {
-        const char *letters;
-        int value;
-    } numerals[] = {{"X", 10}, {"IX", 9}, {"V", 5}, {"IV", 4}, {"I", 1}};
-    int value = 0;
-    size_t at = piece->begin;
-    for (size_t i = 0; i < sizeof numerals / sizeof *numerals; i++)
-        for (size_t length = strlen(numerals[i].letters);
-             value <= ROMAN_MOST && piece->end - at >= length && memcmp(reader->text + at, numerals[i].letters, length) == 0;
-             at += length)
-            value += numerals[i].value;
-    if (value == 0 || value > ROMAN_MOST)
+/* Returns the value of a Roman numeral, with or without an ending of ordinals (XIXe), or else -1. *label: it names something. */
+static int roman_of(const struct reader *reader, const struct piece *piece, bool *label) {
+    int value;
+    size_t at = piece->begin + read_numeral(reader->text + piece->begin, piece->end - piece->begin, &value);
+    *label = value > 0 && at == piece->end && is_named(reader->words, reader->text, reader->length, piece->begin, at);
+    if (value == 0 || (!*label && !ascii_upper(reader->text[piece->begin])))
         return -1;
     char key[NUMBER_WORDS_KEY];
     size_t used = at < piece->end ? number_words_key(key, 0, reader->text + at, piece->end - at) : 0;
@@ -672,7 +797,8 @@ static size_t read_word(struct reader *reader, size_t first) {
     size_t at = first, last = first;
     if (!is_number_word(reader, first)) {
         const struct piece *piece = &reader->pieces[first];
-        int roman = roman_of(reader, piece);
+        bool label;
+        int roman = roman_of(reader, piece, &label);
         number_sign sign = 0;
         if (roman <= 0 && (!reader->words->glued || piece->word || !sum_glued(reader, piece, &sum, &sign)))
             return first + 1;
@@ -680,6 +806,7 @@ static size_t read_word(struct reader *reader, size_t first) {
         if (amount == NULL)
             return 0;
         amount->sign |= sign;
+        amount->label = label;
         return first + 1;
     }
 
@@ -695,8 +822,10 @@ static size_t read_word(struct reader *reader, size_t first) {
     }
     if (!sum.any)
         return first + 1;
-    if (add_words(reader, first, last, sum.total + sum.part) == NULL)
+    struct amount *amount = add_words(reader, first, last, sum.total + sum.part);
+    if (amount == NULL)
         return 0;
+    amount->article = last == first && (reader->pieces[first].word->roles & NUMBER_ARTICLE);
     if (sum.total == 0 && sum.part >= 10 && sum.part < 100 && is_number_word(reader, last + 1)) {
         int after = reader->pieces[last + 1].word->value;
         if (after >= 10 && after < 100 && add_words(reader, first, last + 1, sum.part * 100 + (uint64_t)after) == NULL)
@@ -743,6 +872,7 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
         if (b->sign == 0)
             b->shared |= a->sign;
     }
+    link_quantities(&reader);
     *out = (struct amounts){reader.amounts, reader.amount_count};
     return 0;
 }
@@ -790,20 +920,50 @@ struct side {
     size_t count;
 };
 
-static bool sort_side(const struct amounts *amounts, bool weak, struct arena *arena, struct side *side) {
+/* Which amounts of a text a side has. Numerals are the labels that a word may replace. */
+enum class { STRONG, WEAK, NUMERALS, NUMBER_WORDS };
+
+static bool is_in(const struct amount *amount, enum class class) {
+    switch (class) {
+    case STRONG:
+        return !amount->weak;
+    case WEAK:
+        return amount->weak;
+    case NUMERALS:
+        return amount->weak && amount->label && !amount->pointed;
+    case NUMBER_WORDS:
+        return amount->weak && !amount->article;
+    }
+    return false;
+}
+
+static bool sort_side(const struct amounts *amounts, enum class class, struct arena *arena, struct side *side) {
     *side = (struct side){arena_alloc(arena, amounts->count, sizeof *side->all), arena_zalloc(arena, amounts->count, 1), 0};
     if (side->all == NULL || side->paired == NULL)
         return false;
     for (size_t i = 0; i < amounts->count; i++)
-        if (amounts->all[i].weak == weak)
+        if (is_in(&amounts->all[i], class))
             side->all[side->count++] = &amounts->all[i];
     if (side->count > 0)
         qsort(side->all, side->count, sizeof(const struct amount *), compare_amounts);
     return true;
 }
 
+/* How the sides of a comparison stand to each other: the left one is the source's or the target's. */
+struct pairing {
+    bool target_left, strict;
+};
+
+/* True if the target may write this amount of the source so, if their values agree: a label is never written otherwise. */
+static bool may_be_written(const struct pairing *pairing, const struct amount *left, const struct amount *right) {
+    const struct amount *source = pairing->target_left ? right : left, *target = pairing->target_left ? left : right;
+    if (source->label && source->pointed)
+        return target->pointed;
+    return !pairing->strict || !target->foreign;
+}
+
 /* Pairs amounts that are equal in value, minus and sign. */
-static void pair_equals(struct side *left, struct side *right) {
+static void pair_equals(const struct pairing *pairing, struct side *left, struct side *right) {
     for (size_t i = 0, j = 0; i < left->count && j < right->count;) {
         if (left->paired[i] || right->paired[j]) {
             bool step = left->paired[i];
@@ -812,15 +972,16 @@ static void pair_equals(struct side *left, struct side *right) {
             continue;
         }
         int order = compare_amounts(&left->all[i], &right->all[j]);
-        if (order == 0)
+        bool fits = order == 0 && may_be_written(pairing, left->all[i], right->all[j]);
+        if (fits)
             left->paired[i] = right->paired[j] = true;
         i += order <= 0;
-        j += order >= 0;
+        j += order > 0 || fits;
     }
 }
 
 /* Pairs amounts that agree in another way. It tries a limited number of them, so comparing each with each is cheap. */
-static void pair_others(struct side *left, struct side *right) {
+static void pair_others(const struct pairing *pairing, struct side *left, struct side *right) {
     size_t tried = 0;
     for (size_t i = 0; i < left->count && tried < NUMBERS_SHOWN; i++) {
         if (left->paired[i])
@@ -829,7 +990,7 @@ static void pair_others(struct side *left, struct side *right) {
         size_t other = 0;
         for (size_t j = 0; j < right->count && other < 2 * NUMBERS_SHOWN && !left->paired[i]; j++) {
             other += !right->paired[j];
-            if (!right->paired[j] && agree(left->all[i], right->all[j]))
+            if (!right->paired[j] && may_be_written(pairing, left->all[i], right->all[j]) && agree(left->all[i], right->all[j]))
                 left->paired[i] = right->paired[j] = true;
         }
     }
@@ -840,9 +1001,8 @@ static int compare_spans(const void *left, const void *right) {
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Lists the amounts without an equal, in the order of the text. Minutes of zero need no equal. */
-static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN]) {
-    size_t count = 0;
+/* Lists the amounts without an equal, in the order of the text. Minutes of zero need no equal. Returns the new count. */
+static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN], size_t count) {
     for (size_t i = 0; i < side->count && count < NUMBERS_SHOWN; i++)
         if (!side->paired[i] && !(side->all[i]->minute && side->all[i]->value.mantissa == 0))
             shown[count++] = side->all[i]->span;
@@ -850,19 +1010,24 @@ static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN
     return count;
 }
 
-int numbers_compare(const struct amounts *source, const struct amounts *target, struct arena *arena, struct number_difference *out,
-                    struct error *err) {
-    struct side strong[2], weak[2];
-    if (!sort_side(source, false, arena, &strong[0]) || !sort_side(target, false, arena, &strong[1]) ||
-        !sort_side(source, true, arena, &weak[0]) || !sort_side(target, true, arena, &weak[1]))
+int numbers_compare(const struct amounts *source, const struct amounts *target, bool strict, struct arena *arena,
+                    struct number_difference *out, struct error *err) {
+    const struct pairing forwards = {false, strict}, backwards = {true, strict};
+    struct side strong[2], weak[2], named, words, digits;
+    if (!sort_side(source, STRONG, arena, &strong[0]) || !sort_side(target, STRONG, arena, &strong[1]) ||
+        !sort_side(source, WEAK, arena, &weak[0]) || !sort_side(target, WEAK, arena, &weak[1]) ||
+        !sort_side(source, NUMERALS, arena, &named) || !sort_side(target, NUMBER_WORDS, arena, &words) ||
+        !sort_side(target, STRONG, arena, &digits))
         return error_memory(err);
-    pair_equals(&strong[0], &strong[1]);
-    pair_others(&strong[0], &strong[1]);
-    pair_equals(&strong[0], &weak[1]);
-    pair_equals(&weak[0], &strong[1]);
-    pair_others(&strong[0], &weak[1]);
-    pair_others(&strong[1], &weak[0]);
-    out->source_count = list_left(&strong[0], out->source);
-    out->target_count = list_left(&strong[1], out->target);
+    pair_equals(&forwards, &strong[0], &strong[1]);
+    pair_others(&forwards, &strong[0], &strong[1]);
+    pair_equals(&forwards, &strong[0], &weak[1]);
+    pair_equals(&forwards, &weak[0], &strong[1]);
+    pair_others(&forwards, &strong[0], &weak[1]);
+    pair_others(&backwards, &strong[1], &weak[0]);
+    pair_equals(&forwards, &named, &words);
+    pair_equals(&forwards, &named, &digits);
+    out->source_count = list_left(&named, out->source, list_left(&strong[0], out->source, 0));
+    out->target_count = list_left(&strong[1], out->target, 0);
     return 0;
 }

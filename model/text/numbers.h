@@ -36,6 +36,8 @@ enum number_role {
     NUMBER_SIGN = 1 << 10,    /* an abbreviation, which belongs to the amount as a symbol does: EUR, kr */
     NUMBER_PERHAPS = 1 << 11, /* may have another meaning: livres are pounds and books */
     NUMBER_ARTICLE = 1 << 12, /* begins a number and never goes on with one: a hundred, but half an hour */
+    NUMBER_MEASURE = 1 << 13, /* follows a quantity: 2.5 hectares */
+    NUMBER_NAMED = 1 << 14,   /* precedes a number that is a name: Part I */
 };
 
 /* Currencies and other signs, one bit for each family: "dollars" are any country's, "$" may be a peso, too. */
@@ -104,6 +106,10 @@ struct amount {
     struct number_value value, other; /* other: a second meaning; mantissa 0 if it has none */
     number_sign sign, shared;         /* shared: it may have these: its neighbour's (5 to 10 dollars), an ambiguous word's */
     bool weak;                        /* needs no equal: words, codes, dates */
+    bool pointed;                     /* two numbers around a full stop: 3.8 */
+    bool label;                       /* a name, which every language writes alike: Python 3.8, Part IV */
+    bool article;                     /* "a" */
+    bool measured;                    /* a unit follows it: 2.5 hectares */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
     bool abbreviated; /* a year without its century: 2011/12, '98 */
@@ -127,9 +133,14 @@ struct number_difference {
     struct span source[NUMBERS_SHOWN], target[NUMBERS_SHOWN];
     size_t source_count, target_count;
 };
-/* Takes the time of sorting. Returns -1 with ERROR_MEMORY. */
-int numbers_compare(const struct amounts *source, const struct amounts *target, struct arena *arena, struct number_difference *out,
-                    struct error *err);
+/* A label of the source agrees only with the same label; a Roman numeral also with a number of its value: World War II and Zweiter
+ * Weltkrieg. strict: an amount that the target writes in another language's notation agrees with none, because readers may take it
+ * for a thousand times as much. Takes the time of sorting. Returns -1 with ERROR_MEMORY. */
+int numbers_compare(const struct amounts *source, const struct amounts *target, bool strict, struct arena *arena,
+                    struct number_difference *out, struct error *err);
+
+/* Returns false if the text has neither digits nor a Roman numeral, so that it has no amounts to compare. */
+bool numbers_may_stand(const struct number_words *words, const char *text, size_t length);
 
 /* Writes the amount as this language does, NUL-terminated, to replace *part of the text. *written is NULL if the model translates
  * the amount better itself (words, codes) or this language's form is unknown. Returns -1 with ERROR_MEMORY. */
@@ -140,5 +151,11 @@ int numbers_write(const struct number_words *words, const char *text, const stru
  * extends it to the amount's sign and "million". Nothing changes if a language is NULL. Returns -1 with ERROR_MEMORY. */
 int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
                        struct opaque_runs *runs, struct arena *arena, struct error *err);
+
+/* Adds the labels in digits to the runs that are held, since models write the 3.8 of Python 3.8 as 3,8 in French, and a Roman
+ * numeral that is the whole text. words: of the text's language.
+ * Returns -1 with ERROR_MEMORY. */
+int numbers_hold_labels(const struct number_words *words, const char *text, size_t length, struct opaque_runs *runs,
+                        struct arena *arena, struct error *err);
 
 #endif

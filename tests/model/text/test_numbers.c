@@ -60,7 +60,7 @@ static void describe(const char *source_language, const char *source, const char
     struct number_words *left = language_of(source_language), *right = language_of(target_language);
     struct amounts of_source = read_amounts(left, source), of_target = read_amounts(right, target);
     struct number_difference difference;
-    ck_assert_int_eq(numbers_compare(&of_source, &of_target, &arena, &difference, &err), 0);
+    ck_assert_int_eq(numbers_compare(&of_source, &of_target, false, &arena, &difference, &err), 0);
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < difference.source_count; i++)
@@ -123,6 +123,12 @@ static const struct {
     {"en", "250 people", "de", "zweihundertfünfzig Menschen"},
     {"en", "123456789012345678901234", "fr", "123456789012345678901234"},
     {"en", "nothing", "fr", "rien"},
+    {"en", "Release 4.2 is out.", "fr", "La version 4.2 est sortie."},
+    {"en", "Rule 7.10 applies.", "de", "Regel 7.10 gilt."},
+    {"en", "between 2.4 and 2.7 kg", "fr", "entre 2,4 et 2,7 kg"},
+    {"en", "World War II ended.", "de", "Der Zweite Weltkrieg endete."},
+    {"en", "Act III, and Part I of the play", "fr", "Acte III, et partie I de la pièce"},
+    {"en", "Today I read.", "fr", "Aujourd'hui, j'ai lu."},
 };
 
 START_TEST(equal_amounts_agree) {
@@ -149,6 +155,11 @@ static const struct {
     {"en", "1,250 people", "fr", "1,250 personnes", "1,250 -> 1,250"},
     {"en", "1.5 litres", "de", "1.5 Liter und 15", " -> 15"},
     {"en", "It is -5 °C.", "de", "Es sind 5 °C.", "-5 °C -> 5 °C"},
+    {"en", "Release 4.2 is out.", "fr", "La version 4,2 est sortie.", "4.2 -> 4,2"},
+    {"en", "Rule 7.10 applies.", "de", "Regel 7,10 gilt.", "7.10 -> 7,10"},
+    {"en", "Part I is long.", "fr", "Une partie, j'y suis long.", "I -> "},
+    {"en", "Henry VIII had wives.", "fr", "Henry avait des femmes.", "VIII -> "},
+    {"en", "page xii", "fr", "page Xii", "xii -> "},
     {"en", "5%", "de", "5", "5% -> 5"},
     {"en", "2 dogs and 2 cats", "fr", "deux chiens et chats", "2 -> "},
     {"en", "two dogs", "fr", "3 chiens", " -> 3"},
@@ -201,9 +212,10 @@ static const struct {
     {"de", "der 112. Mann 1.000", "en", "112 -> 112"},
     {"en", "20°C", "fr", "20°C -> 20\u00a0°C"},
     {"en", "007", "fr", "007 -> 007"},
-    {"en", "0.50", "fr", "0.50 -> 0,50"},
+    {"en", "0.50 points", "fr", "0.50 -> 0,50"},
+    {"en", "sheet 0.50", "fr", "0.50 -> 0.50"},
     {"en", "1,250", "de", "1,250 -> 1.250"},
-    {"en", "1.250", "de", "1.250 -> 1,250"},
+    {"en", "1.250 litres", "de", "1.250 -> 1,250"},
     {"en", "1,250.125", "de", "1,250.125 -> 1.250,125"},
 };
 
@@ -244,7 +256,7 @@ START_TEST(what_is_written_is_read_again) {
             snprintf(target, sizeof target, "%.*s%s%s", (int)part.begin, amounts[j], written, amounts[j] + part.end);
             struct amounts again = read_amounts(other, target);
             struct number_difference difference;
-            ck_assert_int_eq(numbers_compare(&source, &again, &arena, &difference, &err), 0);
+            ck_assert_int_eq(numbers_compare(&source, &again, false, &arena, &difference, &err), 0);
             ck_assert_msg(difference.source_count + difference.target_count == 0, "%s: %s became %s", languages[i], amounts[j],
                           target);
         }
@@ -266,11 +278,46 @@ START_TEST(parts_that_are_skipped_have_no_amounts) {
 }
 END_TEST
 
-START_TEST(digits_are_found) {
-    ck_assert(utf8_has_digit("a 1", 3));
-    ck_assert(utf8_has_digit("\u0663", 2));
-    ck_assert(!utf8_has_digit("é à ü", strlen("é à ü")));
-    ck_assert(!utf8_has_digit("", 0));
+START_TEST(texts_with_numbers_are_found) {
+    static const char *const with[] = {"a 1", "\u0663", "Part I", "Henry VIII was", "page xii", "So wrote Edward I.", "i"};
+    static const char *const without[] = {
+        "", "é à ü", "Mix it.", "I am. I do.", "It is I.", "Today I read, as I do.", "Vi is an editor.", "I"};
+    const struct number_words *english = language_of("en");
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        ck_assert_msg(numbers_may_stand(english, with[i], strlen(with[i])), "%s", with[i]);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        ck_assert_msg(!numbers_may_stand(english, without[i], strlen(without[i])), "%s", without[i]);
+}
+END_TEST
+
+/* The numbers of a text that are held, one after the other. */
+static const struct {
+    const char *language, *text, *held;
+} labels[] = {
+    {"en", "Chapter 4.2, after 4.1.", "4.2|4.1"},
+    {"en", "It needs Kernel 5.15rc2 or 5.16.x.", "5.15rc2|5.16.x"},
+    {"en", "rose by 2.5 points, 2.5% or 2.5 million", ""},
+    {"en", "from 0.3, 0.4 or 0.5 kg to 0.6\u20130.7 litres, \u00b10.8, a 3.5-inch disk, $9.99 and -1.5", ""},
+    {"en", "at 7.30 p.m.", ""},
+    {"en", "the code AB1.5", ""},
+    {"en", "xiv", "xiv"},
+    {"en", "page xiv", ""},
+    {"de", "Das kostet 1.250 im Jahr, siehe Absatz 3.4 oben.", "3.4"},
+    {"fr", "3,5 et 3.5", "3.5"},
+};
+
+START_TEST(labels_are_held) {
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        struct opaque_runs runs = {0};
+        char held[256] = "";
+        ck_assert_int_eq(
+            numbers_hold_labels(language_of(labels[i].language), labels[i].text, strlen(labels[i].text), &runs, &arena, &err), 0);
+        for (size_t k = 0; k < runs.count; k++) {
+            strcat(held, k > 0 ? "|" : "");
+            strncat(held, labels[i].text + runs.all[k].begin, runs.all[k].end - runs.all[k].begin);
+        }
+        ck_assert_str_eq(held, labels[i].held);
+    }
 }
 END_TEST
 
@@ -301,9 +348,9 @@ START_TEST(odd_texts_are_read) {
         struct arena_mark mark = arena_mark(&arena);
         struct amounts left = read_amounts(languages[i % 3], text), right = read_amounts(languages[(i + 1) % 3], text);
         struct number_difference difference;
-        ck_assert_int_eq(numbers_compare(&left, &left, &arena, &difference, &err), 0);
+        ck_assert_int_eq(numbers_compare(&left, &left, false, &arena, &difference, &err), 0);
         ck_assert_uint_eq(difference.source_count + difference.target_count, 0);
-        ck_assert_int_eq(numbers_compare(&left, &right, &arena, &difference, &err), 0);
+        ck_assert_int_eq(numbers_compare(&left, &right, false, &arena, &difference, &err), 0);
         for (size_t j = 0; j < left.count; j++) {
             char *written;
             struct span part;
@@ -326,7 +373,8 @@ Suite *numbers_suite(void) {
     tcase_add_test(tcase, an_amount_is_written_as_the_other_language_writes_it);
     tcase_add_test(tcase, what_is_written_is_read_again);
     tcase_add_test(tcase, parts_that_are_skipped_have_no_amounts);
-    tcase_add_test(tcase, digits_are_found);
+    tcase_add_test(tcase, texts_with_numbers_are_found);
+    tcase_add_test(tcase, labels_are_held);
     tcase_add_test(tcase, a_language_without_numbers_is_not_opened);
     tcase_add_test(tcase, odd_texts_are_read);
     suite_add_tcase(suite, tcase);
