@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/network/network.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- text ---- */
@@ -305,26 +306,84 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
 
 /* ---- doubt ---- */
 
-bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate) {
-    const struct translator *t = sentence->translator;
-    double features[QUALITY_DOUBT_FEATURES] = {0}, count = 0;
-    if (!t->quality)
-        return false;
-    const struct quality_doubt *doubt = &t->quality->doubt;
-    for (size_t i = 0; i < hypothesis->length + hypothesis->ended; i++) {
-        if (i < hypothesis->length && (size_t)hypothesis->tokens[i] >= tokenizer_size(t->target))
-            continue;
-        features[QUALITY_DOUBT_LOG_PROB] += (double)quality_clip(hypothesis->log_probs[i], 0);
-        features[QUALITY_DOUBT_ENTROPY] += (double)hypothesis->entropies[i];
-        count++;
+/* ---- doubt ---- */
+
+/* Chosen on one half of the judged translations and measured on the other (weights/evaluation/doubt.py). */
+static const double DOUBT_SHARE = 0.6, DOUBT_LIMIT = -1.37;
+
+struct doubted {
+    struct span span;
+    double log_prob;
+};
+
+static int by_log_prob(const void *a, const void *b) {
+    const struct doubted *left = a, *right = b;
+    return (left->log_prob > right->log_prob) - (left->log_prob < right->log_prob);
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct doubted *left = a, *right = b;
+    return (left->span.begin > right->span.begin) - (left->span.begin < right->span.begin);
+}
+
+static bool has_letter(const char *text, struct span span) {
+    for (size_t at = span.begin; at < span.end;)
+        if (character_is_letter(character_next(text, span.end, &at)))
+            return true;
+    return false;
+}
+
+/* Lists the words of a rendering that have letters, and returns their number. A character of a script without spaces is a word. */
+static size_t list_doubted(const struct sentence *sentence, const struct hypothesis *h, const struct rendering *rendering,
+                           struct doubted *words) {
+    size_t count = 0, length = strlen(rendering->text);
+    bool open = false; /* the last word goes on with the next token */
+    for (size_t i = 0; i < h->length; i++) {
+        struct span span = {rendering->tokens[i].begin, rendering->tokens[i].end};
+        size_t before = span.begin, begin = span.begin, next = span.begin;
+        bool begins = before == 0 || character_is_space(character_previous(rendering->text, &before));
+        for (int32_t c; begin < span.end && character_is_space(c = character_next(rendering->text, length, &next)); begin = next)
+            begins = true;
+        next = begin;
+        begins |= begin < span.end && character_is_wide(character_next(rendering->text, length, &next));
+        bool known = (size_t)h->tokens[i] < tokenizer_size(sentence->translator->target);
+        if (!known || begins || !open) {
+            count -= open && !has_letter(rendering->text, words[count - 1].span);
+            open = known;
+            if (known)
+                words[count++] = (struct doubted){.span = {begin, span.end}};
+        }
+        if (known) {
+            words[count - 1].span.end = span.end;
+            words[count - 1].log_prob += (double)quality_clip(h->log_probs[i], 0);
+        }
     }
-    if (count == 0)
-        return false;
-    features[QUALITY_DOUBT_ENTROPY] /= count;
-    features[QUALITY_DOUBT_LENGTH] = log(count);
-    double sum = (double)doubt->constant;
-    for (size_t f = 0; f < QUALITY_DOUBT_FEATURES; f++)
-        sum += (double)doubt->weights[f] * features[f];
-    *estimate = 1 / (1 + exp(-sum));
-    return *estimate < (double)doubt->below;
+    return count - (open && !has_letter(rendering->text, words[count - 1].span));
+}
+
+int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena, struct doubt *out,
+                      struct error *err) {
+    struct rendering rendering;
+    struct doubted *words = arena_alloc(arena, hypothesis->length + 1, sizeof *words);
+    if (!words)
+        return error_memory(err);
+    if (translator_render(sentence, hypothesis, arena, &rendering, err) != 0)
+        return -1;
+    size_t count = list_doubted(sentence, hypothesis, &rendering, words), least = (size_t)ceil(DOUBT_SHARE * (double)count);
+    double sum = 0;
+    qsort(words, count, sizeof *words, by_log_prob);
+    for (size_t i = 0; i < least; i++)
+        sum += words[i].log_prob;
+    *out = (struct doubt){.doubtful = sum<DOUBT_LIMIT *(double)least, .estimate = count> 0 ? exp(sum / (double)least) : 1};
+    if (!out->doubtful)
+        return 0;
+    while (out->word_count < least && words[out->word_count].log_prob < DOUBT_LIMIT)
+        out->word_count++;
+    out->words = arena_alloc(arena, out->word_count, sizeof *out->words);
+    if (!out->words)
+        return error_memory(err);
+    qsort(words, out->word_count, sizeof *words, by_place);
+    for (size_t i = 0; i < out->word_count; i++)
+        out->words[i] = words[i].span;
+    return 0;
 }

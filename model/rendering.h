@@ -102,11 +102,24 @@ struct quality {
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
                        size_t words, struct arena *arena, struct quality *out, struct error *err);
 
-/* Sets *estimate to the model's cheap estimate, if there is one. Returns true if it is below the threshold of the model's folder,
- * so that the sentence is doubtful. The estimate comes from the sum of the tokens' log-probabilities, their mean entropy and the
- * logarithm of their number, </s> counted; tokens of no vocabulary (opaque runs, glossary phrases) do not count. It needs only data
- * that every search keeps. Thread-safe. */
-bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate);
+/* ---- doubt ----
+ * A translation is doubtful if the search itself was unsure of most of its words. A word's log-probability is the sum of its
+ * tokens'; words stand between white space, and those without a letter do not count, nor do tokens of no vocabulary (opaque runs,
+ * glossary phrases). The estimate is the geometric mean of the probabilities of three fifths of the words, those of least
+ * probability: all of a short sentence can be wrong because of one word, whereas a long one always has a few rare ones. It needs no
+ * trained weights and only data that every search keeps. weights/evaluation/doubt.py measures it with judged translations. */
+
+struct doubt {
+    bool doubtful;
+    double estimate;    /* 0 to 1 */
+    struct span *words; /* [word_count] of the rendering's text, if doubtful: the words that are less probable than the limit */
+    size_t word_count;
+};
+
+/* Measures a decoded hypothesis whose target was not given. The words are in the arena. Thread-safe. Returns -1 with ERROR_MEMORY.
+ */
+int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena, struct doubt *out,
+                      struct error *err);
 
 /* ---- corrections after the search (correction.c): amounts ----
  * Checks whether the values and signs of a sentence's amounts are in its translation and, if not, makes a second attempt in which

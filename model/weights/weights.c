@@ -542,7 +542,6 @@ const char *weights_storage(const struct weights *weights) {
 
 /* Each tensor has the numbers of its struct, in the same order. */
 _Static_assert(sizeof(struct quality_regression) == (QUALITY_FEATURES + 1) * sizeof(float), "no padding");
-_Static_assert(sizeof(struct quality_doubt) == (QUALITY_DOUBT_FEATURES + 2) * sizeof(float), "no padding");
 
 /* Copies the numbers, since data in the file may be misaligned. */
 static int read_numbers(const struct safetensors *file, const char *name, void *numbers, size_t bytes, struct error *err) {
@@ -563,18 +562,17 @@ int quality_read(const char *path, struct quality_weights *weights, struct error
     if (!file)
         return -1;
     struct quality_weights read = {.log_probs_alone = safetensors_find(file, "log_probs") != NULL};
-    bool doubts = safetensors_find(file, "doubt") != NULL;
+    bool older = safetensors_find(file, "doubt") != NULL; /* of version 0.1, which nothing reads any more */
     int result = 0;
     if (read.log_probs_alone) {
         result = read_numbers(file, "log_probs", &read.log_probs, sizeof read.log_probs, err);
         if (result == 0 && safetensors_count(file) != 1)
             result = error_set(err, ERROR_FORMAT, "must hold log_probs alone");
     } else if (read_numbers(file, "words", &read.words, sizeof read.words, err) != 0 ||
-               read_numbers(file, "sentence", &read.sentence, sizeof read.sentence, err) != 0 ||
-               (doubts && read_numbers(file, "doubt", &read.doubt, sizeof read.doubt, err) != 0)) {
+               read_numbers(file, "sentence", &read.sentence, sizeof read.sentence, err) != 0) {
         result = -1;
-    } else if (safetensors_count(file) != (doubts ? 3 : 2)) {
-        result = error_set(err, ERROR_FORMAT, "must hold words, sentence and perhaps doubt alone");
+    } else if (safetensors_count(file) != (older ? 3 : 2)) {
+        result = error_set(err, ERROR_FORMAT, "must hold words and sentence alone");
     }
     safetensors_free(file);
     if (result == 0)

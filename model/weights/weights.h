@@ -104,9 +104,7 @@ const char *weights_storage(const struct weights *weights);
  * model/rendering.h uses two logistic regressions over the same features, one for words and one for sentences, or, as Bergamot
  * does, one for words over other features. FOLDER/quality.safetensors has words and sentence, F32 [QUALITY_FEATURES + 1], a weight
  * for each feature and a constant, which weights/evaluation/quality.py fits; or log_probs, F32 [QUALITY_LOG_PROB_FEATURES + 1],
- * which weights/conversion/marian_quality.py converts. Words and sentence may come with doubt, F32 [QUALITY_DOUBT_FEATURES + 2]: a
- * regression that estimates cheaply whether a sentence is right, and the estimate below which it is doubtful
- * (weights/evaluation/doubt.py). */
+ * which weights/conversion/marian_quality.py converts. */
 
 enum quality_feature { QUALITY_LOG_PROB, QUALITY_ENTROPY, QUALITY_GAP, QUALITY_COVERAGE, QUALITY_SHARPNESS, QUALITY_FEATURES };
 
@@ -116,14 +114,7 @@ struct quality_regression {
 
 enum quality_log_prob_feature { QUALITY_MEAN, QUALITY_LEAST, QUALITY_TOKENS, QUALITY_OVERALL, QUALITY_LOG_PROB_FEATURES };
 
-enum quality_doubt_feature { QUALITY_DOUBT_LOG_PROB, QUALITY_DOUBT_ENTROPY, QUALITY_DOUBT_LENGTH, QUALITY_DOUBT_FEATURES };
-
-struct quality_doubt {
-    float weights[QUALITY_DOUBT_FEATURES], constant, below; /* below 0: no sentence is doubtful */
-};
-
 struct quality_weights {
-    struct quality_doubt doubt;
     bool log_probs_alone; /* true: words and sentence are missing; false: log_probs is missing */
     struct quality_regression words, sentence;
     struct {

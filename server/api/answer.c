@@ -54,18 +54,18 @@ static void put_rows(struct sentence_view *view, const char *key, const float *c
 }
 
 /* Writes two offsets, each in bytes of UTF-8 and in UTF-16 units. */
-static void put_place(struct sentence_view *view, const char *key, struct api_place begin, struct api_place end) {
-    writer_begin_object(view->out, key);
-    writer_count(view->out, "start", begin.bytes);
-    writer_count(view->out, "end", end.bytes);
-    writer_count(view->out, "start_utf16", begin.units);
-    writer_count(view->out, "end_utf16", end.units);
-    writer_end_object(view->out);
+static void put_place(struct writer *out, const char *key, struct api_place begin, struct api_place end) {
+    writer_begin_object(out, key);
+    writer_count(out, "start", begin.bytes);
+    writer_count(out, "end", end.bytes);
+    writer_count(out, "start_utf16", begin.units);
+    writer_count(out, "end_utf16", end.units);
+    writer_end_object(out);
 }
 
 static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, size_t begin, size_t end) {
     struct api_place from = {begin, utf16_position(cursor, begin)}, to = {end, utf16_position(cursor, end)};
-    put_place(view, NULL, from, to);
+    put_place(view->out, NULL, from, to);
 }
 
 static void put_matrix(struct sentence_view *view, const char *key, const struct word_matrix *matrix) {
@@ -169,8 +169,8 @@ static void put_offsets(struct sentence_view *view, const struct api_places *beg
     put_token_offsets(view, "target", target, view->rendering.tokens, length, view->rows > length);
     if (begin) {
         writer_begin_object(view->out, "span");
-        put_place(view, "source", begin->source, place_after(begin->source, source, sentence_text_length(sentence)));
-        put_place(view, "target", begin->target, place_after(begin->target, target, strlen(target)));
+        put_place(view->out, "source", begin->source, place_after(begin->source, source, sentence_text_length(sentence)));
+        put_place(view->out, "target", begin->target, place_after(begin->target, target, strlen(target)));
         writer_end_object(view->out);
     }
     writer_end_object(view->out);
@@ -182,8 +182,8 @@ static void put_offsets(struct sentence_view *view, const struct api_places *beg
         if (!run)
             continue;
         writer_begin_object(view->out, NULL);
-        put_place(view, "source", place_after(start, source, run->begin), place_after(start, source, run->end));
-        put_place(view, "target", place_after(start, target, written->begin), place_after(start, target, written->end));
+        put_place(view->out, "source", place_after(start, source, run->begin), place_after(start, source, run->end));
+        put_place(view->out, "target", place_after(start, target, written->begin), place_after(start, target, written->end));
         writer_string(view->out, "kind", opaque_name(run->kind));
         writer_end_object(view->out);
     }
@@ -476,8 +476,67 @@ static int warn_of_numbers(const struct request *request, const struct text *tex
                        "the numbers in the translation differ from those in the text");
 }
 
+/* The translation of a text of which sentences are doubtful, and the words [count] in it that the model was unsure of. */
+struct doubted_words {
+    double estimate; /* of the least sure sentence, since one wrong sentence makes the text wrong */
+    const char *text;
+    struct span *words;
+    size_t count;
+};
+
 static void put_doubt(struct writer *w, const struct warning *warning) {
-    writer_number(w, "quality", *(const double *)warning->detail);
+    const struct doubted_words *doubted = warning->detail;
+    struct utf16_cursor cursor = {.text = doubted->text};
+    writer_number(w, "quality", doubted->estimate);
+    if (!doubted->text)
+        return;
+    writer_begin_array(w, "words");
+    for (size_t i = 0; i < doubted->count; i++) {
+        struct api_place begin = {doubted->words[i].begin, utf16_position(&cursor, doubted->words[i].begin)},
+                         end = {doubted->words[i].end, utf16_position(&cursor, doubted->words[i].end)};
+        put_place(w, NULL, begin, end);
+    }
+    writer_end_array(w);
+}
+
+/* Warns of the doubtful sentences of a text, if there are any. Words are written where the reply has the text as it was decoded. */
+static int warn_of_doubt(const struct request *request, const struct text *text, bool apart, struct arena *arena,
+                         struct warnings *warnings) {
+    struct doubted_words *doubted = arena_zalloc(arena, 1, sizeof *doubted);
+    struct rendered rendered = {0};
+    size_t sentences = 0, room = 0;
+    if (!doubted)
+        return -1;
+    doubted->estimate = 1;
+    for (size_t i = 0; i < text->count; i++) {
+        struct judgement one;
+        if (judge_sentence(request, text, i, arena, &one) != 0)
+            return -1;
+        if (!one.doubt.doubtful)
+            continue;
+        sentences++;
+        doubted->estimate = one.doubt.estimate < doubted->estimate ? one.doubt.estimate : doubted->estimate;
+        if (apart || text->jobs)
+            continue;
+        if (!rendered.text && render_text(text, arena, &rendered, NULL) != 0)
+            return -1;
+        struct span *grown = arena_grow(arena, doubted->words, doubted->count, &room, one.doubt.word_count, sizeof *grown);
+        if (!grown)
+            return -1;
+        doubted->words = grown;
+        for (size_t k = 0; k < one.doubt.word_count; k++)
+            grown[doubted->count++] =
+                (struct span){rendered.begins[i] + one.doubt.words[k].begin, rendered.begins[i] + one.doubt.words[k].end};
+    }
+    doubted->text = rendered.text;
+    if (sentences == 0)
+        return 0;
+    if (text->count == 1)
+        return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, doubted,
+                           "the translation is probably wrong: the model is not sure of its words");
+    return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, doubted,
+                       "%zu of the %zu sentences are probably translated wrong: the model is not sure of their words", sentences,
+                       text->count);
 }
 
 static const char *const names[WARNING_CODES] = {
@@ -489,8 +548,7 @@ static const char *const names[WARNING_CODES] = {
 /* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory runs out. */
 static int check_text(const struct request *request, const struct text *text, bool language, struct arena *arena,
                       struct warnings *warnings) {
-    struct judgement one, all = {.estimate = 1}; /* all holds the sums and the lowest doubtful estimate */
-    size_t doubtful = 0;
+    struct judgement one, all = {0}; /* all holds the sums */
     if (text->count == 0)
         return warn_of_message(text->source, text->source_length, arena, warnings);
     for (size_t i = 0; i < text->count; i++) {
@@ -503,8 +561,6 @@ static int check_text(const struct request *request, const struct text *text, bo
         all.omission.left += one.omission.left;
         all.source_count += one.source_count;
         all.target_count += one.target_count;
-        doubtful += one.doubtful;
-        all.estimate = one.doubtful && one.estimate < all.estimate ? one.estimate : all.estimate;
     }
 
     const struct served_model *reader = text->model ? text->model : request->model;
@@ -523,19 +579,7 @@ static int check_text(const struct request *request, const struct text *text, bo
         return -1;
     if (all.source_count + all.target_count > 0 && warn_of_numbers(request, text, &all, arena, warnings) != 0)
         return -1;
-    if (doubtful == 0 || !request->warns) /* a request can disable this warning with "warnings": false */
-        return 0;
-
-    /* report the lowest estimate, since one wrong sentence makes the text wrong */
-    double *estimate = arena_alloc(arena, 1, sizeof *estimate);
-    if (estimate)
-        *estimate = all.estimate;
-    if (text->count == 1)
-        return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, estimate,
-                           "the translation is probably wrong: the model is not sure of it");
-    return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, estimate,
-                       "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", doubtful,
-                       text->count);
+    return request->warns ? warn_of_doubt(request, text, !language, arena, warnings) : 0; /* "warnings": false disables it */
 }
 
 int warnings_of_plan(struct request *request) {

@@ -634,7 +634,9 @@ int judgement_make(const struct request *request, const struct text *text, const
             return -1;
     }
     /* a given translation and text that was returned unchanged are not the model's own output */
-    out->doubtful = request->warns && !sentence->given && !sentence->verbatim && translator_doubts(sentence, best, &out->estimate);
+    if (request->warns && !sentence->given && !sentence->verbatim && !sentence->untranslated &&
+        strcmp(writer->task, "translation") == 0 && translator_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
+        return -1;
 
     /* If two models translate, differences between the first two languages count as well. */
     const struct sentence_amounts *both[] = {first ? first->amounts : NULL, sentence->amounts};
@@ -706,8 +708,7 @@ int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct
                               .unknown = outcome->unknown,
                               .tokens = outcome->tokens,
                               .omission = {outcome->omission_tokens, outcome->omission_left},
-                              .doubtful = outcome->doubtful,
-                              .estimate = outcome->estimate,
+                              .doubt = {.doubtful = outcome->doubtful, .estimate = outcome->estimate},
                               .source_count = outcome->source_count,
                               .target_count = outcome->target_count};
     if (out->source_count + out->target_count == 0)
@@ -746,7 +747,7 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
         return NULL;
     *outcome = (struct outcome){.score = best->score,
                                 .log_prob = best->log_prob,
-                                .estimate = judged->estimate,
+                                .estimate = judged->doubt.estimate,
                                 .unknown = (uint32_t)judged->unknown,
                                 .tokens = (uint32_t)judged->tokens,
                                 .omission_tokens = (uint32_t)judged->omission.tokens,
@@ -754,7 +755,7 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
                                 .source_count = (uint32_t)judged->source_count,
                                 .target_count = (uint32_t)judged->target_count,
                                 .untranslated = judged->untranslated,
-                                .doubtful = judged->doubtful,
+                                .doubtful = judged->doubt.doubtful,
                                 .finish = (uint8_t)best->finish,
                                 .length = (uint32_t)length,
                                 .word_count = (uint32_t)count,

@@ -4,6 +4,7 @@
 #ifndef ALIGND_OUTCOME_H
 #define ALIGND_OUTCOME_H
 
+#include "model/rendering.h"
 #include "server/decode/request.h"
 #include <stdio.h>
 
@@ -164,8 +165,7 @@ struct judgement {
     bool untranslated;
     size_t unknown, tokens; /* of the text's own tokens */
     struct omission omission;
-    bool doubtful; /* only if the request wants warnings that cost time */
-    double estimate;
+    struct doubt doubt;            /* its words are those of the sentence's translation; an outcome keeps none of them */
     const char **source, **target; /* [source_count], [target_count] the amounts that have no equal on the other side */
     size_t source_count, target_count;
 };

@@ -23,7 +23,7 @@ function fill(place, text, words, className) {
     if (start < at || stop <= start) { nodes.push(null); continue; }
     const node = el("span", { class: ["word", mark?.class, className].filter(Boolean).join(" "), "data-s": s, vars: mark?.vars });
     node.textContent = text.slice(start, stop);
-    node.word = k;
+    Object.assign(node, { word: k, start, stop });
     content.push(text.slice(at, start), node);
     nodes.push(node);
     at = stop;
@@ -114,16 +114,13 @@ export class Translator {
     find("warnings").hidden = !list.length;
     find("warnings").replaceChildren(...list);
   }
-  #concerned(answer, { code, target, place: [from, to], first, count: many }) {
+  #concerned(answer, { code, target, words, place: [from, to], first, count: many }) {
     const within = this.#target.slice(first, first + many), all = within.flat().filter(Boolean);
     if (code === "numbers") {
       const text = answer.text.slice(from, to), nodes = all.filter((node) => target.some((one) => one.includes(node.textContent) || node.textContent.includes(one)));
       return text && nodes.length ? nodes : [];
     }
-    if (code === "doubtful") {
-      const sure = within.map((_, k) => answer.sentences[first + k].quality?.sentence ?? Math.exp(answer.sentences[first + k].score ?? 0)), least = Math.min(...sure); /* the warning is about the least sure one */
-      return within.filter((_, k) => sure[k] <= least).flat().filter(Boolean);
-    }
+    if (code === "doubtful") return all.filter((node) => words?.some((word) => node.start < from + word.end_utf16 && from + word.start_utf16 < node.stop));
     return code === "shortened" ? all.slice(-3) : all;
   }
 

@@ -87,8 +87,13 @@ START_TEST(doubtful) {
         const json_t *answers = json_object_get(reply.json, i < 4 ? "translations" : "results");
         const json_t *warning = find_warning(json_array_get(answers, 0), "doubtful");
         ck_assert_int_eq(warning != NULL, rows[i].warned);
-        if (warning)
-            ck_assert_double_lt(json_number_value(json_object_get(warning, "quality")), 0.1);
+        if (warning) {
+            const json_t *words = json_object_get(warning, "words"), *last = json_array_get(words, json_array_size(words) - 1);
+            const char *translated = json_string_value(json_object_get(json_array_get(answers, 0), "text"));
+            ck_assert_double_lt(json_number_value(json_object_get(warning, "quality")), 0.26);
+            ck_assert_uint_gt(json_array_size(words), 0);
+            ck_assert_uint_le((size_t)json_integer_value(json_object_get(last, "end")), strlen(translated));
+        }
         reply_done(&reply);
     }
     daemon_stop(&doubting);

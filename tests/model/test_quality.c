@@ -133,33 +133,41 @@ START_TEST(without_attention) {
 }
 END_TEST
 
-/* By log-probabilities -0.5, -60 (counts as -50) and -0.25, entropies 1, 3 and 2; a token of no vocabulary does not count. */
-START_TEST(doubt) {
-    int outside = (int)tokenizer_size(translator->target);
-    int tokens[] = {5, outside, 6};
-    static const float log_probs[] = {-0.5f, -87, -60, -0.25f}, entropies[] = {1, 9, 3, 2};
-    struct hypothesis h = {tokens, 3, .ended = true, .log_probs = log_probs, .entropies = entropies};
-    struct sentence sentence = {.translator = translator, .length = 4};
-    double estimate, sum = 0.04 * (-0.5 - 50 - 0.25) + 0.5 * 2 - 0.25 * log(3) + 0.125;
-    ck_assert(!translator_doubts(&sentence, &h, &estimate)); /* the model doubts nothing */
-    translator->quality->doubt = (struct quality_doubt){{0.04f, 0.5f, -0.25f}, 0.125f, 0.5f};
-    ck_assert(translator_doubts(&sentence, &h, &estimate));
-    ck_assert_double_eq_tol(estimate, 1 / (1 + exp(-sum)), TOLERANCE);
-    translator->quality->doubt.below = (float)estimate - 0.001f;
-    ck_assert(!translator_doubts(&sentence, &h, &estimate));
-    h.length = 0;
-    h.ended = false;
-    translator->quality->doubt.below = 1;
-    ck_assert(!translator_doubts(&sentence, &h, &estimate)); /* of nothing nothing is known */
-}
-END_TEST
-
 /* The first id from `from` on of a piece that begins a word, or goes on with one. */
 static int find_piece(int from, bool begins) {
     while ((strncmp(tokenizer_piece(translator->target, from), "\u2581", 3) == 0) != begins)
         from++;
     return from;
 }
+
+/* Three words, of which two are the least probable three fifths; the first has two tokens, of which one counts as -50. A token of
+ * no vocabulary does not count. */
+START_TEST(doubt) {
+    int begins = find_piece(5, true), goes_on = find_piece(5, false), outside = (int)tokenizer_size(translator->target);
+    int tokens[] = {begins, goes_on, outside, begins, begins};
+    float log_probs[] = {-0.5f, -60, -87, -2, -0.25f, -0.125f}, row[] = {0.25f, 0.25f, 0.25f, 0.25f};
+    const float *rows[] = {row, row, row, row, row, row};
+    struct token copied = {.piece = "x", .id = outside};
+    const struct token *const extra[] = {&copied};
+    struct copies copies = {.target = translator->target, .extra = extra, .count = 1};
+    struct hypothesis h = {tokens, 5, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
+    struct sentence sentence = {.translator = translator, .length = 4, .copies = &copies};
+    struct doubt found;
+    ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+    ck_assert(found.doubtful);
+    ck_assert_double_eq_tol(found.estimate, exp((-50.5 - 2) / 2), TOLERANCE);
+    ck_assert_uint_eq(found.word_count, 2);
+    ck_assert_uint_eq(found.words[0].begin, 0);
+    ck_assert_uint_lt(found.words[0].end, found.words[1].begin);
+    log_probs[1] = 0; /* now the words have -0.5, -2 and -0.25 */
+    ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+    ck_assert(!found.doubtful);
+    ck_assert_double_eq_tol(found.estimate, exp(-1.25), TOLERANCE);
+    h.length = 0;
+    ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+    ck_assert(!found.doubtful); /* of nothing nothing is known */
+}
+END_TEST
 
 /* Bergamot's: two words between white space, of two tokens and one; the first is two of ours. */
 START_TEST(of_log_probabilities_alone) {

@@ -1,15 +1,11 @@
-"""When a translation is doubtful: python3 -m weights.evaluation.doubt MODEL [MODEL ...] --data DATA [--alignd build/alignd] [--judged]
+"""How right the warning `doubtful` is: python3 -m weights.evaluation.doubt MODEL [MODEL ...] --data DATA [--alignd build/alignd] [--flores N]
 
-Input: model folders that estimate quality, and DATA with a folder PAIR of everyday sentences for each, tatoeba-en-fr and the like: valid.allrefs.tsv.gz has each source
-with each of its translations. The daemon translates them. Output: in quality.safetensors of each folder, by which alignd warns `doubtful` (model/rendering.h has the
-same arithmetic),
+Input: model folders, and DATA with the corpora that results/judged.tsv names. That file has translations which a person read and judged: the model, the length
+(short: 2 to 8 words, middle: 9 to 20, long: 21 to 60), the corpus, digests of the source and of the translation, and 1 if the translation misleads a reader or
+cannot be understood. The limit in model/rendering.c was chosen on the sources whose digest is even; those that are odd measure it.
 
-    doubt   F32 [5]    a weight for each of FEATURES, a constant, and the estimate below which a sentence is doubtful
-
-One regression serves all the models: it estimates whether a sentence's translation has chrF of at least ENOUGH with one of its references. What that says of right and
-wrong was found out by reading: results/judged.tsv has a person's judgement of translations of test.allrefs.tsv.gz, of which a quarter had an estimated quality of under
-0.1, and so on; each stands for `weight` of all. Below BELOW three of four translations were wrong. --judged only measures this again, for the translations that are still
-the same.
+Output, for each length: how many judged translations the models still make, the share of wrong ones among the marked, and of marked ones among the wrong. Then
+the share of marked sentences of flores-dev for each model.
 """
 
 from __future__ import annotations
@@ -17,112 +13,85 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+from collections import defaultdict
 from pathlib import Path
+from typing import Iterable
 
-import numpy
-from numpy import ndarray
-
-from ..model import folder, manifest, safetensors
-from . import quality, quality_card, scores
+from ..model import folder
 from .client import Daemon, Variant, chunks, daemon
 
-FEATURES = ("log-probability", "entropy", "length")
-ENOUGH, BELOW = 70, 0.1
-SENTENCES = 1200  # of each model
 JUDGED = Path(__file__).parent.parent / "results/judged.tsv"
+LENGTHS = ("short", "middle", "long")
+CORPORA = {"tatoeba": "tatoeba-{pair}/test.tsv.gz", "flores": "broad/flores-dev.{pair}.tsv.gz", "news": "broad/newstest-valid.{pair}.tsv.gz",
+           "broad": "broad/broad-valid.{pair}.tsv.gz"}
 
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def references(path: Path, flip: bool) -> dict[str, list[str]]:
-    """The references of each source, in the order of the sources' digests, which is random but reproducible."""
-    found: dict[str, list[str]] = {}
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            source, *others = line.rstrip("\n").split("\t")
-            for a, b in ((other, source) if flip else (source, other) for other in others):
-                found.setdefault(a, []).append(b)
-    return {source: found[source] for source in sorted(found, key=digest)}
+def is_odd(source: str) -> bool:
+    return int(source[-1], 16) % 2 == 1
 
 
-def features(sentence: dict) -> list[float]:
-    """The features of a sentence object with log_probs, entropy and eos."""
-    log_probs = quality.clipped(numpy.array(sentence["log_probs"]), 0)
-    return [float(log_probs.sum()), float(numpy.mean(sentence["entropy"])), float(numpy.log(len(log_probs)))]
+def sources(model: Path, data: Path, corpus: str) -> list[str]:
+    """The sentences of a corpus in the model's source language, in the order of the file."""
+    config = folder.read_config(model)
+    pair = "-".join(sorted((config["source"], config["target"]), key=lambda language: language != "en"))
+    with gzip.open(data / CORPORA[corpus].format(pair=pair), "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n").split("\t")[config["target"] == "en"] for line in lines]
 
 
-def translated(client: Daemon, sources: list[str]) -> list[dict]:
+def translated(client: Daemon, texts: list[str]) -> list[tuple[str, bool]]:
+    """The translation of each text, and whether it is marked."""
     found = []
-    for chunk in chunks(sources, quality.BATCH):
-        body = {"model": client.model, "text": chunk, "split_sentences": False, "verbatim": True, "include": ["log_probs", "entropy", "eos"]}
-        found += [one["sentences"][0] for one in client.request("/translate", body)["translations"]]
+    for chunk in chunks(texts, 16):
+        for one in client.request("/translate", {"model": client.model, "text": chunk, "split_sentences": False})["translations"]:
+            found.append((one["text"], any(warning["code"] == "doubtful" for warning in one.get("warnings", []))))
     return found
 
 
-def corpus(model: Path, data: Path, split: str) -> dict[str, list[str]]:
-    config = folder.read_config(model)
-    pair = "-".join(sorted((config["source"], config["target"]), key=lambda language: language != "en"))
-    return references(data / f"tatoeba-{pair}/{split}.allrefs.tsv.gz", config["target"] == "en")
+def shares(rows: Iterable[tuple[bool, bool]]) -> tuple[int, float, float]:
+    """rows: (marked, wrong) -> their number, the share of wrong ones among the marked, the share of marked ones among the wrong."""
+    rows = list(rows)
+    both = sum(marked and wrong for marked, wrong in rows)
+    return len(rows), both / max(1, sum(marked for marked, _ in rows)), both / max(1, sum(wrong for _, wrong in rows))
 
 
-def examples(client: Daemon, texts: dict[str, list[str]]) -> quality.Examples:
-    """Whether each translation is close to one of its references."""
-    found = translated(client, list(texts))
-    close = [max(scores.chrf([one["text"]], [other]) for other in others) >= ENOUGH for one, others in zip(found, texts.values(), strict=True)]
-    return quality.Examples(numpy.array([features(one) for one in found]), numpy.array(close, float))
-
-
-def measured(estimates: ndarray, wrong: ndarray, weights: ndarray) -> tuple[float, float]:
-    """The share of wrong translations among the doubtful ones, and of doubtful ones among the wrong."""
-    doubtful = weights * (estimates < BELOW)
-    return float((doubtful * wrong).sum() / doubtful.sum()), float((doubtful * wrong).sum() / (weights * wrong).sum())
-
-
-def judge(clients: dict[str, Daemon], models: list[Path], data: Path) -> str:
-    """The judgements of the translations in JUDGED that the models still make."""
+def judge(clients: dict[str, Daemon], models: list[Path], data: Path) -> list[str]:
     rows = [line.split("\t") for line in JUDGED.read_text(encoding="utf-8").splitlines()[1:]]
-    estimates, wrong, weights = [], [], []
+    measured: dict[tuple[str, bool], list[tuple[bool, bool]]] = defaultdict(list)
     for model in models:
         name = folder.read_config(model)["name"]
-        regression = safetensors.read(model / quality_card.FILE)[0]["doubt"]
-        mine = {source: (translation, float(judged), float(weight)) for of, source, translation, judged, weight in rows if of == name}
-        sources = [source for source in corpus(model, data, "test") if digest(source) in mine]
-        for source, sentence in zip(sources, translated(clients[name], sources), strict=True):
-            translation, judged, weight = mine[digest(source)]
-            if digest(sentence["text"]) == translation:
-                estimates.append(float(quality.probability(regression[:-1], numpy.array(features(sentence)))))
-                wrong.append(judged)
-                weights.append(weight)
-    right, caught = measured(*map(numpy.array, (estimates, wrong, weights)))
-    return f"{len(wrong)} of {len(rows)} judged translations are still made: {right:.2f} of the doubtful ones are wrong, {caught:.2f} of the wrong ones are doubtful"
-
-
-def write(model: Path, doubt: ndarray) -> None:
-    tensors, metadata = safetensors.read(model / quality_card.FILE)
-    safetensors.write(model / quality_card.FILE, {**tensors, "doubt": doubt}, metadata)
-    manifest.renew(model)
-    quality_card.insert(model)
+        mine = {(corpus, source): (length, translation, wrong == "1") for of, length, corpus, source, translation, wrong in rows if of == name}
+        for corpus in {corpus for corpus, _ in mine}:
+            texts = [text for text in dict.fromkeys(sources(model, data, corpus)) if (corpus, digest(text)) in mine]
+            for text, (translation, marked) in zip(texts, translated(clients[name], texts), strict=True):
+                length, same, wrong = mine[corpus, digest(text)]
+                if digest(translation) == same:
+                    measured[length, is_odd(digest(text))].append((marked, wrong))
+    lines = ["| length | chosen on: judged | wrong of the marked | marked of the wrong | measured on: judged | wrong of the marked | marked of the wrong |", "|---|---|---|---|---|---|---|"]
+    for length in LENGTHS:
+        cells = [f"{count} | {right:.2f} | {caught:.2f}" for count, right, caught in (shares(measured[length, odd]) for odd in (False, True))]
+        lines.append(f"| {length} | {' | '.join(cells)} |")
+    return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="model folders")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the corpora")
-    parser.add_argument("--judged", action="store_true", help="only measure what the models' folders have")
+    parser.add_argument("--flores", type=int, default=200, metavar="N", help="sentences of flores-dev for each model (200)")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     names = {model: folder.read_config(model)["name"] for model in arguments.models}
     first, *others = arguments.models
     with daemon(arguments.alignd, first, Variant("doubt", ["--compute", "int8"] + [flag for model in others for flag in ("--model", str(model))])) as url:
         clients = {name: Daemon(url, name) for name in names.values()}
-        if not arguments.judged:
-            found = [examples(clients[name], dict(list(corpus(model, arguments.data, "valid").items())[:SENTENCES])) for model, name in names.items()]
-            regression = quality.fit(quality.Examples(*(numpy.concatenate(part) for part in zip(*found))))
-            for model in arguments.models:
-                write(model, numpy.append(regression, BELOW).astype("<f4"))
-        print(judge(clients, arguments.models, arguments.data))
+        print("\n".join(judge(clients, arguments.models, arguments.data)))
+        for model, name in names.items():
+            marked = [mark for _, mark in translated(clients[name], sources(model, arguments.data, "flores")[:arguments.flores])]
+            print(f"{name}: {sum(marked)} of {len(marked)} sentences of flores-dev are marked")
 
 
 if __name__ == "__main__":

@@ -26,10 +26,6 @@ translations count as wrong. AUC: how often something right is estimated above s
 {curve}
 
     {command}
-{doubt}"""
-
-DOUBT = """
-Sentences whose cheap estimate (weights/evaluation/doubt.py) is below {below:.2g} get the warning `doubtful`: three of four were wrong where a person read them.
 """
 
 
@@ -42,14 +38,13 @@ def section(model: Path) -> str:
     """"" where the folder has no such file."""
     if not (model / FILE).exists():
         return ""
-    tensors, metadata = safetensors.read(model / FILE)
+    _, metadata = safetensors.read(model / FILE)
     report = json.loads(metadata["report"])
     of = report["of"]
     rows = [[f"{bin / BINS:.1f} to {(bin + 1) / BINS:.1f}", *(cell(bin, one["curve"]) for one in of.values())] for bin in range(BINS)]
     return TEXT.format(
         heading=HEADING, learned=report["learned"], measured=report["measured"], command=report["command"],
         totals="\n".join(f"| {name} | {one['right']:.3f} | {one['auc']:.3f} | {one['ece']:.3f} |" for name, one in of.items()),
-        doubt=DOUBT.format(below=float(tensors["doubt"][-1])) if "doubt" in tensors else "",
         names=" | ".join(f"{name} that are right" for name in of), lines="---|" * len(of),
         curve="\n".join("| " + " | ".join(row) + " |" for row in rows))
 

@@ -37,7 +37,6 @@ def steps(run: Path, model: Path, corpora: Path, texts: Path, pair: str, flip: b
         Step("shortlist", ["weights.training.shortlist", str(model), "--data", str(texts), "--pairs", "25000", "--always", "600", "--best", "60", *flipped]),
         Step("opaque", ["weights.evaluation.opaque", str(model), *program, *flipped, "--data", str(corpora / f"tatoeba-{pair}/valid.tsv.gz")]),
         Step("quality", ["weights.evaluation.quality", str(model), *program, *flipped, "--data", *quality]),
-        Step("doubt", ["weights.evaluation.doubt", str(model), *program, "--data", str(corpora)]),
         Step("report", ["weights.evaluation.report", str(model), "--data", str(corpora), *program, *flipped, *(["--reverse", str(reverse)] if reverse else []),
                         "--json", str(run / "report.json"), "--card", "--", "--compute", "int8"]),
     ]
@@ -60,7 +59,7 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="the model folder to write")
     parser.add_argument("--data", type=Path, required=True, help="folder of all corpora and links")
     parser.add_argument("--reverse", type=Path, metavar="MODEL", help="the model of the other direction, for the alignment's figures")
-    parser.add_argument("--from", dest="start", metavar="STEP", help="export, unknown, head, text, shortlist, opaque, quality, doubt or report: begin there")
+    parser.add_argument("--from", dest="start", metavar="STEP", help="export, unknown, head, text, shortlist, opaque, quality or report: begin there")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     config = torch.load(arguments.run / "best.pt")["config"]
