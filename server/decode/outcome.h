@@ -4,7 +4,6 @@
 #ifndef ALIGND_OUTCOME_H
 #define ALIGND_OUTCOME_H
 
-#include "model/rendering.h"
 #include "server/decode/request.h"
 #include <stdio.h>
 

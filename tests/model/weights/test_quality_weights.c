@@ -42,8 +42,7 @@ START_TEST(refused) {
          "tensor words: must be F32 of 6 numbers"},
         {"{" ENTRY("words", "F32", "[2,3]", "[0,24]") "," SENTENCE "}", 12, "tensor words: must be F32 of 6 numbers"},
         {"{" ENTRY("words", "I32", "[6]", "[0,24]") "," SENTENCE "}", 12, "tensor words: must be F32 of 6 numbers"},
-        {"{" WORDS "," SENTENCE "," ENTRY("more", "F32", "[1]", "[48,52]") "}", 13,
-         "must hold words and sentence alone"},
+        {"{" WORDS "," SENTENCE "," ENTRY("more", "F32", "[1]", "[48,52]") "}", 13, "must hold words and sentence alone"},
     };
     struct quality_weights read, before;
     memset(&read, 7, sizeof read);
