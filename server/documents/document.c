@@ -104,7 +104,9 @@ static char *archive_finish(const struct document *document, const char *written
     if (out && changes.accepted)
         document_note(document, NULL, "changed", "tracked changes were accepted in the paragraphs that were translated");
     if (out && changes.columns)
-        document_note(document, NULL, "changed", "the names of columns of tables were left, because formulas refer to them");
+        document_note(
+            document, NULL, "changed",
+            "names of columns of tables and texts of cells were left, because formulas or lists of choices refer to them");
     return out;
 }
 

@@ -185,7 +185,7 @@ struct part_name {
     bool text; /* the part has text */
 };
 
-/* Names that formulas and tables refer to. */
+/* Texts that formulas and tables refer to. */
 struct columns {
     struct html_bytes *names; /* [count], sorted */
     size_t count, room;
@@ -282,7 +282,7 @@ static int check_encryption(const struct archive *archive) {
     return 0;
 }
 
-/* ---- names of columns ---- */
+/* ---- texts to which formulas refer ---- */
 
 /* Appends a name without white space, however that is written: a line end in a name is "_x000a_" in one place and itself in the
  * other. Returns the new length. */
@@ -303,33 +303,85 @@ static int compare_names(const void *a, const void *b) {
     return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
 }
 
-/* A table of a spreadsheet has the names of its columns twice: in its cells, and in a separate part by which formulas refer to
- * them. Office offers to repair files in which they differ. */
-static int read_columns(struct archive *archive, const struct zip_member *member) {
+/* Adds a text that stays wherever it is all the text of a cell. */
+static int add_name(struct archive *archive, struct html_bytes name) {
     struct columns *columns = &archive->columns;
-    struct html_bytes bytes, name;
-    struct xml_scan *scan = scan_member(archive, member, false, &bytes, archive->err);
+    if (columns->count == MOST_COLUMNS || name.length > MOST_COLUMN_BYTES)
+        return 0;
+    struct html_bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
+    char *condensed = arena_alloc(archive->arena, name.length, 1);
+    if (!names || !condensed)
+        return error_memory(archive->err);
+    columns->names = names;
+    names[columns->count++] = (struct html_bytes){condensed, condense(name, condensed, 0)};
+    return 0;
+}
+
+/* Adds the texts in quotation marks of a formula or a list of choices, and the choices: "Yes,No". */
+static int add_literals(struct archive *archive, struct html_bytes formula) {
+    const char *at = formula.start, *end = formula.start + formula.length;
+    while (at < end && (at = memchr(at, '"', (size_t)(end - at))) != NULL) {
+        const char *begin = ++at, *close = memchr(at, '"', (size_t)(end - at));
+        if (!close)
+            break;
+        at = close + 1;
+        if (add_name(archive, (struct html_bytes){begin, (size_t)(close - begin)}) != 0)
+            return -1;
+        for (const char *last = begin; last < close; begin = last + 1) {
+            const char *comma = memchr(begin, ',', (size_t)(close - begin));
+            last = comma ? comma : close;
+            if (add_name(archive, (struct html_bytes){begin, (size_t)(last - begin)}) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Adds the texts by which the formulas of a part refer to its cells. A table of a spreadsheet has the names of its columns twice:
+ * in its cells, and in a separate part, and Office offers to repair files in which they differ. Formulas and lists of choices
+ * compare cells with literals, and no longer find those that are translated. A part that cannot be read is reported when its text
+ * is read. */
+static int read_names(struct archive *archive, const struct zip_member *member) {
+    static const char *const marks[] = {"<f>", "<f ", "formula", "condition", "tableColumn"};
+    static const char *const elements[] = {"f", "formula", "formula1", "formula2"}, *const attributes[] = {"formula", "condition"};
+    struct arena scratch;
+    struct html_bytes bytes, value;
+    struct xml_scan scan;
     struct xml_token token;
     struct error inner = {0};
-    if (!scan)
-        return -1;
-    while (xml_next(scan, &token, &inner) > 0 && columns->count < MOST_COLUMNS) {
-        if ((token.kind != XML_START && token.kind != XML_EMPTY) || !bytes_are(xml_local_name(token.name), "tableColumn") ||
-            !xml_attribute(&token, "name", &name) || name.length > MOST_COLUMN_BYTES)
-            continue;
-        struct xml_token value = {.kind = XML_TEXT, .begin = name.start, .end = name.start + name.length};
-        struct html_bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
-        if (!names)
-            return error_memory(archive->err);
-        columns->names = names;
-        if (xml_decode(scan->begin, &value, archive->arena, &name, &inner) != 0)
-            break;
-        char *condensed = arena_alloc(archive->arena, name.length, 1);
-        if (!condensed)
-            return error_memory(archive->err);
-        names[columns->count++] = (struct html_bytes){condensed, condense(name, condensed, 0)};
+    bool formula = false; /* the element that is open */
+    int result = 0, read = 0;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, archive->arena->budget);
+    if (zip_unpack(member, &scratch, &bytes, &inner) != 0) {
+        arena_done(&scratch);
+        return inner.code == ERROR_MEMORY ? error_memory(archive->err) : 0;
     }
-    return inner.code == ERROR_NONE ? 0 : fail_in(archive, member, &inner);
+    bool any = false;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        any = any || memmem(bytes.start, bytes.length, marks[i], strlen(marks[i]));
+    xml_scan_begin(&scan, bytes, false, archive->arena->budget);
+    while (any && result == 0 && archive->columns.count < MOST_COLUMNS && (read = xml_next(&scan, &token, &inner)) > 0) {
+        if (token.kind == XML_TEXT && formula && xml_decode(scan.begin, &token, &scratch, &value, &inner) == 0)
+            result = add_literals(archive, value);
+        if (token.kind != XML_START && token.kind != XML_EMPTY) {
+            formula = formula && token.kind == XML_TEXT;
+            continue;
+        }
+        formula = false;
+        for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+            formula |= token.kind == XML_START && bytes_are(xml_local_name(token.name), elements[i]);
+        bool column = bytes_are(xml_local_name(token.name), "tableColumn");
+        for (size_t i = 0; i < 2 && result == 0; i++) {
+            if (!xml_attribute(&token, column ? "name" : attributes[i], &value))
+                continue;
+            struct xml_token text = {.kind = XML_TEXT, .begin = value.start, .end = value.start + value.length};
+            if (xml_decode(scan.begin, &text, &scratch, &value, &inner) == 0)
+                result = column ? add_name(archive, value) : add_literals(archive, value);
+        }
+    }
+    arena_done(&scratch);
+    return result == 0 && inner.code == ERROR_MEMORY ? error_memory(archive->err) : result;
 }
 
 static bool keeps(const void *owner, const struct paragraph *paragraph) {
@@ -381,7 +433,8 @@ static int drop_references(struct archive *archive, const char *name, const char
 
 static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
                         struct office_changes *changes, struct error *err) {
-    static const struct part_rule tables = {"xl/tables/", "", ".xml", NULL, false};
+    static const struct part_rule naming[] = {
+        {"xl/tables/", "", ".xml", NULL, false}, {"xl/worksheets/", "", ".xml", NULL, false}, {"content.xml", "", "", NULL, false}};
     const struct office_family *family = document->family;
     struct columns *columns = &archive->columns;
     uint64_t bytes = 0;      /* of the parts with a rule, unpacked */
@@ -419,9 +472,10 @@ static int open_archive(struct archive *archive, const struct office_document *d
     if (bytes > OFFICE_MOST_BYTES)
         return error_set(err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
 
-    for (size_t i = 0; i < archive->zip.count && family == &office_xlsx && columns->count < MOST_COLUMNS; i++)
-        if (is_of(archive->zip.members[i].name, &tables) && read_columns(archive, &archive->zip.members[i]) != 0)
-            return -1;
+    for (size_t i = 0; i < archive->zip.count && (family == &office_xlsx || family == &office_odf); i++)
+        for (size_t k = 0; k < sizeof naming / sizeof *naming; k++)
+            if (is_of(archive->zip.members[i].name, &naming[k]) && read_names(archive, &archive->zip.members[i]) != 0)
+                return -1;
     if (columns->count > 0)
         qsort(columns->names, columns->count, sizeof *columns->names, compare_names);
     return 0;

@@ -25,7 +25,7 @@ struct office_document {
 struct office_changes {
     bool signatures; /* were dropped: they would no longer be valid */
     bool accepted;   /* tracked changes were accepted in paragraphs that were translated */
-    bool columns;    /* names of columns of tables stay, because formulas refer to them */
+    bool columns;    /* names of columns and texts of cells stay, because formulas refer to them */
 };
 
 /* Finds the paragraphs to translate. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part at fault. */

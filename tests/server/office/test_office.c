@@ -242,6 +242,31 @@ START_TEST(names_of_columns) {
 }
 END_TEST
 
+/* Formulas and lists of choices compare cells with literals. */
+START_TEST(literals_of_formulas) {
+    static const char sheet[] =
+        "<worksheet><c><f>IF(A1=\"Big dog\",1,\"\")</f></c><formula1>&quot;red,dark blue&quot;</formula1></worksheet>";
+    struct arena arena;
+    struct document_notes notes = {.arena = &arena};
+    size_t length;
+    char *bytes = archive_make(
+        (const struct entry[]){
+            {"xl/sharedStrings.xml", SST("<si><t>Big dog</t></si><si><t>dark blue</t></si><si><t>a big dog</t></si>"), false},
+            {"xl/worksheets/sheet1.xml", sheet, false},
+            {NULL, NULL, false}},
+        &length);
+    arena_init(&arena, 1 << 14);
+    struct html_bytes out = archive_translate(
+        (struct document){.format = document_find("xlsx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "xl/sharedStrings.xml", &arena),
+                     SST("<si><t>Big dog</t></si><si><t>dark blue</t></si><si><t xml:space=\"preserve\">A BIG DOG</t></si>"));
+    ck_assert_str_eq(archive_text(out, "xl/worksheets/sheet1.xml", &arena), sheet);
+    ck_assert_uint_eq(notes.count, 1);
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
 /* ---- OpenDocument ---- */
 
 #define ODF(content)              "<office:document-content>" content "</office:document-content>"
@@ -650,6 +675,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, sheets);
     tcase_add_test(tests, layout_in_texts);
     tcase_add_test(tests, names_of_columns);
+    tcase_add_test(tests, literals_of_formulas);
     tcase_add_test(tests, open_document);
     tcase_add_test(tests, books);
     tcase_add_test(tests, language_of_a_book);
