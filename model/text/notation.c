@@ -9,7 +9,7 @@
 
 /* Longer codes, schemes and shortcodes do not occur in practice. Placeholders, addresses and emoji have no limit. */
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_SHORTCODE = 30 };
+enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_SHORTCODE = 30, MAX_NAME = 64, MAX_LETTERS = 45, MAX_REPEATED = 8, MAX_LINE = 1000 };
 
 /* A text, and where a run may begin in it. */
 struct scan {
@@ -45,6 +45,14 @@ static bool has(const struct scan *scan, size_t at, const char *string) {
     return at < scan->length && scan->length - at >= length && memcmp(scan->text + at, string, length) == 0;
 }
 
+static bool is_code_word(char c) {
+    return ascii_letter(c) || ascii_digit(c) || c == '_';
+}
+
+static bool ends_word(const struct scan *scan, size_t at) {
+    return !ascii_word(peek(scan, at));
+}
+
 static size_t skip_digits(const struct scan *scan, size_t at) {
     return scan_skip(scan, at, "0123456789");
 }
@@ -56,43 +64,221 @@ static int32_t character_at(const struct scan *scan, size_t at, size_t *next) {
 
 /* ---- placeholders and addresses; each function returns scan->begin if no run begins there ---- */
 
-/* {name} {{ count }} ${name}: white space is allowed only in double braces. */
-static size_t in_braces(const struct scan *scan) {
-    size_t open = scan->begin + (is_one_of(peek(scan, scan->begin), "$%#") ? 1 : 0);
-    if (peek(scan, open) != '{')
-        return scan->begin;
-    bool twice = peek(scan, open + 1) == '{';
-    size_t inside = open + 1 + twice, at = inside;
-    while (ascii_word(peek(scan, at)) || is_one_of(peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"") ||
-           (twice && is_one_of(peek(scan, at), " \t^~;")))
-        at++;
-    bool closed = at > inside && peek(scan, at) == '}' && (!twice || peek(scan, at + 1) == '}');
-    return closed ? at + 1 + twice : scan->begin;
+/* Returns the end of a name of letters, digits and underscores, in any alphabet, or `at`. */
+static size_t skip_name(const struct scan *scan, size_t at) {
+    size_t end = at;
+    while (end < at + MAX_NAME && (ascii_word(peek(scan, end)) || peek(scan, end) == '_'))
+        end++;
+    return end < at + MAX_NAME ? end : at;
 }
 
-/* %s %-5.2f %1$s %(total)s. A space does not count as a flag, since "50 % de" has no placeholder. */
+/* Returns the end of what follows a name in code: .member, ->member, ::member, [key], (arguments). */
+static size_t skip_members(const struct scan *scan, size_t at) {
+    for (size_t most = scan->begin + MAX_CODE; at < most;) {
+        size_t sign = has(scan, at, "->") || has(scan, at, "::") ? 2 : peek(scan, at) == '.' ? 1 : 0, after = at + sign;
+        char close = sign > 0 ? '\0' : peek(scan, at) == '[' ? ']' : peek(scan, at) == '(' ? ')' : '\0';
+        if (sign > 0 && (ascii_letter(peek(scan, after)) || peek(scan, after) == '_')) {
+            at = skip_name(scan, after);
+        } else if (close) {
+            while (after < most && peek(scan, after) != close && !is_one_of(peek(scan, after), " \n"))
+                after++;
+            if (peek(scan, after) != close)
+                break;
+            at = after + 1;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+/* Returns the place after the bracket that closes the one at text[open], in the same line and nearby, or `open`. */
+static size_t skip_nested(const struct scan *scan, size_t open) {
+    size_t depth = 0, most = scan->length - open < MAX_CODE ? scan->length - open : MAX_CODE;
+    const char *text = scan->text + open, closing = *text == '{' ? '}' : ']', *first = memchr(text, closing, most);
+    if (!first || memchr(text, '\n', (size_t)(first - text)))
+        return open;
+    for (size_t i = 0; i < most && text[i] != '\n'; i++) {
+        depth += text[i] == *text;
+        if (text[i] == closing && --depth == 0)
+            return open + i + 1;
+    }
+    return open;
+}
+
+static bool is_one_of_words(const char *text, size_t length, const char *words) {
+    char word[MAX_NAME + 3] = " ";
+    if (length == 0 || length > MAX_NAME)
+        return false;
+    memcpy(word + 1, text, length);
+    word[length + 1] = ' ';
+    return strstr(words, word) != NULL;
+}
+
+/* True if text[at, end), which stands in braces, is an expression or an argument, and not words: $x, -term, name, d, date, long,
+ * f(x), date:dd MMMM, name | upper, a == b. */
+static bool is_argument(const struct scan *scan, size_t at, size_t end) {
+    enum { LEAST_NAME = 4 };
+    static const char types[] = " number date time spellout ordinal duration list plural select selectordinal choice ";
+    while (at < end && scan->text[at] == ' ')
+        at++;
+    while (end > at && scan->text[end - 1] == ' ')
+        end--;
+    size_t name = skip_name(scan, at), after = name;
+    if (name == at) /* signs that begin no sentence; a quotation mark is not among them */
+        return end > at && is_one_of(scan->text[at], "$#%/!?:^&>*=@\\.<+~|-") && end > at + 1 && scan->text[at + 1] != ' ';
+    if (name >= end) /* "{ and }" are two braces */
+        return end - at >= LEAST_NAME;
+    while (after < end && scan->text[after] == ' ')
+        after++;
+    char sign = scan->text[after], next = after + 1 < end ? scan->text[after + 1] : ' ';
+    if (sign == ',') {
+        size_t type = after + 1;
+        while (type < end && scan->text[type] == ' ')
+            type++;
+        size_t last = skip_name(scan, type);
+        return last <= end && is_one_of_words(scan->text + type, last - type, types);
+    }
+    if (after == name)
+        return (is_one_of(sign, ":.([=") && next != ' ') || sign == '|';
+    return sign == '|' || (is_one_of(sign, "=!<>&+*/") && (next == ' ' || is_one_of(next, "=&"))) ||
+           (sign == '?' && next == ' ' && memchr(scan->text + after, ':', end - after));
+}
+
+/* {name} {{ count }} ${name} {$x} { -term } {% if %} {d, date, long}: placeholders, expressions and tags, in one line. */
+static size_t in_braces(const struct scan *scan) {
+    size_t open = scan->begin + (is_one_of(peek(scan, scan->begin), "$%#@") ? 1 : 0);
+    if (peek(scan, open) != '{')
+        return scan->begin;
+    size_t end = skip_nested(scan, open), at = open + 1;
+    if (end <= open + 2)
+        return scan->begin;
+    if (open > scan->begin || peek(scan, at) == '{' || is_one_of(peek(scan, at), "%#"))
+        return end;
+    while (at < end - 1 && (ascii_word(peek(scan, at)) || is_one_of(peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"\\^~;{}")))
+        at++;
+    return at == end - 1 || is_argument(scan, open + 1, end - 1) ? end : scan->begin;
+}
+
+/* True if a digit stands before the run, perhaps with spaces between: "50 %de". */
+static bool follows_digit(const struct scan *scan) {
+    size_t at = scan->begin;
+    while (at > 0 && scan->begin - at < 4 && (scan->text[at - 1] == ' ' || (unsigned char)scan->text[at - 1] >= 0x80))
+        at--;
+    return at > 0 && ascii_digit(scan->text[at - 1]);
+}
+
+/* The conversion of a directive: flags, width, precision, size and letter; returns its end, or `at`. spaced: a space is a flag. */
+static size_t skip_conversion(const struct scan *scan, size_t at, bool spaced) {
+    size_t begin = at, flags = at = scan_skip(scan, at, spaced ? "-+#0' ,I" : "-+#0',I");
+    at = scan_skip(scan, skip_digits(scan, at), "*$0123456789");
+    if (peek(scan, at) == '.')
+        at = scan_skip(scan, skip_digits(scan, at + 1), "*$0123456789");
+    at = scan_skip(scan, at, "hlLqjztw");
+    bool blank = memchr(scan->text + begin, ' ', flags - begin) != NULL;
+    bool letter = is_one_of(peek(scan, at), "diouxXeEfFgGaAcCsSpn@r");
+    return letter && !(blank && (ascii_word(peek(scan, at + 1)) || peek(scan, at + 1) == '\'')) ? at + 1 : begin;
+}
+
+/* %s %-5.2f %1$s %(total)s %<count>d %%. A space does not count as a flag, since "50 % de" has no placeholder. */
 static size_t as_in_printf(const struct scan *scan) {
     size_t begin = scan->begin, at = begin + 1;
     if (peek(scan, at) == '%')
         return at + 1;
     if (ascii_digit(scan->former))
         return begin;
-    if (peek(scan, at) == '(') {
+    if (is_one_of(peek(scan, at), "(<")) {
         size_t end = at + 1;
-        while (ascii_word(peek(scan, end)) || is_one_of(peek(scan, end), "_.-"))
+        while (end < begin + MAX_NAME && (ascii_word(peek(scan, end)) || is_one_of(peek(scan, end), "_.-")))
             end++;
-        at = peek(scan, end) == ')' && end > at + 1 ? end + 1 : at;
+        at = is_one_of(peek(scan, end), ")>") && end > at + 1 ? end + 1 : at;
     } else {
         size_t end = skip_digits(scan, at);
         at = end > at && peek(scan, end) == '$' ? end + 1 : at;
     }
-    at = scan_skip(scan, at, "-+#0'");
-    at = scan_skip(scan, skip_digits(scan, at), "*");
-    if (peek(scan, at) == '.')
-        at = scan_skip(scan, skip_digits(scan, at + 1), "*");
-    at = scan_skip(scan, at, "hlLqjzt");
-    bool whole = is_one_of(peek(scan, at), "diouxXeEfFgGaAcCsSpn@r") && !ascii_word(peek(scan, at + 1));
-    return whole ? at + 1 : begin;
+    size_t end = skip_conversion(scan, at, false);
+    return end > at && !ascii_word(peek(scan, end)) ? end : begin;
+}
+
+/* %name% %%name%% @@name@@ __name__ ##name##: a name between equal signs; a single sign only if it is a percent sign. */
+static size_t as_wrapped(const struct scan *scan) {
+    char sign = peek(scan, scan->begin);
+    size_t begin = scan->begin, name = begin;
+    while (peek(scan, name) == sign && name < begin + 3)
+        name++;
+    size_t signs = name - begin, at = name;
+    while (at < begin + MAX_NAME && (is_code_word(peek(scan, at)) ? !has(scan, at, "__") : is_one_of(peek(scan, at), ".-:")))
+        at++;
+    if (at < name + 2 || !ascii_letter(peek(scan, name)) || !is_code_word(scan->text[at - 1]) || scan->former == sign ||
+        signs > 2 || (signs == 1 && sign != '%'))
+        return begin;
+    for (size_t i = 0; i < signs; i++, at++)
+        if (peek(scan, at) != sign)
+            return begin;
+    return at;
+}
+
+/* $name $HOME $user->name, but no currency: US$, $US 5, 5 $CAN. */
+static size_t as_variable(const struct scan *scan) {
+    size_t begin = scan->begin, at = begin + 1, end = skip_name(scan, at);
+    bool capitals = true;
+    if (end == at || ascii_digit(peek(scan, at)) || (unsigned char)peek(scan, at) >= 0x80)
+        return begin;
+    for (size_t i = at; i < end; i++)
+        capitals = capitals && !(scan->text[i] >= 'a' && scan->text[i] <= 'z');
+    bool amount = follows_digit(scan) || ascii_digit(peek(scan, end + (peek(scan, end) == ' ')));
+    if (capitals && (end < at + 3 || (amount && end < at + 4)))
+        return begin;
+    return skip_members(scan, end);
+}
+
+/* !link %name :name, as in messages of web sites: a name in small letters after a sign, apart from words. */
+static size_t as_parameter(const struct scan *scan) {
+    size_t begin = scan->begin, at = begin + 1, end = at;
+    while (end < begin + MAX_NAME && ((peek(scan, end) >= 'a' && peek(scan, end) <= 'z') || is_one_of(peek(scan, end), "_-")))
+        end++;
+    bool shifted = peek(scan, begin) == '%' && follows_digit(scan);
+    return end >= at + 2 && ends_word(scan, end) && ascii_letter(scan->text[end - 1]) && ascii_letter(peek(scan, at)) && !shifted
+               ? end
+               : begin;
+}
+
+/* %1 %2, as in messages of Qt. */
+static size_t as_numbered(const struct scan *scan) {
+    size_t end = skip_digits(scan, scan->begin + 1);
+    return end > scan->begin + 1 && end <= scan->begin + 3 && ends_word(scan, end) && !follows_digit(scan) ? end : scan->begin;
+}
+
+/* <@12> <#ff0000> <:smile:12> <<name>>: angle brackets around signs and letters, which are not a tag. */
+static size_t in_angles(const struct scan *scan) {
+    size_t begin = scan->begin, at = begin + 1, end;
+    if (peek(scan, at) == '<' && (end = skip_name(scan, at + 1)) > at + 1 && has(scan, end, ">>"))
+        return end + 2;
+    if (!is_one_of(peek(scan, at), "#@:!=$%&?+*^~"))
+        return begin;
+    while (at < begin + MAX_NAME && peek(scan, at) != '\0' && !is_one_of(peek(scan, at), "<> \n\t"))
+        at++;
+    return peek(scan, at) == '>' && at > begin + 2 ? at + 1 : begin;
+}
+
+/* [b] [/b] [url=x] [gallery id="1"]: tags in square brackets, which have an end, a value or an end tag nearby. */
+static size_t as_tag(const struct scan *scan) {
+    size_t begin = scan->begin, name = begin + 1 + (peek(scan, begin + 1) == '/'), end = name;
+    while (end < begin + MAX_NAME && (ascii_letter(peek(scan, end)) || is_one_of(peek(scan, end), "_-*")))
+        end++;
+    if (end == name)
+        return begin;
+    if (name > begin + 1)
+        return peek(scan, end) == ']' ? end + 1 : begin;
+    size_t value = peek(scan, end) == ' ' ? skip_name(scan, end + 1) : end, after = skip_nested(scan, begin);
+    if (peek(scan, value) == '=' && after > begin)
+        return after;
+    if (peek(scan, end) != ']')
+        return begin;
+    char close[MAX_NAME + 4] = "[/";
+    memcpy(close + 2, scan->text + name, end + 1 - name);
+    size_t left = scan->length - end < 2 * MAX_CODE ? scan->length - end : 2 * MAX_CODE;
+    return memmem(scan->text + end, left, close, end + 3 - name) ? end + 1 : begin;
 }
 
 /* [X12X] */
@@ -150,7 +336,7 @@ static bool is_local(char c) {
 /* jane.doe@example.com */
 static size_t as_mail(const struct scan *scan) {
     size_t at = scan->begin;
-    if (is_local(scan->former) || ascii_word(scan->former))
+    if (is_local(scan->former) || !scan->word)
         return scan->begin;
     while (is_local(peek(scan, at)))
         at++;
@@ -198,10 +384,6 @@ static size_t as_picture(const struct scan *scan) {
 
 /* ---- codes: strings for programs, numbers of documents and other notations ---- */
 
-static bool is_code_word(char c) {
-    return ascii_letter(c) || ascii_digit(c) || c == '_';
-}
-
 /* Skips letters, digits, underscores and these characters, up to MAX_CODE bytes after the beginning. */
 static size_t skip_code(const struct scan *scan, size_t at, const char *others) {
     while (at < scan->begin + MAX_CODE && (is_code_word(peek(scan, at)) || is_one_of(peek(scan, at), others)))
@@ -211,10 +393,6 @@ static size_t skip_code(const struct scan *scan, size_t at, const char *others) 
 
 static size_t code_end(const struct scan *scan, size_t at) {
     return skip_code(scan, at, "");
-}
-
-static bool ends_word(const struct scan *scan, size_t at) {
-    return !ascii_word(peek(scan, at));
 }
 
 /* :-) ;D <3 ^^, apart from words. */
@@ -459,10 +637,6 @@ static bool is_capital_or_digit(char c) {
     return ascii_upper(c) || ascii_digit(c);
 }
 
-static bool is_constant(char c) {
-    return is_capital_or_digit(c) || c == '_';
-}
-
 /* Words of letters, digits and underscores, perhaps with hyphens between them: A4, FOO_BAR=1, COVID-19, name(), 3f2a9c. */
 static size_t as_identifier(const struct scan *scan) {
     size_t begin = scan->begin, end = code_end(scan, begin);
@@ -611,19 +785,154 @@ static size_t as_reference(const struct scan *scan) {
     return digits >= 5 ? scan_trim(scan, end + 1, at) : begin;
 }
 
-/* \alpha, \n, $HOME */
+/* \n \t \r\n \N \u00e9 \x41 \": escapes. One of a letter counts only where no name of a command can stand: before a capital or
+ * anything but a letter, or touching a word before it. */
+static size_t as_escape(const struct scan *scan) {
+    size_t end = scan->begin;
+    while (end < scan->begin + MAX_CODE && peek(scan, end) == '\\') {
+        char c = peek(scan, end + 1), next = peek(scan, end + 2);
+        bool touches = end > scan->begin || !is_one_of(scan->former, " \n\t([{");
+        size_t digits = c == 'u' ? 4 : c == 'x' ? 2 : c == 'U' ? 8 : 0, at = end + 2;
+        while (digits > 0 && is_one_of(peek(scan, at), "0123456789abcdefABCDEF"))
+            at++, digits--;
+        if (is_one_of(c, "uxU") && digits == 0)
+            end = at;
+        else if (is_one_of(c, "\"'\\`") || (is_one_of(c, "nrtNhfbv0") &&
+                                            (ascii_upper(next) || !ascii_letter(next) || (touches && !ascii_upper(scan->former)))))
+            end += 2;
+        else
+            break;
+    }
+    return end;
+}
+
+/* Escapes of line ends and tabs that touch a word. */
+static size_t as_break(const struct scan *scan) {
+    if (!is_one_of(peek(scan, scan->begin + 1), "nrtN"))
+        return scan->begin;
+    size_t end = as_escape(scan);
+    for (size_t at = scan->begin; at < end; at += 2)
+        if (!is_one_of(scan->text[at + 1], "nrtN"))
+            return scan->begin;
+    bool apart = is_one_of(scan->former, " \n\t\"'`([") && is_one_of(end < scan->length ? scan->text[end] : ' ', " \n\t\"'`)],.");
+    return apart ? scan->begin : end;
+}
+
+/* \alpha, \frac{1}{x}, \ref{x}: a command with the arguments that have no spaces. */
 static size_t as_command(const struct scan *scan) {
-    size_t begin = scan->begin, end = code_end(scan, begin + 1), length = end - begin - 1;
-    bool command = peek(scan, begin) == '\\' && ascii_letter(peek(scan, begin + 1));
-    bool variable = peek(scan, begin) == '$' && length >= 3 && !ascii_digit(peek(scan, begin + 1)) &&
-                    all_in(scan->text + begin + 1, length, is_constant);
-    return (command || variable) && ends_word(scan, end) ? end : begin;
+    size_t begin = scan->begin, end = begin + 1;
+    while (end < begin + MAX_NAME && ascii_letter(peek(scan, end)))
+        end++;
+    if (end == begin + 1 || end == begin + MAX_NAME || ascii_word(peek(scan, end)))
+        return begin;
+    while (is_one_of(peek(scan, end), "{[") && end < begin + MAX_CODE) {
+        size_t after = skip_nested(scan, end);
+        if (after == end || memchr(scan->text + end, ' ', after - end))
+            break;
+        end = after;
+    }
+    return end;
+}
+
+/* \begin{equation} x = y \end{equation}: all of an environment of formulas. */
+static size_t as_environment(const struct scan *scan) {
+    static const char formulas[] = " equation align alignat gather multline eqnarray math displaymath array matrix cases ";
+    static const char opening[] = "\\begin{";
+    size_t begin = scan->begin, name = begin + strlen(opening), end = name;
+    if (!has(scan, begin, opening))
+        return begin;
+    while (end < begin + MAX_NAME && ascii_letter(peek(scan, end)))
+        end++;
+    char close[MAX_NAME + 8] = "\\end{";
+    if (!is_one_of_words(scan->text + name, end - name, formulas))
+        return begin;
+    end += peek(scan, end) == '*';
+    size_t length = strlen(close), left = scan->length - end < 4 * MAX_CODE ? scan->length - end : 4 * MAX_CODE;
+    memcpy(close + length, scan->text + name, end - name);
+    close[length + end - name] = '}';
+    const char *found = memmem(scan->text + end, left, close, length + end - name + 1);
+    return found ? (size_t)(found - scan->text) + length + end - name + 1 : begin;
+}
+
+/* $x^2$: a formula between dollar signs, with a sign of formulas in it, or a single letter; "$5 and $6" is none. */
+static size_t in_dollars(const struct scan *scan) {
+    size_t begin = scan->begin, at = begin + 1;
+    bool sign = false;
+    if (scan->former == '$' || is_one_of(peek(scan, at), " $\n"))
+        return begin;
+    for (; at < scan->length && at < begin + MAX_CODE && !is_one_of(scan->text[at], "$\n"); at++)
+        sign = sign || is_one_of(scan->text[at], "\\^_=<>+");
+    bool closed = peek(scan, at) == '$' && scan->text[at - 1] != ' ' && ends_word(scan, at + 1) && peek(scan, at + 1) != '$';
+    return closed && (sign || (at == begin + 2 && ascii_letter(scan->text[begin + 1]))) ? at + 1 : begin;
+}
+
+/* A sign that models drop or change: a brace or a backslash by itself, and marks such as ** and ~~. */
+static size_t as_sign(const struct scan *scan) {
+    char c = peek(scan, scan->begin);
+    size_t end = scan->begin + 1;
+    if (c == '{' && peek(scan, end) == '}')
+        return end + 1;
+    if (is_one_of(c, "{}\\"))
+        return end;
+    end = scan_skip(scan, end, (const char[]){c, '\0'});
+    bool opens = scan->chunk && !is_one_of(peek(scan, end), " \n\t"), closes = !is_one_of(scan->former, " \n\t");
+    return end > scan->begin + 1 || (c == '*' && (opens || closes)) ? end : scan->begin;
+}
+
+/* \u00a7l |cff00ff00 |r: colours and styles of games, before the text that has them. */
+static size_t as_style(const struct scan *scan) {
+    static const char paragraph[] = "\xc2\xa7";
+    size_t begin = scan->begin, at = begin + strlen(paragraph);
+    if (has(scan, begin, paragraph)) {
+        bool code = is_one_of(peek(scan, at), "0123456789abcdefklmnor");
+        bool style = ascii_letter(peek(scan, at + 1)) && (!ascii_digit(peek(scan, at)) || ascii_upper(peek(scan, at + 1)));
+        return code && style ? at + 1 : begin;
+    }
+    at = begin + 2;
+    if (peek(scan, begin) != '|' || !is_one_of(peek(scan, begin + 1), "crn"))
+        return begin;
+    while (peek(scan, begin + 1) == 'c' && at < begin + 10 && is_one_of(peek(scan, at), "0123456789abcdefABCDEF"))
+        at++;
+    return at == begin + 10 || (at == begin + 2 && peek(scan, begin + 1) == 'r') ? at : begin;
+}
+
+/* A word of Latin letters that is longer than those of any language, or that repeats a letter as none does. */
+static size_t as_long_word(const struct scan *scan) {
+    size_t at = scan->begin, repeated = 1, most = 1;
+    for (; at < scan->length && ascii_letter(scan->text[at]); at++) {
+        repeated = at > scan->begin && scan->text[at] == scan->text[at - 1] ? repeated + 1 : 1;
+        most = repeated > most ? repeated : most;
+    }
+    bool strange = at - scan->begin > MAX_LETTERS || most > MAX_REPEATED;
+    return strange && ends_word(scan, at) ? at : scan->begin;
+}
+
+/* Acme\u2122: a name with its trade mark. */
+static size_t as_trade_mark(const struct scan *scan) {
+    size_t at = scan->begin, next = at;
+    int32_t c = character_at(scan, at, &next);
+    if (!u_isupper(c))
+        return at;
+    while (next < scan->begin + MAX_NAME && (u_isalnum(c) || c == '-')) {
+        at = next;
+        c = character_at(scan, at, &next);
+    }
+    return character_is_among(c, L"\u2122\u00ae\u00a9\u2120") ? next : scan->begin;
+}
+
+/* A variation selector or a joiner that stands alone. */
+static size_t as_selector(const struct scan *scan) {
+    size_t next, before = scan->begin;
+    int32_t c = character_at(scan, scan->begin, &next);
+    bool selects = (c >= 0xfe00 && c <= 0xfe0f) || c == 0x200d || (c >= 0xe0100 && c <= 0xe01ef);
+    bool joins = before > 0 && c == 0x200d && u_isalpha(character_previous(scan->text, &before));
+    return selects && !joins ? next : scan->begin;
 }
 
 /* && != => ||, apart from words. */
 static size_t as_operator(const struct scan *scan) {
     size_t begin = scan->begin, end = begin, signs = 0;
-    for (; end < begin + MAX_CODE && is_one_of(peek(scan, end), "&|<>=!:+-*/^~"); end++)
+    for (; end < begin + MAX_REPEATED && is_one_of(peek(scan, end), "&|<>=!:+-*/^~"); end++)
         signs += is_one_of(scan->text[end], "&|<>=") != 0;
     bool apart = end == scan->length || is_one_of(peek(scan, end), " \t\n.,;?)");
     return signs > 0 && end >= begin + 2 && apart ? end : begin;
@@ -639,14 +948,111 @@ static size_t as_object(const struct scan *scan) {
     return open == 0 ? at : begin;
 }
 
-/* 20°, 20°C */
-static size_t as_degrees(const struct scan *scan) {
-    static const char sign[] = "\xc2\xb0";
-    size_t begin = scan->begin, at = skip_digits(scan, begin), end = at + strlen(sign);
-    if (at == begin || at > begin + 4 || is_one_of(scan->former, ".,") || !has(scan, at, sign))
+/* 20°, 37.5 °C, -18 °F, 5 km/h: a number with a unit that has a sign. */
+static size_t as_measure(const struct scan *scan) {
+    static const char degree[] = "\xc2\xb0", symbols[] = " h s min m l L dl kg g mol K ha ";
+    size_t begin = scan->begin, at = begin + is_one_of(peek(scan, begin), "-+"), digits = at, next;
+    if (is_one_of(scan->former, ".,") || !ascii_digit(peek(scan, at)))
         return begin;
-    end += is_one_of(peek(scan, end), "CF");
-    return ends_word(scan, end) ? end : begin;
+    for (at = skip_digits(scan, at); is_one_of(peek(scan, at), ".,") && ascii_digit(peek(scan, at + 1));)
+        at = skip_digits(scan, at + 1);
+    if (at > digits + 12)
+        return begin;
+    int32_t c = character_at(scan, at, &next);
+    size_t unit = c == ' ' || c == 0xa0 || c == 0x202f || c == 0x2009 ? next : at;
+    if (has(scan, unit, degree)) {
+        size_t sign = unit + strlen(degree), scale = sign + is_one_of(peek(scan, sign), "CFK");
+        return ends_word(scan, scale) && (unit == at || scale > sign) ? scale : begin;
+    }
+    size_t per = unit;
+    while (ascii_letter(peek(scan, per)) && per < unit + 4)
+        per++;
+    size_t end = per + 1;
+    while (ascii_letter(peek(scan, end)) && end < per + 4)
+        end++;
+    bool ratio = per > unit && peek(scan, per) == '/' && is_one_of_words(scan->text + per + 1, end - per - 1, symbols);
+    return ratio && ends_word(scan, end) && peek(scan, end) != '/' ? end : begin;
+}
+
+/* Between two strings, in one line: [[x]], *|x|*, <% x %>, \( x \). */
+static size_t skip_between(const struct scan *scan, const char *open, const char *close) {
+    size_t begin = scan->begin, first = begin + strlen(open);
+    if (!has(scan, begin, open))
+        return begin;
+    size_t most = scan->length - first < 2 * MAX_CODE ? scan->length - first : 2 * MAX_CODE;
+    const char *end = memmem(scan->text + first, most, close, strlen(close));
+    if (!end || end == scan->text + first || memchr(scan->text + first, '\n', (size_t)(end - scan->text) - first))
+        return begin;
+    return (size_t)(end - scan->text) + strlen(close);
+}
+
+/* ---- lines of code ---- */
+
+/* Returns the end of the line, or `at` if it is too long for code. */
+static size_t line_end(const struct scan *scan, size_t at) {
+    size_t most = scan->length - at < MAX_LINE ? scan->length - at : MAX_LINE;
+    const char *end = memchr(scan->text + at, '\n', most);
+    return end ? (size_t)(end - scan->text) : most < MAX_LINE ? scan->length : at;
+}
+
+/* $ make install, C:\> dir, jane@host:~$ ls, >>> f(x): a command after a prompt, to the end of its line. */
+static size_t as_command_line(const struct scan *scan) {
+    size_t begin = scan->begin, at = begin, end = line_end(scan, begin);
+    bool drive = ascii_upper(peek(scan, at)) && has(scan, at + 1, ":\\"), host = false;
+    if (has(scan, at, "$ "))
+        return (peek(scan, at + 2) >= 'a' && peek(scan, at + 2) <= 'z') || is_one_of(peek(scan, at + 2), "./~_") ? end : begin;
+    if (has(scan, at, ">>> "))
+        return memchr(scan->text + at, '(', end - at) || memchr(scan->text + at, '=', end - at) ? end : begin;
+    for (; at < end && at < begin + MAX_NAME && !is_one_of(scan->text[at], drive ? ">" : " "); at++)
+        host = host || (scan->text[at] == '@' && at > begin);
+    if (drive)
+        return peek(scan, at) == '>' ? end : begin;
+    return host && at > begin + 1 && peek(scan, at) == ' ' && is_one_of(scan->text[at - 1], "$#") ? end : begin;
+}
+
+/* True if a line is a statement of a program: it ends as one does and has a sign that only programs have, or it is SQL. */
+static bool is_statement(const struct scan *scan, size_t begin, size_t end) {
+    static const char *const signs[] = {" = ", "+=", "-=", "==", "!=", "++", "()", "(\"",
+                                        "('",  "->", "::", "=>", "&&", "||", "; }"};
+    static const char *const opening[] = {"#include", "<?php", "def ", "class ", "async def "};
+    static const char *const statements[][2] = {{"SELECT ", " FROM "}, {"INSERT ", "INTO "},  {"UPDATE ", " SET "},
+                                                {"DELETE ", "FROM "},  {"CREATE ", "TABLE "}, {"ALTER ", "TABLE "},
+                                                {"DROP ", "TABLE "}};
+    while (end > begin && is_one_of(scan->text[end - 1], " \t\r"))
+        end--;
+    size_t length = end - begin;
+    const char *text = scan->text + begin;
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        if (has(scan, begin, statements[i][0]) && memmem(text, length, statements[i][1], strlen(statements[i][1])))
+            return true;
+    if (length < 2)
+        return false;
+    for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
+        if (has(scan, begin, opening[i]) && (i < 2 || (text[length - 1] == ':' && is_one_of(text[length - 2], ")"))))
+            return true;
+    if (!is_one_of(text[length - 1], ";{}"))
+        return false;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (memmem(text, length, signs[i], strlen(signs[i])))
+            return true;
+    return false;
+}
+
+/* Statements, and the lines after one that are further indented or close it. */
+static size_t as_code(const struct scan *scan) {
+    size_t begin = scan->begin, end = line_end(scan, begin), own = begin;
+    if (!is_statement(scan, begin, end))
+        return begin;
+    while (own > 0 && scan->text[own - 1] != '\n')
+        own--;
+    for (size_t indent = begin - own; end + 1 < scan->length;) {
+        size_t next = scan_skip(scan, end + 1, " \t"), last = line_end(scan, next);
+        bool inside = next < last && next - end - 1 > indent;
+        if (!inside && !is_one_of(peek(scan, next), "}") && !is_statement(scan, next, last))
+            break;
+        end = last;
+    }
+    return end;
 }
 
 /* ____ --- ====: equal signs that stand for a blank, a rule or a mark of a notation. Three dots are an ellipsis. */
@@ -673,35 +1079,63 @@ static const struct notation {
     enum place place;
     const char *first;                      /* the characters with which it begins; NULL: the function decides */
     size_t (*end)(const struct scan *scan); /* returns the run's end, or scan->begin if no run begins there */
+    const char *open, *close;               /* without a function: the run stands between these, in one line */
 } notations[] = {
-    {"braces", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{$%#", in_braces},
-    {"printf", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "%", as_in_printf},
-    {"hidden term", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", in_brackets},
-    {"address", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_URL, WORD, NULL, as_address},
-    {"e-mail", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_EMAIL, ANYWHERE, NULL, as_mail},
-    {"picture", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, ANYWHERE, NULL, as_picture},
-    {"emoticon", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, CHUNK, ":;=<8xX^-", as_emoticon},
-    {"shortcode", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, WORD, ":", as_shortcode},
-    {"hashtag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "#", as_hashtag},
-    {"name of an account", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "@", as_name},
-    {"footnote", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_footnote},
-    {"flag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "-", as_flag},
-    {"path", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, NULL, as_path},
-    {"object", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{", as_object},
-    {"command", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "\\$", as_command},
-    {"operator", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, NULL, as_operator},
-    {"rule", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "_-=*~#.", as_rule},
-    {"formula", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_formula},
-    {"degrees", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_degrees},
-    {"programming language", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_language},
-    {"IBAN", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_iban},
-    {"version", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "vV", as_version},
-    {"time stamp", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_timestamp},
-    {"groups with colons", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_colons},
-    {"groups of digits", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, NULL, as_digits},
-    {"reference", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_reference},
-    {"identifier", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_identifier},
-    {"joined words", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_joined},
+    {"braces", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL, NULL},
+    {"printf", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "%", as_in_printf, NULL, NULL},
+    {"name between signs", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "%_@#", as_wrapped, NULL, NULL},
+    {"numbered parameter", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "%", as_numbered, NULL, NULL},
+    {"template of ERB", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "<", NULL, "<%", "%>"},
+    {"template of PHP", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "<", NULL, "<?", "?>"},
+    {"template of Perl", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", NULL, "[%", "%]"},
+    {"merge tag", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "*", NULL, "*|", "|*"},
+    {"double brackets", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", NULL, "[[", "]]"},
+    {"formula in a line", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", NULL, "\\(", "\\)"},
+    {"formula in brackets", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", NULL, "\\[", "\\]"},
+    {"formula, escaped", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", NULL, "\\\\(", "\\\\)"},
+    {"formula in brackets, escaped", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", NULL, "\\\\[", "\\\\]"},
+    {"formula by itself", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "$", NULL, "$$", "$$"},
+    {"formula in dollars", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "$", in_dollars, NULL, NULL},
+    {"variable", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "$", as_variable, NULL, NULL},
+    {"environment", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", as_environment, NULL, NULL},
+    {"hidden term", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", in_brackets, NULL, NULL},
+    {"address", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_URL, WORD, NULL, as_address, NULL, NULL},
+    {"e-mail", NOTATION_PLACEHOLDERS, NOTATION_OPAQUE, OPAQUE_EMAIL, ANYWHERE, NULL, as_mail, NULL, NULL},
+    {"trade mark", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_trade_mark, NULL, NULL},
+    {"selector", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_SYMBOL, ANYWHERE, NULL, as_selector, NULL, NULL},
+    {"measure", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_NUMBER, WORD, "-+0123456789", as_measure, NULL, NULL},
+    {"picture", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, ANYWHERE, NULL, as_picture, NULL, NULL},
+    {"emoticon", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, CHUNK, ":;=<8xX^-", as_emoticon, NULL, NULL},
+    {"angle brackets", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "<", in_angles, NULL, NULL},
+    {"shortcode", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_EMOJI, WORD, ":", as_shortcode, NULL, NULL},
+    {"parameter", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "!%:", as_parameter, NULL, NULL},
+    {"hashtag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "#", as_hashtag, NULL, NULL},
+    {"name of an account", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "@", as_name, NULL, NULL},
+    {"tag in brackets", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_tag, NULL, NULL},
+    {"footnote", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_footnote, NULL, NULL},
+    {"flag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "-", as_flag, NULL, NULL},
+    {"break", NOTATION_LAYOUT, NOTATION_SEPARATOR, OPAQUE_CODE, ANYWHERE, "\\", as_break, NULL, NULL},
+    {"escape", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", as_escape, NULL, NULL},
+    {"path", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, NULL, as_path, NULL, NULL},
+    {"object", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "{", as_object, NULL, NULL},
+    {"command", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "\\", as_command, NULL, NULL},
+    {"operator", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, NULL, as_operator, NULL, NULL},
+    {"rule", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "_-=*~#.", as_rule, NULL, NULL},
+    {"style", NOTATION_CODES, NOTATION_PREFIX, OPAQUE_CODE, ANYWHERE, "\xc2|", as_style, NULL, NULL},
+    {"formula of letters", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_formula, NULL, NULL},
+    {"programming language", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_language, NULL, NULL},
+    {"IBAN", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, CAPITALS, as_iban, NULL, NULL},
+    {"version", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "vV", as_version, NULL, NULL},
+    {"time stamp", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_timestamp, NULL, NULL},
+    {"groups with colons", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_colons, NULL, NULL},
+    {"groups of digits", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, NULL, as_digits, NULL, NULL},
+    {"reference", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_reference, NULL, NULL},
+    {"identifier", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_identifier, NULL, NULL},
+    {"joined words", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_joined, NULL, NULL},
+    {"long word", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, NULL, as_long_word, NULL, NULL},
+    {"sign", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_SYMBOL, ANYWHERE, "{}\\*~`", as_sign, NULL, NULL},
+    {"command line", NOTATION_LAYOUT, NOTATION_SEPARATOR, OPAQUE_CODE, LINE, NULL, as_command_line, NULL, NULL},
+    {"code", NOTATION_LAYOUT, NOTATION_SEPARATOR, OPAQUE_CODE, LINE, NULL, as_code, NULL, NULL},
 };
 
 /* ---- finding them ---- */
@@ -712,22 +1146,28 @@ const char *opaque_name(enum opaque_kind kind) {
     return names[kind];
 }
 
+/* True if the character before this place is outside ASCII and not a letter of the Latin script, so that a word may begin here. */
+static bool is_other_script(const char *text, size_t at) {
+    int32_t c = at > 0 ? character_previous(text, &at) : -1;
+    return c >= 0x80 && (!character_is_letter(c) || (c >= 0x0370 && (c < 0x1e00 || c > 0x1eff)));
+}
+
 static bool find_at(struct scan *scan, const struct wanted *wanted, struct notation_run *found) {
     size_t before = scan->begin;
     char first = scan->text[before];
     scan->former = before > 0 ? scan->text[before - 1] : ' ';
-    scan->word = !ascii_word(scan->former);
+    scan->word = !ascii_word(scan->former) || is_other_script(scan->text, scan->begin);
     scan->chunk =
         before == 0 || is_one_of(scan->former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
     for (size_t i = 0; i < sizeof notations / sizeof *notations; i++) {
         const struct notation *notation = &notations[i];
         bool here = notation->place == ANYWHERE || (notation->place == WORD    ? scan->word
                                                     : notation->place == CHUNK ? scan->chunk
-                                                                               : scan->line);
+                                                                               : scan->line && !is_one_of(first, " \t\n\r"));
         if (!here || !(notation->sets & wanted->sets) || !(wanted->roles >> notation->role & 1) ||
             (notation->first && !is_one_of(first, notation->first)))
             continue;
-        size_t end = notation->end(scan), next;
+        size_t end = notation->end ? notation->end(scan) : skip_between(scan, notation->open, notation->close), next;
         if (end == scan->begin)
             continue;
         int32_t c = character_at(scan, scan->begin, &next);
@@ -738,21 +1178,24 @@ static bool find_at(struct scan *scan, const struct wanted *wanted, struct notat
     return false;
 }
 
-/* Returns the end of the part that begins there: white space, or up to MAX_CODE bytes up to white space. *plain: no run begins in
+/* Returns the end of the part that begins there: white space, or at most MAX_NAME bytes up to white space. *plain: no run begins in
  * it, since it consists of letters, without a capital after a lower-case letter, and of marks between sentences. */
 static size_t part_end(const char *text, size_t length, size_t begin, bool *plain) {
-    size_t most = length - begin < MAX_CODE ? length : begin + MAX_CODE, end = begin;
+    size_t most = length - begin < MAX_NAME ? length : begin + MAX_NAME, end = begin;
+    size_t repeated = 0;
     char before = ' ';
     *plain = true;
     for (; end < most && !is_one_of(text[end], " \n\t\r"); before = text[end++]) {
         char c = text[end];
+        repeated += c == before;
         bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
-        bool mark = is_one_of(c, ".,!?;'\"-()") &&
-                    !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
-                    !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
-                    !(c == '.' && (before == ' ' || before == '.'));
+        bool mark =
+            is_one_of(c, ".,!?;'\"-()") && !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
+            !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
+            !(c == '.' && is_one_of(before, " .")) && !(c == '!' && before == ' ' && end + 1 < length && ascii_word(text[end + 1]));
         *plain = *plain && (letter || mark);
     }
+    *plain = *plain && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
     return end > begin ? end : begin + 1;
 }
 

@@ -118,22 +118,31 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_PLACEHOLDERS:
  *
- * - {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name} #{name}: no line break in the braces, no space in single ones
- * - %s %d %-5.2f %1$s %lld %@ %% %(total)s, not before a letter or digit, nor after a digit
+ * - {name} {0} {a.b:>8} { name } { $x } { -term } { FN($x) } {{ x }} {{{x}}} {% x %} {# x #} ${x} %{x} #{x} @{x} {d, date, long}
+ *   {x | f} {x ? a : b}: expressions and arguments in braces, which nest, in one line; no words
+ * - <% x %> <?x?> [% x %] *|x|* [[x]] %x% __x__ ##x## @@x@@
+ * - %s %d %-5.2f %1$s %lld %@ %% %(total)s %<x>d, not before a letter or digit, nor after a digit
  * - [X12X]: capitals, digits, and perhaps capitals
  * - https://example.com/a?b=c www.example.com, up to white space, without marks that end the sentence; jane.doe@example.com
  *
  * With NOTATION_CODES also:
  *
- * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are not digits, such as ½)
+ * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>>; [b] [/b] [url=x]
+ * - \( x \) \[ x \] $$ x $$ $x^2$ \begin{equation} x \end{equation} \frac{1}{x}
+ * - \n \t \u00e9 \" and other escapes; braces, backslashes and marks such as ** that belong to nothing else
+ * - emoji with all their parts, symbols that stand for themselves (category So, and numbers that are not digits, such as ½), Acme™,
+ *   selectors and joiners by themselves
  * - :-) <3 :tada: #hashtag @name [1] C++ C#
  * - three or more of _ - = * ~ # and four or more dots
  * - digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
- * - 2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C
- * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O)
+ * - 2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C, -3.5 °F, 5 km/h
+ * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), words longer than any, letters that repeat
  * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase
- * - \alpha $HOME && != {"a": 1}
- * - /usr/bin ~/x ./x C:\x, names of files and of hosts */
+ * - && != {"a": 1}
+ * - /usr/bin ~/x ./x C:\x, names of files and of hosts
+ *
+ * With NOTATION_LAYOUT, by notation_next alone: escapes of line ends and tabs that touch a word; commands after a prompt; lines of
+ * code with what is indented below them. */
 bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found);
 
 /* Gives the runs that lie within text[begin, end), as offsets into that part, in the arena. Returns -1 with ERROR_MEMORY. */

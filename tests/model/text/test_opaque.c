@@ -15,7 +15,16 @@ static const struct {
     {"Hello {name}!", "<{name}>"},
     {"{0}{1} {a.b:>8} {{count}} {{ count }}", "<{0}><{1}><{a.b:>8}><{{count}}><{{ count }}>"},
     {"${HOME} %{user} #{x} {\xc3\xa9t\xc3\xa9}", "<${HOME}><%{user}><#{x}><{\xc3\xa9t\xc3\xa9}>"},
-    {"{} { a } {a b} {open {{a} {a\nb}", "<{a}>"},
+    {"{} { a } { name } {a b} {open {{a} {a\nb}", "<{ name }><{a}>"},
+    {"{ $n } { -brand } { NUMBER($n, style: \"x\") } { } {see above} { and so }",
+     "<{ $n }><{ -brand }><{ NUMBER($n, style: \"x\") }>"},
+    {"{d, date, long} {t, time, ::hm} {n,number} {red, blue} {d:dd MMM yyyy} {Note: x} {End. x}",
+     "<{d, date, long}><{t, time, ::hm}><{n,number}><{d:dd MMM yyyy}>"},
+    {"{% if a %}x{% end %} {# note #} {{{ raw }}} {{ a | b }} ${ a ? 'b' : 'c' } @{x} {a | b} {a == b} {#if a} {/if}",
+     "<{% if a %}><{% end %}><{# note #}><{{{ raw }}}><{{ a | b }}><${ a ? 'b' : 'c' }><@{x}><{a | b}><{a == b}><{#if a}><{/if}>"},
+    {"<%= a.b %> <? x ?> [% x %] *|LIST:X|* [[a b]] <% open [[", "<<%= a.b %>><<? x ?>><[% x %]><*|LIST:X|*><[[a b]]>"},
+    {"%name% __name__ ##A_B## @@x1@@ 50%so% _x_ __ x__ __init __x", "<%name%><__name__><##A_B##><@@x1@@>"},
+    {"%<count>d %-10s %+.1f 20% of", "<%<count>d><%-10s><%+.1f>"},
     {"%s %d %-5.2f %1$s %lld %@ %% %(total)s %*d", "<%s><%d><%-5.2f><%1$s><%lld><%@><%%><%(total)s><%*d>"},
     {"50% discount, 50%discount, 100 % de %so %(a)b %y", ""},
     {"(%s) '%d' %s.", "<%s><%d><%s>"},
@@ -56,7 +65,7 @@ static const struct {
      "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
      "<\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7><\xf0\x9f\x87\xab\xf0\x9f\x87\xb7><1\xef\xb8\x8f\xe2\x83\xa3><"
      "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd>"},
-    {"\xc2\xa9 Acme\xe2\x84\xa2, \xc2\xbd of it", "<\xc2\xa9><\xe2\x84\xa2><\xc2\xbd>"},
+    {"\xc2\xa9 Acme\xe2\x84\xa2, \xc2\xbd of it", "<\xc2\xa9><Acme\xe2\x84\xa2><\xc2\xbd>"},
     {"Thanks :-) I <3 it :D and ;) at 10:30 (a:b)", "<:-)><<3><:D><;)>"},
     {"done :tada: at 10:30:15, :+1:", "<:tada:><:+1:>"},
     {"#caturday and #12, R&D #\xc3\xa9t\xc3\xa9!", "<#caturday><#12><R&D><#\xc3\xa9t\xc3\xa9>"},
@@ -74,11 +83,11 @@ static const struct {
     {"x^2 + y^2 = z^2. and a=b - 1 is, k=v = you", "<x^2 + y^2 = z^2><a=b - 1><k=v>"},
     {"R & D, salt+pepper, Q&a, 5+3=8, you&me", ""},
     {"H\u2082O, mc\u00b2, 50 m\u00b2, CO\u2082-free", "<H\u2082O><mc\u00b2><m\u00b2><CO\u2082>"},
-    {"\\alpha, $HOME, $PATH_X, $5, $AB, a\\b", "<\\alpha><$HOME><$PATH_X>"},
+    {"\\alpha, $HOME, $PATH_X, $5, $AB, a\\b", "<\\alpha><$HOME><$PATH_X><\\b>"},
     {"a && b != c => d, <= e, a = b, -- x -> y", "<&&><!=><=>><<=><->>"},
     {"is it &&? no: ||, or ==.", "<&&><||><==>"},
-    {"{\"a\": {\"b\": 1}} and {\"c\" or", "<{\"a\": {\"b\": 1}}>"},
-    {"at 12\u00b0C, 45\u00b0, 1.5\u00b0", "<12\u00b0C><45\u00b0><\u00b0>"},
+    {"{\"a\": {\"b\": 1}} and {\"c\" or", "<{\"a\": {\"b\": 1}}><{>"},
+    {"at 12\u00b0C, 45\u00b0, 1.5\u00b0", "<12\u00b0C><45\u00b0><1.5\u00b0>"},
     {"4K and 3D, 5G; 1st, 5km, 100K, 2nd", "<4K><3D><5G>"},
     {"doi:10.1000/182. arXiv:1706.03762, Note:5 and at 12:30", "<doi:10.1000/182><arXiv:1706.03762>"},
     {"\u21165, \u00a92024, \u21165.5", "<\u21165><\u00a92024><\u2116>"},
@@ -92,6 +101,24 @@ static const struct {
     {"Visit example.org. Then stop.now and go", "<example.org>"},
     {"Hello {name}!", "<{name}>"},
     {"The ____ is -- or --- so. Well... no....! ## ###y a==b ~~~", "<____><---><....><###><~~~>"},
+    {"Use { or } in {curly words}, {} and {a, b}.", "<{><}><{><}><{}><{><}>"},
+    {"$name, $user->id; $a[0] is $Title, US$, $US 5, 5 $CAN, $5, $AB", "<$name><$user->id><$a[0]><$Title>"},
+    {"Go to !place or :place or %place, but wow! :( a:b, 5 %de", "<!place><:place><%place><:(>"},
+    {"%1 of %2, 5%1, %1234", "<%1><%2>"},
+    {"<@12> <#f00>a <:wave:7> <<x>> a < b, <b>", "<<@12>><<#f00>><<:wave:7>><<<x>>>"},
+    {"[i]x[/i] [url=a b] [gallery id=1] [i am]", "<[i]><[/i]><[url=a b]><[gallery id=1]>"},
+    {"\\(a + b\\) \\[c\\] $$d = e$$ $f$ $x^2$ $5 and $6, \\(", "<\\(a + b\\)><\\[c\\]><$$d = e$$><$f$><$x^2$><\\>"},
+    {"\\begin{align} a \\end{align} \\begin{itemize} \\frac{1}{x} \\textbf{two words}",
+     "<\\begin{align} a \\end{align}><\\begin{itemize}><\\frac{1}{x}><\\textbf><{><}>"},
+    {"one\\ntwo. \\tThree \\u00e9t \\\"x\\\" \\alpha \\nu", "<\\n><\\t><\\u00e9><\\\"><\\\"><\\alpha><\\nu>"},
+    {"{\\an8}Look, {\\i1\\b0}x", "<{\\an8}><{\\i1\\b0}>"},
+    {"a **b** ~~c~~ ``d`` *e* 5 * 3 f* ***", "<**><**><~~><~~><``><``><*><*><*><***>"},
+    {"\u00a7aRed \u00a76Gold \u00a7 5a \u00a75 |cff00ff00x|r a|b", "<\u00a7a><\u00a76><|cff00ff00><|r>"},
+    {"5 \u00b0C, -3.5\u00b0F, 20 km/h, 3 mg/kg, 5 and/or, 1/2, 7 \u00b0 x", "<5 \u00b0C><-3.5\u00b0F><20 km/h><3 mg/kg><\u00b0>"},
+    {"Acme\u2122 has Foo\u00ae, bar\u2122", "<Acme\u2122><Foo\u00ae><\u2122>"},
+    {"aaaaaaaaaaaa, Baaad, Donaudampfschifffahrtsgesellschaft", "<aaaaaaaaaaaa>"},
+    {"\u5199\u4fe1a@b.cd \u770bhttps://x.org/a\u3002", "<a@b.cd><https://x.org/a>"},
+    {"a \ufe0f b, x\u200dy", "<\ufe0f>"},
 };
 
 START_TEST(codes_are_found) {
@@ -112,6 +139,34 @@ START_TEST(codes_are_found) {
 }
 END_TEST
 
+/* What is layout, with its role, by notation_next alone. */
+START_TEST(layout_is_found) {
+    static const struct {
+        const char *text, *found;
+    } rows[] = {{"One\\nTwo", "<\\n>"},
+                {"Write \\n or '\\t', \\alpha", ""},
+                {"He left.\\r\\n\\r\\nShe stayed.", "<\\r\\n\\r\\n>"},
+                {"Run this:\n  $ make install\nand wait. $ 5 or $ make", "<$ make install>"},
+                {"C:\\> dir /w\njane@host:~$ ls\n>>> f(x)\n>> quoted", "<C:\\> dir /w><jane@host:~$ ls><>>> f(x)>"},
+                {"See:\ndef f(x):\n    return x\nThat is all;", "<def f(x):\n    return x>"},
+                {"if (a == b) {\n  go\n}\nSELECT a FROM b", "<if (a == b) {\n  go\n}\nSELECT a FROM b>"},
+                {"x = y + z;", "<x = y + z;>"},
+                {"He went (home); she stayed;", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char found[256] = "";
+        struct notation_run run;
+        for (size_t at = 0;
+             notation_next(NOTATION_LAYOUT, 1 << NOTATION_SEPARATOR, rows[i].text, strlen(rows[i].text), &at, &run);) {
+            size_t used = strlen(found);
+            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin), rows[i].text + run.begin);
+            ck_assert_int_eq(run.role, NOTATION_SEPARATOR);
+            ck_assert_ptr_nonnull(run.name);
+        }
+        ck_assert_msg(strcmp(found, rows[i].found) == 0, "%s: %s, not %s", rows[i].text, found, rows[i].found);
+    }
+}
+END_TEST
+
 START_TEST(kinds_have_names) {
     static const struct {
         const char *text, *kind;
@@ -126,14 +181,39 @@ START_TEST(kinds_have_names) {
 }
 END_TEST
 
-/* A text of one sort of character, a quarter of a megabyte of it: the test's own time limit would end it if each were looked at for
+/* A text of one sort of character, 64 KiB of it: the test's own time limit would end it if each were looked at for
  * each other.
  */
 START_TEST(time_is_linear) {
-    static const char *const parts[] = {
-        "{",     "%",  "[",       ":", "#", "@", "/", "a1", "1 ", "1-", "DE89 ", "a.", "-", "<", "(1) ", "A_", "\xf0\x9f\x8f\xa0",
-        "http:", "a@", "\xc2\xbd"};
-    enum { BYTES = 1 << 18 };
+    static const char *const parts[] = {"{",
+                                        "%",
+                                        "[",
+                                        ":",
+                                        "#",
+                                        "@",
+                                        "/",
+                                        "a1",
+                                        "1 ",
+                                        "1-",
+                                        "DE89 ",
+                                        "a.",
+                                        "-",
+                                        "<",
+                                        "(1) ",
+                                        "A_",
+                                        "\xf0\x9f\x8f\xa0",
+                                        "http:",
+                                        "a@",
+                                        "\xc2\xbd",
+                                        "{a ",
+                                        "*a ",
+                                        "[a]",
+                                        "$a",
+                                        "\\(",
+                                        "<%",
+                                        "\\begin{align}",
+                                        "x = 1;\n"};
+    enum { BYTES = 1 << 16 };
     char *text = malloc(BYTES);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct opaque_run run = {0};
@@ -142,6 +222,9 @@ START_TEST(time_is_linear) {
             memcpy(text + length, parts[i], size);
         for (size_t at = 0; opaque_next(NOTATION_ALL, text, length, &at, &run);)
             ck_assert_uint_eq(at, run.end);
+        struct notation_run all;
+        for (size_t at = 0; notation_next(NOTATION_LAYOUT, 1 << NOTATION_SEPARATOR, text, length, &at, &all);)
+            ck_assert_uint_eq(at, all.end);
         ck_assert_uint_le(run.end, length);
     }
     free(text);
@@ -323,6 +406,7 @@ Suite *opaque_suite(void) {
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, placeholders_are_found);
     tcase_add_test(cases, codes_are_found);
+    tcase_add_test(cases, layout_is_found);
     tcase_add_test(cases, kinds_have_names);
     tcase_add_test(cases, time_is_linear);
     tcase_add_test(cases, runs_are_widened);
