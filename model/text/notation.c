@@ -1012,8 +1012,7 @@ static size_t as_command_line(const struct scan *scan) {
 
 /* True if a line is a statement of a program: it ends as one does and has a sign that only programs have, or it is SQL. */
 static bool is_statement(const struct scan *scan, size_t begin, size_t end) {
-    static const char *const signs[] = {" = ", "+=", "-=", "==", "!=", "++", "()", "(\"",
-                                        "('",  "->", "::", "=>", "&&", "||", "; }"};
+    static const char *const signs[] = {" = ", "+=", "-=", "==", "!=", "++", "()", "(\"", "('", "->", "::", "=>", "&&", "||"};
     static const char *const opening[] = {"#include", "<?php", "def ", "class ", "async def "};
     static const char *const statements[][2] = {{"SELECT ", " FROM "}, {"INSERT ", "INTO "},  {"UPDATE ", " SET "},
                                                 {"DELETE ", "FROM "},  {"CREATE ", "TABLE "}, {"ALTER ", "TABLE "},
