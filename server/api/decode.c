@@ -189,8 +189,7 @@ static bool fails(enum plan_refusal refusal, const struct order *order, const st
     return true;
 }
 
-/* Makes the plan's items from the order's document or strings. If order->joined is set, replaces each byte of a line end with a
- * blank. Returns -1 if memory runs out. */
+/* Makes the plan's items from the order's document or strings. Returns -1 if memory runs out. */
 static int read_items(struct plan *plan, const struct order *order, struct arena *arena) {
     if (!order->document && plan_read(plan, order->texts, order->count, arena) != 0)
         return -1;
@@ -200,15 +199,6 @@ static int read_items(struct plan *plan, const struct order *order, struct arena
         if (!plan->items)
             return -1;
         *plan->items = (struct plan_item){.source = order->file.start, .length = order->file.length};
-    }
-    for (size_t i = 0; order->joined && i < plan->count; i++) {
-        struct plan_item *item = &plan->items[i];
-        char *text = arena_copy(arena, item->source, item->length);
-        for (size_t j = 0; text && j < item->length; j++)
-            text[j] = text[j] == '\n' || text[j] == '\r' ? ' ' : text[j];
-        if (!text)
-            return -1;
-        item->source = text;
     }
     return 0;
 }

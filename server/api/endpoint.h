@@ -220,7 +220,7 @@ struct order {
     bool markup, aligned;                              /* as in a plan */
     bool whole;                                        /* each text is one sentence */
     bool apart;                                        /* if the source language is not given, each text is detected separately */
-    bool joined;                                       /* a line end is white space and does not end a sentence */
+    bool joined;                                       /* a sentence may run over line ends, which stay */
     bool unwarned;                                     /* skip warnings that take time */
     bool bilingual;                                    /* the document contains both its source and the translation */
     size_t alternatives;                               /* at most the workers' rows - 1 */

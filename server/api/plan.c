@@ -211,7 +211,7 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
     } else if (plan->markup) {
         read = html_parse(item->source, item->length, arena, &item->html, err);
     } else {
-        read = document_read_text(item->source, item->length, arena, &item->html, &item->marked, err);
+        read = document_read_text(item->source, item->length, plan->order->joined, arena, &item->html, &item->marked, err);
     }
     if (read != 0)
         return -1;

@@ -89,6 +89,7 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
     if (split && !order->joined && order_flag(root, "split_sentences", &splits, reply) != 0)
         return -1;
     order->whole = !splits;
+    order->joined |= order->whole;
     if (order_word(root, "formality", formalities, "default, prefer_more or prefer_less", &formality, reply) != 0 ||
         read_tags(root, order, arena, reply) != 0 || order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
         order_word(root, "model_type", types, "quality_optimized, prefer_quality_optimized or latency_optimized", &type, reply) !=

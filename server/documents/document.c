@@ -71,7 +71,7 @@ static void markup_below(struct html_buffer *out, const struct html *html, const
 static int txt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     static const struct html_marking as_it_is;
     struct html_builder builder = document_builder(document, arena);
-    text_add_lines(&builder, (struct html_bytes){document->source, document->length}, text_bullet, &as_it_is);
+    text_add_lines(&builder, (struct html_bytes){document->source, document->length}, text_label, &as_it_is);
     return html_build(&builder, NULL, out, err);
 }
 
@@ -373,15 +373,25 @@ char *document_write(const struct document *document, const struct html *html, c
 
 /* ---- texts that are not documents ---- */
 
-int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
+static bool has_lines(struct html_bytes text) {
+    return memchr(text.start, '\n', text.length) || memchr(text.start, '\r', text.length);
+}
+
+int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct html *out, bool *marked,
+                       struct error *err) {
     static const struct html_marking as_it_is;
-    struct html_builder builder = {.arena = arena, .document = {text, length}};
+    struct html_builder builder = {.arena = arena, .document = {text, length}, .html.spaced = true};
     struct html_bytes all = {text, length};
     struct icu_source source;
     struct error error = {0};
-    if (!icu_message_is(text, length))
+    bool message = icu_message_is(text, length);
+    if (!message && !(wrapped && has_lines(all)))
         return html_parse_text(text, length, arena, out, marked, err);
     *marked = true;
+    if (!message) {
+        text_add_lines(&builder, all, text_label, &as_it_is);
+        return html_build(&builder, NULL, out, err);
+    }
     if (icu_source_open(all, arena, &source, &error) == 0)
         icu_source_add(&builder, &source, &as_it_is);
     else if (error.code == ERROR_MEMORY)
@@ -413,12 +423,26 @@ static struct span span_of(struct outcome_place place, size_t by) {
     return (struct span){by + place.begin, by + place.end};
 }
 
-static size_t put_gap(char *to, const struct text *text, size_t begin, size_t end) {
-    memcpy(to, text->source + begin, end - begin);
-    return end - begin;
+/* Finds the words of what stands between two sentences, which the translation copies: labels and other layout. Links them with
+ * themselves, `by` bytes further. Returns their number. words: NULL if they are only counted. */
+static size_t find_copied(const char *source, size_t begin, size_t end, size_t by, struct span *words, struct html_link *links) {
+    size_t count = 0;
+    for (size_t at = begin, next = begin; at < end; at = next) {
+        bool space = character_is_space(character_next(source, end, &next));
+        for (size_t after = next; !space && after < end && !character_is_space(character_next(source, end, &after));)
+            next = after;
+        if (space)
+            continue;
+        if (words) {
+            words[count] = (struct span){at + by, next + by};
+            links[count] = (struct html_link){{at, next}, words[count]};
+        }
+        count++;
+    }
+    return count;
 }
 
-/* Joins the outcomes of the text's sentences with the white space between them. */
+/* Joins the outcomes of the text's sentences with what is between them. */
 int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
     struct arena made, scratch; /* scratch: for one sentence */
     int result = -1;
@@ -432,15 +456,23 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     if (!outcomes || !spans)
         goto done;
     size_t most = text->source_length + 1, word_count = 0, link_count = 0, length = 0, before = 0;
-    for (size_t i = 0; i < text->count; i++) {
-        spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
-        outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
-        arena_reset(&scratch);
-        if (!outcomes[i])
-            goto done;
-        most += outcomes[i]->length;
-        word_count += outcomes[i]->word_count;
-        link_count += outcomes[i]->link_count;
+    for (size_t i = 0; i <= text->count; i++) {
+        size_t end = text->source_length;
+        if (i < text->count) {
+            spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
+            outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
+            arena_reset(&scratch);
+            if (!outcomes[i])
+                goto done;
+            most += outcomes[i]->length;
+            word_count += outcomes[i]->word_count;
+            link_count += outcomes[i]->link_count;
+            end = spans[i].begin;
+        }
+        size_t copied = find_copied(text->source, before, end, 0, NULL, NULL);
+        word_count += copied;
+        link_count += copied;
+        before = i < text->count ? spans[i].end : end;
     }
 
     char *joined = arena_alloc(arena, most, 1);
@@ -448,10 +480,17 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     struct html_link *links = arena_alloc(arena, link_count, sizeof *links);
     if (!joined || !words || !links)
         goto done;
-    word_count = link_count = 0;
-    for (size_t i = 0; i < text->count; i++) {
+    word_count = link_count = before = 0;
+    for (size_t i = 0; i <= text->count; i++) {
+        size_t end = i < text->count ? spans[i].begin : text->source_length;
+        size_t copied = find_copied(text->source, before, end, length - before, words + word_count, links + link_count);
+        word_count += copied;
+        link_count += copied;
+        memcpy(joined + length, text->source + before, end - before);
+        length += end - before;
+        if (i == text->count)
+            break;
         const struct outcome *outcome = outcomes[i];
-        length += put_gap(joined + length, text, before, spans[i].begin);
         for (size_t k = 0; k < outcome->word_count; k++)
             words[word_count++] = span_of(outcome_words(outcome)[k], length);
         for (size_t k = 0; k < outcome->link_count; k++) {
@@ -462,7 +501,6 @@ int document_translate(const struct text *text, struct arena *arena, struct html
         length += outcome->length;
         before = spans[i].end;
     }
-    length += put_gap(joined + length, text, before, text->source_length);
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
         *out = (struct html_translation){joined, length, text->jobs && !text->placed ? NULL : words, word_count, links, link_count};
@@ -516,15 +554,10 @@ bool text_ends_sentence(const char *text, size_t length) {
     return true;
 }
 
-size_t text_bullet(const char *text, size_t length) {
-    size_t at = 0;
-    int32_t first = length > 0 ? character_next(text, length, &at) : 0;
-    if (!character_is_among(first, L"-*+\u2010\u2013\u2014\u2022\u00b7"))
-        return 0;
-    size_t after = at;
-    while (after < length && (text[after] == ' ' || text[after] == '\t'))
-        after++;
-    return after > at && after < length ? after : 0;
+size_t text_label(const char *text, size_t length) {
+    const struct layout_reading reading = {.text = text, .length = length};
+    size_t label = layout_label(&reading, 0, length);
+    return label < length ? label : 0;
 }
 
 /* ---- plain text ---- */
@@ -541,7 +574,8 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, text_l
         size_t first = 0;
         int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
         bool small = !character_is_space(letter) && !character_is_punctuation(letter) && !(letter >= '0' && letter <= '9') &&
-                     character_lower(letter) == letter && !character_is_wide(letter); /* this may be the middle of a sentence */
+                     character_lower(letter) == letter && !character_is_wide(letter);   /* this may be the middle of a sentence */
+        small = small && (says.length < first + 1 || !strchr(".)", says.start[first])); /* a. is the label of an item */
         bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
         if (continues) {
             html_add_close(builder, bytes_between(added, says.start));

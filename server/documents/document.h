@@ -108,9 +108,11 @@ static inline bool document_text_may_be_marked(const char *text, size_t length) 
 }
 
 /* Reads a text of a request that is not a document, but may have marks in it (server/markup/markup.h) or be a message in ICU's
- * notation. If it is plain, *marked is false and nothing is read. A message that cannot be parsed, or has too many parts, has no
- * segments and stays unchanged. Fails like html_parse_text. */
-int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
+ * notation. wrapped: its sentences may run over line ends, which stay (text_add_lines). If it is plain, *marked is false and
+ * nothing is read. A message that cannot be parsed, or has too many parts, has no segments and stays unchanged. Fails like
+ * html_parse_text. */
+int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct html *out, bool *marked,
+                       struct error *err);
 /* Writes such a text with its translations, like html_write. A message whose translation is not valid stays unchanged. */
 char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
                           struct arena *arena, size_t *out_length, struct error *err);
@@ -171,7 +173,7 @@ __attribute__((format(printf, 4, 5))) void document_note(const struct document *
                                                          const char *format, ...);
 
 static inline struct html_builder document_builder(const struct document *document, struct arena *arena) {
-    return (struct html_builder){.arena = arena, .document = {document->source, document->length}};
+    return (struct html_builder){.arena = arena, .document = {document->source, document->length}, .html.spaced = true};
 }
 
 /* ---- lines and plain text ---- */
@@ -192,8 +194,8 @@ typedef size_t text_lead(const char *text, size_t length);
  * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */
 void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking);
 
-/* A text_lead for dashes, bullets, "*" and "+", with white space after them. It finds nothing after white space. */
-size_t text_bullet(const char *text, size_t length);
+/* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white space. */
+size_t text_label(const char *text, size_t length);
 /* True if the last character ends a sentence, apart from white space, quotation marks and the like, or the text is blank. */
 bool text_ends_sentence(const char *text, size_t length);
 

@@ -698,6 +698,7 @@ int md_read(const struct document *document, struct arena *arena, struct html *o
                                  .decoded = decoded,
                                  .opens = opens,
                                  .tags = tags};
+    reader->builder.html.spaced = false; /* white space is collapsed where Markdown is shown */
     html_add_break(&reader->builder, bytes_between(source, begin));
     size_t room = 0, *lines = NULL; /* where each begins */
     for (line = (struct line){.next = begin}; line_next(&line, end); reader->line_count++) {

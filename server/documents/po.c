@@ -435,7 +435,7 @@ static size_t find_lead(const char *text, size_t length) {
         if (gap)
             return at;
     }
-    return text_bullet(text, length);
+    return text_label(text, length);
 }
 
 static size_t skip_directive(const struct html_marking *marking, const char *at, const char *end) {
@@ -502,7 +502,8 @@ static void add_message(struct html_builder *builder, struct html_bytes text, un
 }
 
 int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena}; /* its pieces are decoded messages instead of bytes of the document */
+    struct html_builder builder = {.arena = arena,
+                                   .html.spaced = true}; /* its pieces are decoded messages instead of bytes of the document */
     struct po_file file;
     int found = 0;
     if (open_file(&file, document, arena, err) != 0)

@@ -12,6 +12,7 @@ enum {
     MOST_TAGS = 1000, /* tags of a cue: one for each coloured letter is common */
     MOST_OPEN = 64,   /* tags that are open at once: each end tag looks for its start tag among them */
     NAME_BYTES = 16,  /* of a tag */
+    NAME_SHOWN = 32,  /* bytes of a speaker's name */
     MOST_PARTS = 8,   /* cues of a sentence */
     MANY_WORDS = 5,   /* a cue with this many words and without a mark at its end is not a title, if the next one ends a sentence */
     SOME_WORDS = 3    /* a cue with this many words continues if its last word cannot end a sentence; "Come on" does not */
@@ -176,15 +177,6 @@ static int32_t first_of(struct html_bytes text) {
     return text.length > 0 ? character_next(text.start, text.length, &at) : 0;
 }
 
-/* True if several people speak: one of the lines begins with a dash. */
-static bool is_dialogue(const struct cue *cue) {
-    for (const char *at = cue->text.start; cue->lines > 1 && at < cue->text.start + cue->text.length;) {
-        if (character_is_among(first_of(cue_line(cue->text, &at)), L"-\u2010\u2013\u2014"))
-            return true;
-    }
-    return false;
-}
-
 /* ---- tags in a cue: <i>, {\an8}, <v Roger> ---- */
 
 struct mark {
@@ -311,6 +303,71 @@ static struct html_bytes without_last_mark(struct html_bytes text) {
     return text;
 }
 
+/* Returns the bytes of a name in capitals with its colon, and the space after it, at the beginning of a line: who speaks. */
+static size_t speaker_name(struct html_bytes text) {
+    size_t capitals = 0, at = 0, next = 0;
+    for (; at < text.length && at < NAME_SHOWN; at = next) {
+        int32_t c = character_next(text.start, text.length, &next);
+        if (c == ':')
+            break;
+        if (character_lower(c) != c)
+            capitals++;
+        else if (character_upper(c) != c || !(character_is_letter(c) || character_is_among(c, L" .-'#&")))
+            return 0;
+    }
+    size_t after = next;
+    while (at < text.length && text.start[at] == ':' && after < text.length && text.start[after] == ' ')
+        after++;
+    return capitals >= 2 && after > next && after < text.length ? after : 0;
+}
+
+/* Returns the bytes before the words of its first line: a dash, ">>", a note, the name of the speaker. */
+static size_t lead_of(struct html_bytes text) {
+    const char *at = text.start;
+    struct html_bytes line = cue_line(text, &at);
+    size_t label = text_label(line.start, line.length);
+    return label + speaker_name(bytes_between(line.start + label, line.start + line.length));
+}
+
+/* True if all of the line is in brackets: a sound, not speech. */
+static bool is_sound(struct html_bytes line) {
+    static const char opening[] = "[(", closing[] = "])";
+    const char *open = line.length > 0 ? strchr(opening, *line.start) : NULL;
+    return open && *open && line.start[line.length - 1] == closing[open - opening];
+}
+
+/* Returns the text without tags at its beginning: `<i>- going`. */
+static struct html_bytes without_first_mark(struct html_bytes text) {
+    const char *end = text.start + text.length;
+    for (const char *close; text.length > 0 && *text.start == '<' && (close = memchr(text.start, '>', text.length));)
+        text = bytes_between(close + 1, end);
+    return text;
+}
+
+/* True if a line of a cue begins a text of its own: another speaker, a sound, or words in tags of their own after a sentence. */
+static bool begins_text(struct html_bytes before, struct html_bytes line) {
+    struct html_bytes said = without_last_mark(before), inner = without_first_mark(line);
+    bool tagged = said.length < before.length && inner.length < line.length && line.start[1] != '/';
+    bool voice =
+        bytes_begin(line.start, line.start + line.length, "<v ") || bytes_begin(line.start, line.start + line.length, "<v.");
+    return voice || lead_of(inner) > 0 || is_sound(line) || is_sound(before) ||
+           (tagged && text_ends_sentence(said.start, said.length));
+}
+
+/* Takes the lines of a cue's text that form one text from *at on. */
+static struct html_bytes cue_speech(struct html_bytes text, const char **at) {
+    const char *stop = text.start + text.length;
+    struct html_bytes speech = cue_line(text, at), last = speech;
+    for (const char *next = *at; next < stop; *at = next) {
+        struct html_bytes line = cue_line(text, &next);
+        if (line.length > 0 && begins_text(last, line))
+            break;
+        last = line;
+        speech = bytes_between(speech.start, line.start + line.length);
+    }
+    return speech;
+}
+
 static size_t count_words(struct html_bytes text) {
     size_t words = 0;
     for (size_t i = 0; i < text.length; i++)
@@ -373,9 +430,9 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     struct html_builder *builder = &subtitles->builder;
     struct marks *marks = &subtitles->marks;
     struct error inner = {0};
-    size_t dash = text_bullet(text.start, text.length);
-    text = bytes_between(text.start + dash, text.start + text.length);
-    if (dash == 0 && continues(subtitles, text))
+    size_t lead = lead_of(text);
+    text = bytes_between(text.start + lead, text.start + text.length);
+    if (lead == 0 && continues(subtitles, text))
         html_add_close(builder, bytes_between(subtitles->at, text.start));
     else
         end_sentence(subtitles, text.start);
@@ -420,20 +477,13 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
     struct cue cue;
     int found;
     while ((found = next_cue(&subtitles.cues, &cue, err)) == 1) {
-        bool dialogue = is_dialogue(&cue);
         const char *stop = cue.text.start + cue.text.length;
         for (const char *at = cue.text.start; at < stop;) {
-            struct html_bytes speech = cue_line(cue.text, &at);
-            for (const char *next = at; next < stop; at = next) {
-                struct html_bytes line = cue_line(cue.text, &next);
-                if (dialogue && text_bullet(line.start, line.length) > 0)
-                    break;
-                speech = bytes_between(speech.start, line.start + line.length);
-            }
+            struct html_bytes speech = cue_speech(cue.text, &at);
 
-            /* Each speaker's words are a separate text: as a part of a sentence they might come out empty, and a blank line would
-             * end the cue. */
-            if (dialogue)
+            /* Of several texts of a cue, each stands by itself: as a part of a sentence one might come out empty, and a blank line
+             * would end the cue. */
+            if (speech.start > cue.text.start || at < stop)
                 end_sentence(&subtitles, speech.start);
             if (add_part(&subtitles, speech) != 0)
                 return -1;
@@ -558,6 +608,33 @@ static bool says_something(const struct cue *cue, bool vtt) {
     return false;
 }
 
+/* Returns the tag with a time, as in karaoke, that comes next in a text, and moves *at past it; length 0: there is none. */
+static struct html_bytes next_time(const char **at, const char *end) {
+    for (const char *c = *at; c < end; c++) {
+        const char *after = c + 1;
+        if (*c != '<' || !read_time(&after, end, true) || after == end || *after != '>')
+            continue;
+        *at = after + 1;
+        return bytes_between(c, *at);
+    }
+    return nothing;
+}
+
+/* Returns the translated text with the times of its words in the order of the source, since later words have later times. */
+static struct html_bytes order_times(struct html_bytes source, struct html_bytes text, struct arena *arena) {
+    struct html_buffer out = {.arena = arena};
+    const char *from = source.start, *at = text.start, *done = at, *end = at + text.length;
+    for (struct html_bytes time; (time = next_time(&at, end)).length > 0; done = at) {
+        struct html_bytes was = next_time(&from, source.start + source.length);
+        html_put(&out, done, (size_t)(time.start - done));
+        html_put(&out, was.length > 0 ? was.start : time.start, was.length > 0 ? was.length : time.length);
+    }
+    if (done == text.start)
+        return text;
+    html_put(&out, done, (size_t)(end - done));
+    return out.failed ? text : (struct html_bytes){out.bytes, out.length};
+}
+
 char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                        size_t *out_length, struct error *err) {
     bool vtt = strcmp(document->format->name, "vtt") == 0;
@@ -586,14 +663,16 @@ char *subtitles_finish(const struct document *document, const char *written, siz
         if (document->bilingual)
             html_put_string(out, line_end);
         size_t below = out->length;
+        struct html_bytes text = vtt ? order_times(source, now.text, arena) : now.text;
         if (find_arrow(now.text.start, at)) { /* a line that is broken before it might be a timing line */
             html_put(out, now.text.start, now.text.length);
-        } else if (!is_dialogue(&before)) {
-            wrap(&wrapper, now.text, before.lines, line_end);
         } else {
-            for (const char *next = now.text.start; next < at;) { /* lines of different speakers are kept apart */
-                html_put_string(out, next > now.text.start ? line_end : "");
-                wrap(&wrapper, cue_line(now.text, &next), 1, line_end);
+            for (const char *next = text.start, *stop = next + text.length;
+                 next < stop;) { /* each line is a text, which stays apart */
+                struct html_bytes line = cue_line(text, &next);
+                bool alone = line.start == text.start && next == stop;
+                html_put_string(out, line.start > text.start ? line_end : "");
+                wrap(&wrapper, line, alone ? before.lines : 1, line_end);
             }
         }
         if (document->bilingual && !out->failed && bytes_same((struct html_bytes){out->bytes + below, out->length - below}, source))

@@ -255,18 +255,22 @@ static void find_pairs(const struct xliff *xliff, size_t content, size_t *other)
 
 /* ---- a source as pieces ---- */
 
-static size_t count_lines(struct html_bytes bytes) {
-    size_t lines = 1;
-    for (size_t i = 0; i < bytes.length; i++)
-        lines += bytes.start[i] == '\n';
-    return lines;
-}
-
-/* Takes the first line from *bytes. */
-static struct html_bytes take_line(struct html_bytes *bytes) {
-    const char *end = bytes->start + bytes->length, *stop = memchr(bytes->start, '\n', bytes->length);
-    struct html_bytes line = bytes_between(bytes->start, stop ? stop : end);
-    *bytes = bytes_between(stop ? stop + 1 : end, end);
+/* Takes the text up to the next line end from *bytes, and the line end, which may be written as a reference. Without such an end,
+ * it takes everything, and *end has length 0. preserve: a line end of the document counts, too. */
+static struct html_bytes take_line(struct html_bytes *bytes, bool preserve, struct html_bytes *end) {
+    const char *last = bytes->start + bytes->length;
+    *end = bytes_between(last, last);
+    for (const char *at = bytes->start; at < last && end->length == 0; at++) {
+        const char *after = at;
+        for (size_t step = 1; step > 0 && after < last; after += step) { /* CR LF is one end */
+            int32_t c = *after == '&' ? 0 : *after;
+            step = *after == '&' ? html_reference(after, last, &c) : preserve;
+            step = c == '\n' || c == '\r' ? step : 0;
+        }
+        *end = after > at ? bytes_between(at, after) : *end;
+    }
+    struct html_bytes line = bytes_between(bytes->start, end->start);
+    *bytes = bytes_between(end->start + end->length, last);
     return line;
 }
 
@@ -304,17 +308,18 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
         struct html_bytes raw = bytes_between(begin.start, end.start + end.length);
         next = last + 1;
         if (piece->plain) {
-            /* If white space counts, lines are separate texts, provided that their ends are written as such. */
-            struct html_bytes text = {piece->raw, piece->length};
-            size_t lines = unit->preserve ? count_lines(text) : 1;
-            if (lines != count_lines(begin))
-                lines = 1;
-            for (; lines > 1; lines--) {
-                struct html_bytes line = take_line(&text), raw_line = take_line(&begin);
-                add_words(builder, line, raw_line);
-                html_add_break(builder, (struct html_bytes){"\n", 1});
-            }
-            add_words(builder, text, begin);
+            /* If white space counts, lines are separate texts; a line end that is written as a reference always counts. */
+            struct html_bytes rest = begin, line = begin, text = {piece->raw, piece->length}, line_end = nothing;
+            bool data = memchr(begin.start, '<', begin.length) != NULL; /* CDATA, whose text is not decoded again */
+            do {
+                line = data ? rest : take_line(&rest, unit->preserve, &line_end);
+                const struct xml_token token = {.kind = XML_TEXT, .begin = line.start, .end = line.start + line.length};
+                if (line.length < begin.length && xml_decode(xliff->begin, &token, builder->arena, &text, NULL) != 0)
+                    builder->failed = ERROR_MEMORY;
+                add_words(builder, text, line);
+                if (line_end.length > 0)
+                    html_add_break(builder, line_end);
+            } while (!data && rest.length > 0);
         } else if (other == 0 && last == i + 2 && is(piece, "mrk")) { /* a name that is not translated, but is a word */
             html_add_code(builder, begin, written(xliff, i + 1), end);
         } else if (other == 0) {

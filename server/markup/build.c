@@ -639,7 +639,7 @@ static void add_lines(const struct html_marking *marking, struct html_builder *b
 
 int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
     static const struct html_marking marking = {.add_text = add_lines};
-    struct html_builder builder = {.arena = arena, .document = {text, length}};
+    struct html_builder builder = {.arena = arena, .document = {text, length}, .html.spaced = true};
     *marked = false;
     if (length >= HTML_MAX_BYTES || !html_is_marked((struct html_bytes){text, length}))
         return 0;

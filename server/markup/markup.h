@@ -128,6 +128,7 @@ struct html {
     const char *language, *from;
     bool units_part; /* an element without content that stands between two words without white space separates them */
     bool built;      /* made by html_build, for a format whose text is written by `escape` (NULL: as it is) */
+    bool spaced;     /* tabs and several spaces side by side within a text are columns, and stay */
     html_escape *escape;
     html_close *close; /* NULL: ends of elements are written as they were */
     /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace

@@ -7,6 +7,7 @@ enum {
     STAND_IN_BYTES = 32, /* the content of a unit represents it if it is one word of at most this length */
     NOTE_BYTES = 12,     /* limit for the mark of a footnote */
     NOTE_PIECES = 8,
+    COLUMN_SPACES = 3,        /* model/text/layout.c */
     PIECES_OF_STEP = 16,      /* pieces that count as one step of a budget */
     BYTES_OF_STEP = 16,       /* bytes of a translation that count as one step */
     SCRATCH_BYTES = 16 * 1024 /* usually enough to place the nodes of one segment */
@@ -171,11 +172,21 @@ struct segment_text {
     bool space; /* white space that follows is omitted, because the last character is a space */
 };
 
-static void put_text(struct segment_text *out, const char *raw, size_t length) {
-    for (size_t at = 0; at < length; at++) {
-        bool space = html_is_space(raw[at]);
-        if (!space || !out->space)
+/* Adds text with its white space collapsed. spaced: tabs and several spaces side by side, which separate columns, stay. */
+static void put_text(struct segment_text *out, const char *raw, size_t length, bool spaced) {
+    for (size_t at = 0, next; at < length; at = next) {
+        bool space = html_is_space(raw[at]), column = false;
+        for (next = at + 1; space && next < length && html_is_space(raw[next]);)
+            next++;
+        if (spaced && space && out->length > 0 && next < length)
+            column = (next - at >= COLUMN_SPACES || memchr(raw + at, '\t', next - at)) && !memchr(raw + at, '\n', next - at) &&
+                     !memchr(raw + at, '\r', next - at);
+        if (column) {
+            memcpy(out->text + out->length, raw + at, next - at);
+            out->length += next - at;
+        } else if (!space || !out->space) {
             out->text[out->length++] = space ? ' ' : raw[at];
+        }
         out->space = space;
     }
 }
@@ -207,7 +218,7 @@ static bool is_blank(const char *text, size_t length) {
 }
 
 /* Writes the text of the pieces [first,end). Returns true if there is something to translate. */
-static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct segment_text *out) {
+static bool write_segment(struct html_piece *pieces, size_t first, size_t end, bool spaced, struct segment_text *out) {
     bool letters = false;
     out->space = true; /* html_write leaves the white space at both ends as it is */
     for (size_t i = first, next; i < end; i = next) {
@@ -217,14 +228,14 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, s
         piece->begin = (uint32_t)out->length;
         if (!unit) {
             if (piece->kind == PIECE_TEXT)
-                put_text(out, piece->raw, piece->length);
+                put_text(out, piece->raw, piece->length, spaced);
             letters = letters || html_has_letters(out->text, piece->begin, out->length);
         } else if (!piece->blank || (out->length > 0 && !out->space)) {
             if (piece->shown_length > 0)
-                put_text(out, piece->source, piece->shown_length);
+                put_text(out, piece->source, piece->shown_length, false);
 
             if (has_word(pieces, i))
-                put_text(out, pieces[i + 1].raw, pieces[i + 1].length);
+                put_text(out, pieces[i + 1].raw, pieces[i + 1].length, false);
             out->space = piece->blank; /* white space is kept on both sides of a unit */
         }
         piece->end = (uint32_t)out->length;
@@ -257,7 +268,7 @@ static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     trim_run(html->pieces, &first, &end);
     if (!budget_step(cutter->arena->budget, 1 + (end - first) / PIECES_OF_STEP))
         cutter->failed = true;
-    if (cutter->failed || first == end || !write_segment(html->pieces, first, end, &out))
+    if (cutter->failed || first == end || !write_segment(html->pieces, first, end, html->spaced, &out))
         return;
     struct html_segment *segments = arena_grow(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
     if (!segments) {

@@ -140,6 +140,8 @@ START_TEST(txt_lines) {
     fake_expect("txt", FAKE_UPPER, "a\rb.\rC\r", "A\rB.\rC\r");
     fake_expect("txt", FAKE_UPPER, "\xef\xbb\xbfOne.\n", "\xef\xbb\xbfONE.\n");
     fake_expect("txt", FAKE_UPPER, "a < b & c\n", "A < B & C\n");
+    fake_expect("txt", FAKE_UPPER, "a\tb  d\t\n\te\n", "A\tB D\t\n\tE\n");
+    fake_expect("txt", FAKE_REVERSED, "- a b\n\u2022c d\n > a) e f\nb. g h\nj k\n", "- B A\n\u2022D C\n > a) F E\nK J H G\nB.\n");
 }
 END_TEST
 

@@ -160,7 +160,7 @@ START_TEST(unreadable_messages_are_marked) {
     struct html html;
     bool marked;
     arena_init(&arena, 1 << 12);
-    ck_assert_int_eq(document_read_text(message, strlen(message), &arena, &html, &marked, NULL), 0);
+    ck_assert_int_eq(document_read_text(message, strlen(message), false, &arena, &html, &marked, NULL), 0);
     ck_assert(marked && document_text_may_be_marked(message, strlen(message)));
     ck_assert_uint_eq(html.count, 0);
     arena_done(&arena);
@@ -176,7 +176,7 @@ START_TEST(texts) {
     bool marked;
     size_t length;
     arena_init(&arena, 1 << 12);
-    ck_assert_int_eq(document_read_text(text, strlen(text), &arena, &html, &marked, NULL), 0);
+    ck_assert_int_eq(document_read_text(text, strlen(text), false, &arena, &html, &marked, NULL), 0);
     ck_assert(marked);
     ck_assert_uint_eq(html.count, 2);
     ck_assert_str_eq(fake_string(&html.segments[0], &arena), "you saw 1 dog");

@@ -43,7 +43,7 @@ END_TEST
 
 START_TEST(strings) {
     SAME("msgid \"a \\\"b\\\" \\\\c\\tD\\r\"\nmsgstr \"\"\n",
-         "msgid \"a \\\"b\\\" \\\\c\\tD\\r\"\nmsgstr \"A \\\"B\\\" \\\\C D\\r\"\n");
+         "msgid \"a \\\"b\\\" \\\\c\\tD\\r\"\nmsgstr \"A \\\"B\\\" \\\\C\\tD\\r\"\n");
     SAME("msgid \"caf\\303\\251 \\x41\"\nmsgstr \"\"\n", "msgid \"caf\\303\\251 \\x41\"\nmsgstr \"CAF\u00e9 A\"\n");
     SAME("msgid \"a \\303\"\nmsgstr \"\"\n\nmsgid \"b \\001\"\nmsgstr \"\"\n", /* no text */
          "msgid \"a \\303\"\nmsgstr \"\"\n\nmsgid \"b \\001\"\nmsgstr \"\"\n");

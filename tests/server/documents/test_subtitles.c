@@ -49,8 +49,8 @@ START_TEST(sentences_over_cues) {
 END_TEST
 
 START_TEST(what_begins_anew) {
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two\n- three four\n\n2\n" LATER "\n\u266a five six \u266a\n",
-                "1\n" TIMES "\n- TWO ONE\n- FOUR THREE\n\n2\n" LATER "\n\u266a SIX FIVE \u266a\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two\n- three four\n\n2\n" LATER "\n\u266a five six\n",
+                "1\n" TIMES "\n- TWO ONE\n- FOUR THREE\n\n2\n" LATER "\n\u266a SIX FIVE\n");
 }
 END_TEST
 
@@ -197,6 +197,14 @@ END_TEST
 /* A speech of two lines, of which the second gets no word: no blank line ends the cue. */
 START_TEST(speeches_of_lines) {
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two,\nthree\n- four\n", "1\n" TIMES "\n- THREE TWO, ONE\n- FOUR\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n>> one two.\n>> three four.\n", "1\n" TIMES "\n>> TWO. ONE\n>> FOUR. THREE\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n[one two]\nthree\nfour\n", "1\n" TIMES "\nTWO] [ONE\nFOUR THREE\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nTOM AND I: one two\nYes: three four\n",
+                "1\n" TIMES "\nTOM AND I: FOUR\nTHREE YES: TWO ONE\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>- one two</i>\n<i>- three.</i>\n<b>Four</b>\n",
+                "1\n" TIMES "\n<i>- ONE TWO</i>\n<i>- THREE.</i>\n<b>FOUR</b>\n");
+    fake_expect("vtt", FAKE_REVERSED, "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one\n<v B>two <00:01.100>three <00:01.500>four\n",
+                "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>ONE\n<v B>FOUR THREE <00:01.100>TWO <00:01.500>\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n...\nb\n- c\n", "1\n" TIMES "\n... B\n- C\n");
     fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\nabcdefghijklmnopq \v\v\v\v\v\v\v\v\v\v\v\v\v\v\v\v abcd\n",
                 "1\n" TIMES "\nABCDEFGHIJKLMNOPQ\nABCDEFGHIJKLMNOPQ ABCD ABCD\n");

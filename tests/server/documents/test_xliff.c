@@ -154,6 +154,10 @@ START_TEST(white_space) {
                 SPACE("", "a b\n  c d", "<target state=\"translated\">B A\n  D C</target>"));
     fake_expect("xliff", FAKE_REVERSED, SPACE(" xml:space=\"default\"", "a b\n  c d", ""),
                 SPACE(" xml:space=\"default\"", "a b\n  c d", "<target state=\"translated\">D C B A</target>"));
+    /* a line end that is written as a reference counts */
+    fake_expect("xliff", FAKE_REVERSED, OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source></trans-unit>"),
+                OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source><target state=\"translated\">"
+                    "B A&#xD;&#10;D &amp; C&#10;\n F E</target></trans-unit>"));
 }
 END_TEST
 
