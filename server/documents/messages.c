@@ -222,7 +222,9 @@ static const char *percent_end(const char *at, const char *end) {
     const char *held = skip_held(at, end, "(<{", ")>}");
     if (held > at && *at == '{')
         return held;
-    at = skip(held, end, "-+ #0',I");
+    const char *flags = at = held;
+    at = skip(at, end, "-+ #0',I");
+    bool spaced = memchr(flags, ' ', (size_t)(at - flags)) != NULL; /* then a word may follow, as in "50 % of it" */
     at = skip(at, end, "0123456789*$");
     if (at < end && *at == '.')
         at = skip(at + 1, end, "0123456789*$");
@@ -230,6 +232,8 @@ static const char *percent_end(const char *at, const char *end) {
     if (held > at)
         return held;
     at = skip(at, end, "hlLqjztw");
+    if (spaced && end - at > 1 && (ascii_word(at[1]) || at[1] == '\''))
+        return NULL;
     if (at < end && (isalpha((unsigned char)*at) || *at == '@'))
         return at + 1;
     return at[-1] != '%' && isalpha((unsigned char)at[-1]) ? at : NULL; /* %l, %t and the like without another letter */

@@ -146,6 +146,8 @@ END_TEST
 
 /* Directives for programs are kept; if they cannot be, or change their order, the message is fuzzy. */
 START_TEST(directives) {
+    TURNED("#, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"\"\n",
+           "#, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"%d OF 50% ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"%% TWO %s ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"\"\n",
