@@ -374,8 +374,9 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 
 /* ---- omissions ---- */
 
-/* A limit of a third instead of three eighths would suspect one in twenty whole translations by models without guided attention. */
-enum { LEAST_TOKENS = 8, LEAST_EIGHTHS = 3 };
+/* Articles, auxiliaries and the words of idioms get little attention in whole translations, too, but they stand alone or are few. A
+ * clause that is missing is a long run, and it makes the translation shorter than its source. */
+enum { LEAST_TOKENS = 8, LEAST_RUN = 3, MOST_GAP = 1 };
 static const float LEAST_COVERAGE = 0.2f;
 
 int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
@@ -393,15 +394,22 @@ int omission_add(const float *const *rows, size_t target, struct span source, co
         for (size_t j = 0; j < count && all > 0; j++)
             coverage[j] += row[j] / all;
     }
-    for (size_t j = 0; j < count; j++)
-        sum->left += coverage[j] < LEAST_COVERAGE && !(held && held[j]);
+    size_t run = 0, gap = 0;
+    for (size_t j = 0; j < count; j++) {
+        bool left = coverage[j] < LEAST_COVERAGE && !(held && held[j]);
+        gap = left ? 0 : gap + 1;
+        run = left ? run + 1 : gap > MOST_GAP ? 0 : run;
+        bool whole = 10 * target >= 7 * count; /* it has seven tenths of the source's length */
+        if (left && run >= LEAST_RUN && !whole)
+            sum->left += run == LEAST_RUN ? run : 1;
+    }
     sum->tokens += count;
     arena_release(arena, mark);
     return 0;
 }
 
 bool omission_is_much(const struct omission *sum) {
-    return sum->tokens >= LEAST_TOKENS && 8 * sum->left > LEAST_EIGHTHS * sum->tokens;
+    return sum->tokens >= LEAST_TOKENS && 3 * sum->left >= sum->tokens;
 }
 
 /* ---- the second of two decodings ---- */

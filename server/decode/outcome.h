@@ -119,7 +119,8 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 /* ---- omissions ---- */
 
 /* Counts the source tokens without </s>, and those that are left out: all target tokens together give such a token less than a
- * fifth of one alignment weight. The weight that a target token gives </s> is not counted; its other weights are scaled to sum
+ * fifth of one alignment weight, it stands in a run of at least three of them, with at most one other token between two, and the
+ * translation has less than seven tenths of the sentence's tokens. The weight that a target token gives </s> is not counted; its other weights are scaled to sum
  * 1. */
 struct omission {
     size_t tokens, left;
@@ -131,7 +132,7 @@ struct omission {
 int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
                  struct omission *sum, struct error *err);
 
-/* Returns whether much was left out: more than three eighths of the tokens, if there are at least eight. weights/EXPERIMENTS.md
+/* Returns whether much was left out: a third of the tokens, if there are at least eight. weights/EXPERIMENTS.md
  * says how often this is true of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
 bool omission_is_much(const struct omission *sum);
 
