@@ -3,43 +3,55 @@
 #include "model/base/utf8.h"
 #include "model/model.h"
 #include "model/network/network.h"
+#include "model/rendering.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- source phrases ---- */
 
-/* A phrase as it is compared: the first letter in lower case, the following bytes as they are. */
-struct key {
-    int32_t first;
-    const char *rest; /* NUL-terminated */
-};
+/* Writes a character as phrases are compared: decomposed, a space for all kinds of them. Returns the number of letters. */
+static size_t letters_of(int32_t c, int32_t letters[CHARACTER_PARTS]) {
+    return character_decompose(character_is_space(c) && !character_ends_line(c) ? ' ' : c, letters);
+}
 
-static struct key key_of(const struct glossary_entry *entry) {
-    enum { CHARACTER_BYTES = 4 };
-    size_t next = 0;
-    int32_t first = character_next(entry->source, strnlen(entry->source, CHARACTER_BYTES), &next);
-    return (struct key){character_lower(first), entry->source + next};
+/* Returns a phrase in small letters, decomposed; NULL if memory is out. */
+static const int32_t *read_letters(const char *text, struct arena *arena) {
+    size_t length = strlen(text), count = 0;
+    int32_t parts[CHARACTER_PARTS];
+    for (size_t next = 0; next < length;)
+        count += letters_of(character_lower(character_next(text, length, &next)), parts);
+    int32_t *letters = arena_zalloc(arena, count + 1, sizeof *letters);
+    count = 0;
+    for (size_t next = 0; letters && next < length;) {
+        size_t added = letters_of(character_lower(character_next(text, length, &next)), parts);
+        memcpy(letters + count, parts, added * sizeof *parts);
+        count += added;
+    }
+    return letters;
 }
 
 /* Among equal phrases, the first entry of the glossary comes first. */
-static int by_key(const void *a, const void *b) {
-    const struct glossary_entry *left = *(const struct glossary_entry *const *)a, *right = *(const struct glossary_entry *const *)b;
-    struct key one = key_of(left), other = key_of(right);
-    if (one.first != other.first)
-        return one.first < other.first ? -1 : 1;
-    int order = strcmp(one.rest, other.rest);
-    return order != 0 ? order : (left > right) - (left < right);
+static int by_letters(const void *a, const void *b) {
+    const struct lexicon_key *left = a, *right = b;
+    size_t i = 0;
+    while (left->letters[i] && left->letters[i] == right->letters[i])
+        i++;
+    if (left->letters[i] != right->letters[i])
+        return left->letters[i] < right->letters[i] ? -1 : 1;
+    int order = strcmp(left->entry->source, right->entry->source);
+    return order != 0 ? order : (left->entry > right->entry) - (left->entry < right->entry);
 }
 
 int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count, struct arena *arena,
                  struct error *err) {
-    const struct glossary_entry **order = arena_alloc(arena, count, sizeof *order);
-    if (!order)
+    struct lexicon_key *order = arena_alloc(arena, count, sizeof *order);
+    for (size_t i = 0; order && i < count; i++)
+        order[i] = (struct lexicon_key){&entries[i], read_letters(entries[i].source, arena)};
+    if (!order || arena_failed(arena))
         return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        order[i] = &entries[i];
-    qsort(order, count, sizeof *order, by_key);
+    if (count > 0)
+        qsort(order, count, sizeof *order, by_letters);
     *lexicon = (struct lexicon){entries, order, count};
     return 0;
 }
@@ -52,22 +64,16 @@ static bool is_edge(const char *text, size_t length, size_t at) {
     return !character_is_spaced(character_previous(text, &before)) || !character_is_spaced(character_next(text, length, &after));
 }
 
-/* A range of sorted entries that all begin with the text read so far. */
+/* A range of sorted keys that all begin with the text read so far. */
 struct range {
-    const struct glossary_entry *const *begin, *const *end;
+    const struct lexicon_key *begin, *end;
 };
 
-/* Returns the letter of an entry to compare: its first letter, or byte `at` of the rest (0 at its end). */
-static int32_t letter_of(const struct glossary_entry *entry, size_t at, bool first) {
-    struct key key = key_of(entry);
-    return first ? key.first : (unsigned char)key.rest[at];
-}
-
-/* Returns the first entry of the range whose letter is at least this value. */
-static const struct glossary_entry *const *lower_bound(struct range range, size_t at, bool first, int32_t least) {
+/* Returns the first key of the range whose letter in this place is at least this value. */
+static const struct lexicon_key *lower_bound(struct range range, size_t at, int32_t least) {
     while (range.begin < range.end) {
-        const struct glossary_entry *const *middle = range.begin + (range.end - range.begin) / 2;
-        if (letter_of(*middle, at, first) < least)
+        const struct lexicon_key *middle = range.begin + (range.end - range.begin) / 2;
+        if (middle->letters[at] < least)
             range.begin = middle + 1;
         else
             range.end = middle;
@@ -75,9 +81,59 @@ static const struct glossary_entry *const *lower_bound(struct range range, size_
     return range.begin;
 }
 
-static struct range narrowed(struct range range, size_t at, bool first, int32_t letter) {
-    const struct glossary_entry *const *begin = lower_bound(range, at, first, letter);
-    return (struct range){begin, lower_bound((struct range){begin, range.end}, at, first, letter + 1)};
+static struct range narrowed(struct range range, size_t at, int32_t letter) {
+    const struct lexicon_key *begin = lower_bound(range, at, letter);
+    return (struct range){begin, lower_bound((struct range){begin, range.end}, at, letter + 1)};
+}
+
+/* Returns whether text[span] is in capitals: it has that many of them, or the words around it are in capitals as well. An
+ * abbreviation alone is not a word in capitals. */
+static bool in_capitals(const char *text, size_t length, struct span span) {
+    enum { AROUND = 40 };
+    size_t capitals = 0, own = 0, begin = span.begin, end = span.end;
+    for (size_t at = span.begin; at < span.end;) {
+        int32_t c = character_next(text, span.end, &at);
+        if (c != character_upper(c))
+            return false;
+        own += c != character_lower(c);
+    }
+    if (own >= CAPITALS_LEAST)
+        return true;
+    while (begin > 0 && span.begin - begin < AROUND)
+        character_previous(text, &begin);
+    while (end < length && end - span.end < AROUND)
+        character_next(text, length, &end);
+    for (size_t at = begin; at < end;) {
+        int32_t c = character_next(text, end, &at);
+        if (c != character_upper(c))
+            return false;
+        capitals += c != character_lower(c);
+    }
+    return own > 0 && capitals >= CAPITALS_LEAST;
+}
+
+/* How a phrase's letters are those of the text. */
+enum likeness { UNLIKE, CAPITALS, FIRST_OTHER, EQUAL };
+
+static enum likeness likeness_of(const char *source, const char *text, size_t length, struct span span) {
+    enum likeness found = EQUAL;
+    int32_t one[CHARACTER_PARTS], other[CHARACTER_PARTS];
+    size_t bytes = strlen(source), next = 0, known = 0, own = 0;
+    for (size_t at = span.begin, letter = 0; at < span.end;) {
+        size_t count = letters_of(character_next(text, span.end, &at), one);
+        for (size_t i = 0; i < count; i++, own++, letter++) {
+            if (own == known) {
+                known = next < bytes ? letters_of(character_next(source, bytes, &next), other) : 0;
+                own = 0;
+            }
+            if (known > 0 && one[i] == other[own])
+                continue;
+            if (letter > 0 || known == 0)
+                return in_capitals(text, length, span) ? CAPITALS : UNLIKE;
+            found = FIRST_OTHER;
+        }
+    }
+    return found;
 }
 
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
@@ -85,26 +141,29 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
     for (size_t begin = *at; lexicon->count > 0 && begin < length; character_next(text, length, &begin)) {
         if (!is_edge(text, length, begin))
             continue;
-        size_t next = begin;
-        int32_t first = character_lower(character_next(text, length, &next));
-        struct range range = narrowed((struct range){lexicon->order, lexicon->order + lexicon->count}, 0, true, first);
+        struct range range = {lexicon->order, lexicon->order + lexicon->count};
         *found = (struct span){begin, begin};
-        for (size_t end = next; range.begin < range.end; end++) {
-            size_t offset = end - next, bytes = end - begin;
-            if (letter_of(*range.begin, offset, false) == 0 && is_edge(text, length, end)) {
-                /* takes the entry that ends here and has the text's own first letter, or else the first that ends here */
-                const struct glossary_entry *const *i = range.begin;
-                while (i < range.end && letter_of(*i, offset, false) == 0 &&
-                       (strlen((*i)->source) != bytes || memcmp((*i)->source, text + begin, bytes) != 0))
-                    i++;
-                found->end = end;
-                *entry = i < range.end && letter_of(*i, offset, false) == 0 ? *i : *range.begin;
+        for (size_t end = begin, depth = 0; range.begin < range.end;) {
+            if (range.begin->letters[depth] == 0 && is_edge(text, length, end)) {
+                /* takes the entry that is most like the text, or else the first of them */
+                enum likeness best = UNLIKE;
+                for (const struct lexicon_key *i = range.begin; i < range.end && i->letters[depth] == 0; i++) {
+                    enum likeness own = likeness_of(i->entry->source, text, length, (struct span){begin, end});
+                    if (own < best || own == UNLIKE || (own == best && i->entry > *entry))
+                        continue;
+                    best = own;
+                    *entry = i->entry;
+                    found->end = end;
+                }
             }
             if (end == length)
                 break;
-            range = narrowed(range, offset, false, (unsigned char)text[end]);
+            int32_t letters[CHARACTER_PARTS];
+            size_t count = letters_of(character_lower(character_next(text, length, &end)), letters);
+            for (size_t i = 0; i < count; i++)
+                range = letters[i] ? narrowed(range, depth++, letters[i]) : (struct range){0};
         }
-        if (found->end > begin) { /* the longest phrase that begins here */
+        if (found->end > begin) {
             *at = found->end;
             return true;
         }
@@ -226,9 +285,14 @@ struct writing {
     const struct token *piece; /* NULL if the tokens write it */
 };
 
+/* How a phrase is written: as it stands, or in capitals where the text has the entry in capitals. If the model reads the text in
+ * small letters, its own tokens are raised with those of the translation. */
+enum writing_case { AS_IT_IS, RAISED, RAISED_LATER };
+
 /* An entry that was found, in its bucket. */
 struct glossary_phrase {
     const struct glossary_entry *entry;
+    enum writing_case letters;
     struct writing *writings; /* [count] */
     size_t count;
     struct glossary_phrase *next;
@@ -252,6 +316,8 @@ struct found {
 static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
     struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_ins = {-1, -1}};
+    const char *piece = translator_piece(sentence, tokens[0]), *mark = tokenizer_mark(sentence->translator->target);
+    phrase.begins_word = strncmp(piece, mark, strlen(mark)) == 0;
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
@@ -304,8 +370,8 @@ static int add_own(struct found *found, const struct token *token, const struct 
 }
 
 /* Reads how the vocabulary writes the text (NUL-terminated, in the arena). If its tokens are not printed as the text, byte for
- * byte, the whole text is one piece. */
-static int read_writing(const struct tokenizer *target, const char *text, struct arena *arena, struct writing *writing,
+ * byte, the whole text is one piece. raises: in capitals, as rendering makes the tokens. */
+static int read_writing(const struct tokenizer *target, const char *text, bool raises, struct arena *arena, struct writing *writing,
                         struct error *err) {
     size_t length = strlen(text), marked = strlen(tokenizer_mark(target)), count;
     struct token *tokens;
@@ -332,6 +398,8 @@ static int read_writing(const struct tokenizer *target, const char *text, struct
         return error_memory(err);
     memcpy(piece, tokenizer_mark(target), marked);
     memcpy(piece + marked, text, length + 1);
+    if (raises)
+        capitals_raise(piece + marked, length);
     *token = (struct token){.id = tokenizer_unknown(target), .piece = piece, .end = length};
     writing->piece = token;
     return 0;
@@ -340,10 +408,10 @@ static int read_writing(const struct tokenizer *target, const char *text, struct
 /* Returns the phrase of an entry, which is the same wherever the entry is found. Blank phrases of the target are left out; if it
  * has several phrases, so is the white space around each. Returns NULL and sets err on failure. */
 static const struct glossary_phrase *read_phrase(const struct tokenizer *target, struct glossary *glossary,
-                                                 const struct glossary_entry *entry, struct error *err) {
+                                                 const struct glossary_entry *entry, enum writing_case letters, struct error *err) {
     struct glossary_phrase **bucket = &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
     for (struct glossary_phrase *phrase = *bucket; phrase; phrase = phrase->next)
-        if (phrase->entry == entry)
+        if (phrase->entry == entry && phrase->letters == letters)
             return phrase;
     struct arena *arena = glossary->arena;
     struct glossary_phrase *phrase = arena_zalloc(arena, 1, sizeof *phrase);
@@ -354,8 +422,10 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
     while (!arena_failed(arena) && text <= end && count < GLOSSARY_VARIANTS) {
         size_t length = strcspn(text, "|");
         struct span visible = several ? segmenter_trim(text, length) : (struct span){0, length};
-        const char *copy = arena_copy(arena, text + visible.begin, visible.end - visible.begin);
-        if (copy && *copy && read_writing(target, copy, arena, &writings[count++], err) != 0)
+        char *copy = arena_copy(arena, text + visible.begin, visible.end - visible.begin);
+        if (copy && letters == RAISED)
+            capitals_raise(copy, strlen(copy));
+        if (copy && *copy && read_writing(target, copy, letters == RAISED_LATER, arena, &writings[count++], err) != 0)
             return NULL;
         text += length + 1;
     }
@@ -363,37 +433,61 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
         error_memory(err);
         return NULL;
     }
-    *phrase = (struct glossary_phrase){entry, writings, count, *bucket};
+    *phrase = (struct glossary_phrase){entry, letters, writings, count, *bucket};
     *bucket = phrase;
     return phrase;
 }
 
-/* Adds the entries found in text[begin, end), between held runs. */
-static int add_entries(struct found *found, struct glossary *glossary, size_t begin, size_t end, struct error *err) {
-    const struct translator *translator = found->sentence->translator;
-    const struct glossary_entry *entry;
-    const char *text = found->sentence->text + found->sentence->source.begin + begin;
-    struct span span;
-    for (size_t at = 0; glossary->lexicon && lexicon_next(glossary->lexicon, text, end - begin, &at, &span, &entry);) {
-        size_t first = found->count;
-        span = (struct span){begin + span.begin, begin + span.end};
-        if (tokenizer_unknown(translator->target) < 0 || !translator->output.writes)
-            return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
-        const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry, err);
-        if (!phrase)
+/* Adds the phrases of an entry that was found at this place. */
+static int add_entry(struct found *found, struct glossary *glossary, const struct glossary_entry *entry, struct span span,
+                     struct error *err) {
+    const struct sentence *sentence = found->sentence;
+    const struct translator *translator = sentence->translator;
+    const char *text = sentence->text + sentence->source.begin;
+    size_t first = found->count, length = sentence->source.end - sentence->source.begin, bytes = strlen(entry->source);
+    bool raised =
+        likeness_of(entry->source, text, length, span) == CAPITALS && !in_capitals(entry->source, bytes, (struct span){0, bytes});
+    if (tokenizer_unknown(translator->target) < 0 || !translator->output.writes)
+        return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
+    const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry,
+                                                       !raised             ? AS_IT_IS
+                                                       : sentence->lowered ? RAISED_LATER
+                                                                           : RAISED,
+                                                       err);
+    if (!phrase)
+        return -1;
+    for (size_t i = 0; i < phrase->count; i++) {
+        const struct writing *writing = &phrase->writings[i];
+        if (writing->piece ? add_own(found, writing->piece, NULL, span, err) != 0
+                           : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
             return -1;
-        for (size_t i = 0; i < phrase->count; i++) {
-            const struct writing *writing = &phrase->writings[i];
-            if (writing->piece ? add_own(found, writing->piece, NULL, span, err) != 0
-                               : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
-                return -1;
-        }
-        for (size_t q = first; q < found->count; q++) {
-            found->phrases[q].before = q - first;
-            found->phrases[q].after = found->count - 1 - q;
-        }
+    }
+    for (size_t q = first; q < found->count; q++) {
+        found->phrases[q].before = q - first;
+        found->phrases[q].after = found->count - 1 - q;
     }
     return 0;
+}
+
+/* Finds the next entry in the sentence from *at on. An entry may contain runs that were found in the text, as in C++, but no part
+ * of one, and no run that the client protects. */
+static bool next_entry(const struct sentence *sentence, const struct glossary *glossary, size_t *at, size_t next_run,
+                       struct span *span, const struct glossary_entry **entry) {
+    const struct opaque_runs *held = &sentence->held;
+    const char *text = sentence->text + sentence->source.begin;
+    size_t length = sentence->source.end - sentence->source.begin;
+    while (glossary->lexicon && lexicon_next(glossary->lexicon, text, length, at, span, entry)) {
+        while (next_run < held->count && held->all[next_run].end <= span->begin)
+            next_run++;
+        size_t run = next_run;
+        while (run < held->count && held->all[run].begin < span->end && held->all[run].begin >= span->begin &&
+               held->all[run].end <= span->end && held->all[run].kind != OPAQUE_PROTECT && !held->all[run].written)
+            run++;
+        if (run == held->count || held->all[run].begin >= span->end)
+            return true;
+        *at = held->all[run].end;
+    }
+    return false;
 }
 
 static int by_begin(const void *key, const void *run) {
@@ -551,20 +645,31 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         return 0;
     if (make_copies(&found, glossary, err) != 0)
         return -1;
-    if (t->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET && is_bare(sentence))
+    struct span span = {0, 0};
+    const struct glossary_entry *entry = NULL;
+    size_t at = 0;
+    bool any = next_entry(sentence, glossary, &at, 0, &span, &entry);
+    if (!any && t->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET && is_bare(sentence))
         return force_itself(&found, err);
 
-    size_t after = 0;
-    for (size_t i = 0; i < sentence->held.count; after = sentence->held.all[i++].end) {
-        struct span span = {sentence->held.all[i].begin, sentence->held.all[i].end};
-        const struct token *token = t->holds ? token_at(sentence, span.begin) : NULL;
-        if (add_entries(&found, glossary, after, span.begin, err) != 0 ||
-            (token && add_own(&found, token, stand_in_for(sentence, i), span, err) != 0))
+    for (size_t i = 0; i < sentence->held.count || any;) {
+        const struct opaque_run *run = i < sentence->held.count ? &sentence->held.all[i] : NULL;
+        if (any && (!run || span.begin <= run->begin)) {
+            if (add_entry(&found, glossary, entry, span, err) != 0)
+                return -1;
+            for (; i < sentence->held.count && sentence->held.all[i].begin < span.end; i++) {
+                const struct token *token = t->holds ? token_at(sentence, sentence->held.all[i].begin) : NULL;
+                sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
+            }
+            any = next_entry(sentence, glossary, &at, i, &span, &entry);
+            continue;
+        }
+        const struct token *token = t->holds ? token_at(sentence, run->begin) : NULL;
+        if (token && add_own(&found, token, stand_in_for(sentence, i), (struct span){run->begin, run->end}, err) != 0)
             return -1;
         sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
+        i++;
     }
-    if (add_entries(&found, glossary, after, sentence->source.end - sentence->source.begin, err) != 0)
-        return -1;
     if (found.count == 0) { /* true of most sentences, of which many may wait */
         sentence->copies = copies;
         arena_release(&sentence->arena, mark);

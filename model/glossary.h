@@ -18,7 +18,10 @@ struct glossary_entry {
 /* Immutable after lexicon_init and therefore thread-safe. */
 struct lexicon {
     const struct glossary_entry *entries; /* [count]; they and their strings outlive it */
-    const struct glossary_entry **order;  /* [count] by source phrase, the first letter taken as a small one */
+    struct lexicon_key {
+        const struct glossary_entry *entry;
+        const int32_t *letters; /* the source phrase in small letters, decomposed, 0 at the end */
+    } * order;                  /* [count] by letters; equal source phrases are neighbours */
     size_t count;
 };
 
@@ -27,9 +30,10 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
                  struct error *err);
 
 /* Finds the next source phrase at or after text[*at] and moves *at to its end. Returns false if there is none. Phrases match whole
- * words; their case matters, except that of the first letter. Of phrases that begin at the same place, the longest is found; of
- * entries that differ only in the case of the first letter, the one that the text has. text: valid UTF-8. Time per word is at most
- * about (bytes that the text shares with a phrase) x log(count). */
+ * words. Canonically equivalent characters match, and so do all kinds of spaces. Case matters, except that of the first letter and
+ * where the text is in capitals: five letters of the phrase, or the words around it. Of phrases that begin at the same place, the
+ * longest is found; of entries that differ only in case, the one that is most like the text. text: valid UTF-8. Time per word is at
+ * most about (bytes that the text shares with a phrase) x log(count). */
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry);
 

@@ -1,7 +1,9 @@
 /* This file hides how UTF-8 encodes a character; ICU has the properties of characters. */
 #include "model/base/utf8.h"
 #include <unicode/uchar.h>
+#include <unicode/unorm2.h>
 #include <unicode/uscript.h>
+#include <unicode/ustring.h>
 
 /* ---- texts ---- */
 
@@ -166,4 +168,19 @@ int32_t character_lower(int32_t character) {
 
 int32_t character_upper(int32_t character) {
     return u_toupper(character);
+}
+
+size_t character_decompose(int32_t character, int32_t parts[CHARACTER_PARTS]) {
+    UErrorCode status = U_ZERO_ERROR;
+    UChar units[CHARACTER_PARTS];
+    parts[0] = character;
+    if (character < 0xc0) /* no earlier character has a decomposition */
+        return 1;
+    const UNormalizer2 *nfd = unorm2_getNFDInstance(&status);
+    int32_t length = U_SUCCESS(status) ? unorm2_getDecomposition(nfd, character, units, CHARACTER_PARTS, &status) : -1;
+    if (U_FAILURE(status) || length <= 0)
+        return 1;
+    int32_t count = 0;
+    u_strToUTF32(parts, CHARACTER_PARTS, &count, units, length, &status);
+    return (size_t)count;
 }

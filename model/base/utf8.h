@@ -74,6 +74,9 @@ size_t character_script(int32_t character);
 /* Unicode's simple lower and upper case: one character for one. */
 int32_t character_lower(int32_t character);
 int32_t character_upper(int32_t character);
+/* Writes the canonical decomposition of a character (NFD), or the character itself. Returns the number of characters. */
+enum { CHARACTER_PARTS = 18 };
+size_t character_decompose(int32_t character, int32_t parts[CHARACTER_PARTS]);
 
 /* Bytes of ASCII; the functions of <ctype.h> depend on the locale. */
 static inline bool ascii_digit(char c) {

@@ -34,6 +34,7 @@ struct phrase {
     size_t length;
     size_t first, count; /* the source tokens that it translates; count 0: not known */
     size_t before, after;
+    bool begins_word; /* it must not begin within a word */
     int stand_ins[2]; /* for a token that is in no vocabulary: the better of the two gives its probability; -1: none */
 };
 

@@ -93,6 +93,7 @@ struct progress {
     bool *met;         /* [count] phrases that are on the path, in this way or another; no token belongs to two phrases */
     size_t met_tokens; /* a phrase counts as the longest of its ways */
     size_t open, at;   /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
+    float *spent;      /* [count] the attention that other tokens gave to the source of each phrase; not kept by progress_take */
 };
 
 /* Returns the number of tokens that are met or open, at most phrases_tokens. Tokens that a shorter way saves count as met. */

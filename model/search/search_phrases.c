@@ -99,7 +99,7 @@ static size_t find_advanced(const struct phrases *phrases, const struct progress
 
 void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to) {
     memcpy(to->met, from->met, phrases->count * sizeof *to->met);
-    *to = (struct progress){.met = to->met, .met_tokens = from->met_tokens, .open = from->open, .at = from->at};
+    *to = (struct progress){.met = to->met, .met_tokens = from->met_tokens, .open = from->open, .at = from->at, .spent = to->spent};
     size_t q = find_advanced(phrases, to, token);
     if (q == phrases->count) { /* the open phrase ends; the part of it that is a complete phrase counts, and the rest is dropped */
         size_t held = held_phrase(phrases, to);
@@ -131,20 +131,39 @@ static int phrase_paths_init(const struct search *search, struct phrase_paths *p
     size_t count = search->options.phrases.count;
     struct progress *all = arena_zalloc(search->arena, PROGRESSES, sizeof *all);
     bool *met = arena_zalloc(search->arena, PROGRESSES * count, sizeof *met);
-    if (!all || !met)
+    float *spent = arena_zalloc(search->arena, PROGRESSES * count, sizeof *spent);
+    if (!all || !met || !spent)
         return -1;
-    for (size_t i = 0; i < PROGRESSES; i++)
+    for (size_t i = 0; i < PROGRESSES; i++) {
         all[i].met = met + i * count;
+        all[i].spent = spent + i * count;
+    }
     *paths = (struct phrase_paths){all, all + SEARCH_MAX_ROWS, phrases_tokens(&search->options.phrases)};
     return 0;
+}
+
+/* Returns the attention of a row to a phrase's source tokens; 0 if they are not known. */
+static float attention_to(const struct search *search, const float *attention, const struct phrase *phrase) {
+    float sum = 0;
+    for (size_t j = phrase->first; search->source_length > 0 && j < phrase->first + phrase->count; j++)
+        sum += attention[j];
+    return sum;
 }
 
 /* Extends the path of row parents[r] by tokens[r], as row r. */
 static void phrase_paths_move(const struct search *search, struct phrase_paths *paths, size_t rows, const size_t *parents,
                               const int *tokens) {
+    const struct phrases *phrases = &search->options.phrases;
     struct progress *next = paths->next;
-    for (size_t r = 0; r < rows; r++)
-        progress_take(&search->options.phrases, &paths->now[parents[r]], tokens[r], &next[r]);
+    for (size_t r = 0; r < rows; r++) {
+        const struct progress *from = &paths->now[parents[r]];
+        const struct search_node *leaf = search->leaves[r]; /* NULL within the prefix */
+        progress_take(phrases, from, tokens[r], &next[r]);
+        for (size_t q = 0; q < phrases->count; q++) {
+            bool spends = leaf && next[r].at == 0 && !next[r].met[q];
+            next[r].spent[q] = from->spent[q] + (spends ? attention_to(search, leaf->attention, &phrases->list[q]) : 0);
+        }
+    }
     paths->next = paths->now;
     paths->now = next;
 }
@@ -171,12 +190,9 @@ static bool phrase_paths_fit(const struct search *search, const struct phrase_pa
 
 /* Returns the attention to a phrase's source tokens in this step, as a log-probability, or fallback if they are not known. */
 static float attended(const struct search *search, size_t row, const struct phrase *phrase, float fallback) {
-    float sum = 0;
     if (search->source_length == 0 || phrase->count == 0)
         return fallback;
-    for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
-        sum += search->attention[row][j];
-    float got = logf(sum);
+    float got = logf(attention_to(search, search->attention[row], phrase));
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* NaN stays NaN */
 }
 
@@ -222,13 +238,39 @@ static float next_log_prob(const struct search *search, const struct distributio
     return log_prob < LEAST ? LEAST : log_prob; /* the token is required, even if the model excludes it */
 }
 
-/* Returns the candidate for the next token of phrase q. */
+/* Returns the log-probability that a word ends before the next token of a row: a phrase must not follow a part of a word. The best
+ * tokens show it. */
+static float ends_word(const struct search *search, const struct distribution *row) {
+    float continued = 0;
+    for (size_t i = 0; i < row->top_count; i++)
+        if (continues_word(&search->options.phrases, row->top[i].token))
+            continued += expf(row->top[i].logit - row->log_sum);
+    float ended = logf(1 - continued);
+    return ended > LEAST ? ended : LEAST;
+}
+
+/* Returns what a phrase loses because words have been said for it already: they had this part of the attention to its source. */
+static float said_already(float spent) {
+    const float most = 0.95F;
+    return logf(1 - (spent < most ? spent : most));
+}
+
+/* Returns how much the open phrase has been credited with beyond its probability. A path that breaks it off gives that back. */
+static double credit(const struct search *search, size_t row, const struct progress *progress) {
+    const struct search_node *leaf = search->leaves[row], *before = leaf;
+    for (size_t i = 0; before && i < progress->at; i++)
+        before = before->parent;
+    double sum = leaf ? leaf->merit - leaf->total - (before ? before->merit - before->total : 0) : 0;
+    return sum > 0 ? sum : 0;
+}
+
+/* Returns the candidate for the next token of phrase q. ends: ends_word where the phrase begins. */
 static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
-                                  const struct progress *progress, size_t q) {
+                                  const struct progress *progress, size_t q, float ends) {
     const struct phrases *phrases = &search->options.phrases;
     const struct phrase *phrase = &phrases->list[q];
     float log_prob = next_log_prob(search, rows, r, progress, phrase);
-    float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
+    float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) + ends : phrase->count > 0 ? 0 : log_prob;
     if (phrase->before + phrase->after > 0) {
         float most = LEAST; /* of the likeliest way to continue, including phrase q; 0 if a way is complete */
         for (size_t way = q - phrase->before; way <= q + phrase->after; way++) {
@@ -243,7 +285,10 @@ static struct candidate advancing(const struct search *search, const struct dist
         }
         merit += log_prob - most;
     }
-    return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)(merit > log_prob ? merit : log_prob));
+    merit = merit > log_prob ? merit : log_prob;
+    if (progress->at == 0)
+        merit += said_already(progress->spent[q]);
+    return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)merit);
 }
 
 /* Returns the most candidates that a row can have: each phrase may continue, and may begin. */
@@ -256,17 +301,18 @@ static size_t phrases_next(const struct search *search, const struct distributio
                            const struct progress *progress, struct candidate *out) {
     const struct phrases *phrases = &search->options.phrases;
     const struct phrase *list = phrases->list;
-    struct progress fresh = {.met = progress->met};
+    struct progress fresh = {.met = progress->met, .spent = progress->spent};
     bool between = progress->at == 0 || progress_at_end(phrases, progress);
     size_t held = held_phrase(phrases, progress), count = 0;
     if (search->leaves[row] && search->leaves[row]->due.count > 0)
         return 0;
+    float ends = progress->at == 0 && search->leaves[row] ? ends_word(search, &rows[row]) : 0; /* a phrase ends with its word */
     for (size_t q = 0; q < phrases->count; q++) {
         bool said = held < phrases->count && q + list[held].before >= held && q <= held + list[held].after;
         if (progress->at > 0 && may_advance(phrases, progress, q))
-            out[count++] = advancing(search, rows, row, progress, q);
+            out[count++] = advancing(search, rows, row, progress, q, 0);
         if (between && !said && may_advance(phrases, &fresh, q))
-            out[count++] = advancing(search, rows, row, &fresh, q);
+            out[count++] = advancing(search, rows, row, &fresh, q, list[q].begins_word ? ends : 0);
     }
     return count;
 }
@@ -386,9 +432,11 @@ static void add_row(struct search *search, struct constrained *own, const struct
     } else {
         count = search_best(search, rows, r, k + 1, best);
     }
+    double taken = progress->at > 0 && !at_end ? credit(search, r, progress) : 0;
     for (size_t i = 0, added = 0; i < count && added < k; i++) {
         if (phrases_refuse(search, progress, at_end, best[i].token))
             continue;
+        best[i].merit -= taken;
         add(search, own, &best[i]);
         added++;
     }

@@ -121,12 +121,10 @@ static int fill(struct kept_glossary *glossary, const char *text, size_t length,
     struct lexicon *lexicon = &glossary->lexicon;
     if (lexicon_init(lexicon, reading.entries, reading.count, &glossary->arena, err) != 0)
         return -1;
-    /* Equal phrases are neighbours, except for a phrase between them whose first letter has the other case. */
-    for (size_t i = 1; i < lexicon->count; i++) {
-        for (size_t j = i; j-- > 0 && j + 3 > i;) {
-            if (strcmp(lexicon->order[i]->source, lexicon->order[j]->source) == 0)
-                return error_set(err, ERROR_INPUT, "\"%.60s\" has two entries", lexicon->order[i]->source);
-        }
+    for (size_t i = 1; i < lexicon->count; i++) { /* equal phrases are neighbours */
+        const char *source = lexicon->order[i].entry->source;
+        if (strcmp(source, lexicon->order[i - 1].entry->source) == 0)
+            return error_set(err, ERROR_INPUT, "\"%.60s\" has two entries", source);
     }
     glossary->bytes = length;
     return 0;

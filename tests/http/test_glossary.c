@@ -163,6 +163,30 @@ START_TEST(the_rest_is_translated) {
 }
 END_TEST
 
+/* The phrase neither follows a part of the word that it replaces nor is begun and broken off. */
+START_TEST(nothing_is_left_of_a_term) {
+    static const char *const texts[][3] = {
+        {"If the shoe breaks, call me at once.", "'shoe': 'soulier'",
+         "Si le soulier se casse, appelez-moi imm\xc3\xa9"
+         "diatement."},
+        {"With this tree you can save a lot of time.", "'tree': 'arbuste'",
+         "Avec cet arbuste, vous pouvez \xc3\xa9"
+         "conomiser beaucoup de temps."},
+        {"There was only one truck left in the shop.", "'truck': 'camionnette'", "Il n'y avait qu'un camionnette dans le magasin."},
+        {"You should read the letter about the Nelix again.", "'Nelix': 'lixsidpri Acme'",
+         "Tu devrais lire la lettre sur le lixsidpri Acme."},
+    };
+    char fields[256];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct reply reply;
+        snprintf(fields, sizeof fields, "'model': 'en-fr', 'include': [], 'glossary': {%s}", texts[i][1]);
+        ask("/translate", texts[i][0], fields, 200, &reply);
+        ck_assert_str_eq(text_at(reply.json, "translations.0.text"), texts[i][2]);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 /* A placeholder is one token on both sides, with its own bytes; what the daemon tells of it is consistent. */
 START_TEST(placeholders_are_tokens) {
     struct reply reply;
@@ -237,6 +261,7 @@ Suite *glossary_suite(void) {
     tcase_add_test(cases, ranges_include_their_ends);
     tcase_add_loop_test(cases, phrases_are_held, 0, sizeof searches / sizeof *searches);
     tcase_add_test(cases, the_rest_is_translated);
+    tcase_add_test(cases, nothing_is_left_of_a_term);
     tcase_add_test(cases, placeholders_are_tokens);
     tcase_add_test(cases, placeholders_alone_and_given);
     tcase_add_test(cases, every_model_holds_them);

@@ -27,7 +27,11 @@ static const struct {
     {"a b c", "7"},                                                         /* the first */
     {"Polish polish", "9A"},                                                /* each as it is written */
     {"a", ""},
-    {"The snowy snow and", "1"}, /* a phrase that goes on otherwise */
+    {"e\xcc\x81t\xc3\xa9 te\xcc\x81", "5"}, /* canonically equivalent, and as a word */
+    {"the\xc2\xa0snow", "2"},               /* any space */
+    {"DEEP SNOW, THE SNOW and SNOW", "12"}, /* among capitals */
+    {"new york POLISH NEW YORK", "39"},     /* five letters */
+    {"The snowy snow and", "1"},            /* a phrase that goes on otherwise */
 };
 
 START_TEST(source_phrases_are_found) {
@@ -41,7 +45,7 @@ START_TEST(source_phrases_are_found) {
         struct span span;
         size_t length = strlen(texts[i].text), end = 0;
         for (size_t at = 0; lexicon_next(&lexicon, texts[i].text, length, &at, &span, &entry); end = span.end) {
-            ck_assert(span.begin >= end && span.end - span.begin == strlen(entry->source) && at == span.end);
+            ck_assert(span.begin >= end && span.end > span.begin && at == span.end);
             strcat(found, entry->target);
         }
         ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s: %s", texts[i].text, found);
