@@ -3,6 +3,7 @@
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
+#include "server/documents/spans.h"
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <stdarg.h>
@@ -132,13 +133,14 @@ static const struct document_format formats[] = {
     {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", "text/plain", false, NULL, false, txt_read, NULL, true, text_below, NULL},
     {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", "application/x-subrip", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
     {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", "text/vtt", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
-    {"json", "json arb", "application/json text/json", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, json_finish, false, NULL, NULL},
-    {"md", "md markdown", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", "text/markdown", false, NULL, false, md_read, NULL, true, markdown_below, NULL},
+    {"json", "json arb jsonc json5 webmanifest", "application/json text/json", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, NULL, false, NULL, NULL},
+    {"jsonl", "jsonl ndjson", "application/jsonl application/x-ndjson", "application/jsonl; charset=utf-8", "application/jsonl", false, NULL, false, json_read, NULL, false, NULL, NULL},
+    {"md", "md markdown mdx", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", "text/markdown", false, NULL, false, md_read, NULL, true, markdown_below, NULL},
     {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", "text/html", false, encoding_of_html, true, html_read_document, NULL, true, markup_below, NULL},
     {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", "text/x-gettext-translation", false, po_stated, false,
-     po_read, po_finish, false, NULL, NULL},
+     po_read, NULL, false, NULL, NULL},
     {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", "application/xliff+xml", false, encoding_of_xml, true,
-     xliff_read, xliff_finish, false, NULL, NULL},
+     xliff_read, NULL, false, NULL, NULL},
     {"docx", "docx docm dotx dotm", WORD " application/vnd.ms-word.document" MACRO, WORD, WORD, false, NULL, false,
      archive_read, archive_finish, true, NULL, &office_docx},
     {"pptx", "pptx pptm ppsx potx", SLIDE " application/vnd.ms-powerpoint.presentation" MACRO, SLIDE, SLIDE, false, NULL, false,
@@ -358,7 +360,8 @@ int document_read(const struct document *document, struct arena *arena, struct h
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err) {
     struct document unmarked = without_mark(document);
-    char *written = html_write(html, translations, arena, out_length, err);
+    char *written = html->spans ? spans_write(&unmarked, html, translations, arena, out_length, err)
+                                : html_write(html, translations, arena, out_length, err);
     if (written && document->format->finish)
         written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
     if (written && document->encoding)
@@ -503,7 +506,7 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     }
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
-        *out = (struct html_translation){joined, length, text->jobs && !text->placed ? NULL : words, word_count, links, link_count};
+        *out = (struct html_translation){joined, length, text->jobs && !text->placed ? NULL : words, word_count, links, link_count, false};
     result = 0;
 done:
     arena_done(&scratch);

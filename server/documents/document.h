@@ -166,7 +166,7 @@ enum prose prose_judge(struct html_bytes text, const struct prose_place *place, 
 /* ---- tools that readers share ---- */
 
 document_reader subtitles_read, json_read, md_read, po_read, xliff_read;
-document_finisher subtitles_finish, json_finish, po_finish, xliff_finish;
+document_finisher subtitles_finish;
 
 /* Adds a note about this place of the source; NULL: about all of it. If memory runs out, the notes' arena has failed. */
 __attribute__((format(printf, 4, 5))) void document_note(const struct document *document, const char *at, const char *code,
@@ -251,34 +251,11 @@ struct directive_scan {
 /* Finds the next placeholder. Returns false at the end. */
 bool directive_next(struct directive_scan *scan, struct span *found);
 
-/* ---- lists of messages ---- */
-
-/* Some formats (po, xliff) have translations beside their sources. Their readers produce only the document's messages, one after
- * the other, and their finishers put the written messages in place. Bytes that no message may contain mark the end of a message and
- * the words that were translated. */
-enum { MESSAGE_TRANSLATED = '\1' /* precedes words of a translation */, MESSAGE_OWN = '\2' /* for the format's own use */ };
-
 /* True if the bytes are valid UTF-8 without control characters other than tabs and line ends. */
 bool messages_can_hold(struct html_bytes text);
-/* Ends the pieces of a message. */
-void messages_end(struct html_builder *builder);
-/* Adds a message in ICU's notation with its end. escape writes its text; NULL: the text stays as it is. A message that cannot be
- * read is written unchanged and marked as translated: messages_settle_icu reports that it was not. */
-void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape);
-/* Makes the translation of such a message from its written form, without marks and escapes. Returns false, with the source in *out,
- * if the translation is not valid. */
+/* Makes the translation of a message in ICU's notation from its written form. Returns false, with the source in *out, if the
+ * translation is not valid. */
 bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
-/* An html_escape that marks text as translated. */
-void messages_put_translated(struct html_buffer *out, const char *text, size_t length);
-/* Writes text for a marking whose owner points to an html_escape, or to NULL to leave the text as it is. */
-struct html_bytes messages_write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena);
-
-/* True if the written text contains a translation. */
-bool messages_translated(struct html_bytes written);
-/* Takes the next message, with its marks, from *written. */
-struct html_bytes messages_next(struct html_bytes *written);
-/* Appends a message, or a part of it, without marks of translations. */
-void messages_put(struct html_buffer *out, struct html_bytes message);
 
 /* ---- Markdown's notation (markdown_notation.c) ----
  *

@@ -1,9 +1,9 @@
 /* This file translates JSON (RFC 8259). The strings that are values, prose and selected are translated line by line; names of
  * members and everything else stay byte for byte. No library reads it, because a library would lose the place of a value and the
- * notation of numbers and escapes. In messages in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b |
- * c" each alternative. */
+ * notation of numbers and escapes. Comments and a comma after the last member or element are accepted and stay. In messages in
+ * ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each alternative. */
 #include "model/base/utf8.h"
-#include "server/documents/document.h"
+#include "server/documents/spans.h"
 #include <ctype.h>
 #include <stdio.h>
 
@@ -145,19 +145,30 @@ enum key_choice key_globs_choose(const struct key_globs *globs, const struct key
 /* ---- strings ---- */
 
 /* The token that may come next. */
-enum expected { VALUE, FIRST_VALUE /* or the array's end */, NAME, FIRST_NAME, COLON, MORE /* a comma, or the end */, NOTHING };
+enum expected {
+    VALUE,
+    ELEMENT /* or the array's end */,
+    NAME /* or the object's end */,
+    COLON,
+    MORE /* a comma, or the end */,
+    NOTHING
+};
 
 struct level {
     char open;              /* '{' or '[' */
     struct html_bytes name; /* of the current member; for an array that of the member that holds it */
     size_t index;           /* of the current element */
+    bool about;             /* it is below a member that says something about other members */
+    bool message;           /* the object has had a member of this name */
 };
 
 struct json_reader {
     struct html_builder builder;
+    struct document_spans *spans;
+    bool *messages; /* a string of the file has branches in ICU's notation */
     const struct document *document;
     const char *begin, *at, *end;
-    const char *done; /* the document up to here is in pieces */
+    const char *done; /* the string up to here is in pieces */
     char *decoded;    /* the rest of the room for decoded strings */
     char *scratch;    /* room for the longest string */
     struct level levels[MOST_DEPTH];
@@ -217,6 +228,7 @@ static int read_string(struct json_reader *reader, struct html_bytes *raw, bool 
     if (reader->at >= reader->end)
         return refuse(reader, begin - 1, "unterminated string");
     *raw = bytes_between(begin, reader->at++);
+    *reader->messages = *reader->messages || icu_message_is(raw->start, raw->length);
     return 0;
 }
 
@@ -226,12 +238,12 @@ struct json_string {
     const char *raw_at;          /* the same place in raw; callers ask for places in order */
 };
 
-/* Decodes a valid string. Pieces borrow the text. */
-static struct json_string decode(struct json_reader *reader, struct html_bytes raw) {
+/* Decodes a valid string into the room. Pieces borrow the text. */
+static struct json_string decode(char **room, struct html_bytes raw) {
     struct json_string string = {.raw = raw, .text = raw, .raw_at = raw.start};
     if (!memchr(raw.start, '\\', raw.length))
         return string;
-    char *out = reader->decoded;
+    char *out = *room;
     for (const char *at = raw.start, *end = at + raw.length; at < end;) {
         int32_t character;
         size_t bytes = *at == '\\' ? read_escape(at, end, &character) : 1;
@@ -241,8 +253,8 @@ static struct json_string decode(struct json_reader *reader, struct html_bytes r
             *out++ = *at;
         at += bytes;
     }
-    string.text = bytes_between(reader->decoded, out);
-    reader->decoded = out;
+    string.text = bytes_between(*room, out);
+    *room = out;
     return string;
 }
 
@@ -262,7 +274,7 @@ static const char *raw_of(struct json_string *string, size_t byte) {
 }
 
 static void json_escape(struct html_buffer *out, const char *text, size_t length) {
-    static const char digits[] = "0123456789abcdef";
+    static const char digits[] = "0123456789abcdef", names[] = "\"\\bfnrt", means[] = "\"\\\b\f\n\r\t";
     for (size_t at = 0; at < length; at++) {
         size_t plain = at;
         while (at < length && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= ' ')
@@ -271,8 +283,10 @@ static void json_escape(struct html_buffer *out, const char *text, size_t length
         if (at == length)
             return;
         unsigned char c = (unsigned char)text[at];
-        const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, mark[] = {'\\', (char)c};
-        html_put(out, c < ' ' ? escape : mark, c < ' ' ? sizeof escape : sizeof mark);
+        const char *name = c > 0 ? strchr(means, c) : NULL;
+        const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]},
+                   mark[] = {'\\', name ? names[name - means] : 'u'};
+        html_put(out, name ? mark : escape, name ? sizeof mark : sizeof escape);
     }
 }
 
@@ -381,7 +395,8 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
             begin = after + 1;
         if (begin < at) {
             const char *from = raw_of(string, begin);
-            html_add_break(&reader->builder, bytes_between(reader->done, from));
+            if (from > reader->done)
+                html_add_break(&reader->builder, bytes_between(reader->done, from));
             reader->done = from;
             html_add_marked(&reader->builder, bytes_between(text + begin, text + at), &marking);
         }
@@ -389,38 +404,50 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
     }
 }
 
-/* Adds the pieces of a value unless it is for programs or cannot be read. Returns -1 if memory runs out. */
-static int add_value(struct json_reader *reader, struct html_bytes raw, enum key_choice choice) {
+static const char locale_name[] = "@@locale"; /* ARB's */
+
+/* True if the current member says something about other members instead of holding text for readers of the program: ARB's members
+ * that begin with "@", and what stands beside a "message" of a WebExtension. */
+static bool says_about(const struct level *level) {
+    return level->open == '{' && ((level->name.length > 0 && *level->name.start == '@') || bytes_are(level->name, "placeholders") ||
+                                  (level->message && bytes_are(level->name, "description")));
+}
+
+/* Keeps the decoded text of a string for its span. Returns NULL if memory runs out. */
+static const struct html_bytes *keep_text(struct json_reader *reader, struct html_bytes text) {
+    struct html_bytes *kept = arena_alloc(reader->builder.arena, 1, sizeof *kept);
+    if (kept)
+        *kept = text;
+    return kept;
+}
+
+/* Adds the span of a value unless it is for programs or cannot be read. */
+static void add_value(struct json_reader *reader, struct html_bytes raw, enum key_choice choice) {
     static const struct prose_place nowhere = {{"", 0}, {"", 0}};
     struct prose_place place = nowhere;
     struct html_builder *builder = &reader->builder;
-    struct json_string string = decode(reader, raw);
+    struct document_spans *spans = reader->spans;
+    struct json_string string = decode(&reader->decoded, raw);
     struct html_bytes text = string.text;
+    const char *raw_end = raw.start + raw.length;
+    const struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
+    size_t first = builder->html.piece_count;
+    struct error error = {0};
     if (builder->failed) /* html_build reports why */
-        return 0;
+        return;
+    if (reader->depth == 1 && bytes_are(level->name, locale_name)) { /* becomes the language of the translation */
+        spans_add(spans, builder, raw.start, raw_end, NULL);
+        return;
+    }
+    if (level && choice != KEY_ASKED_FOR && (level->about || says_about(level)))
+        return;
     if (icu_message_is(text.start, text.length)) {
-        struct icu_source source;
-        struct error error = {0};
-        if (icu_source_open(text, builder->arena, &source, &error) != 0) {
-            if (error.code == ERROR_MEMORY)
-                return error_memory(reader->err);
-            document_note(reader->document, raw.start, "untranslated", "%s, so it is unchanged", error.message);
-            return 0;
-        }
-        if (source.text.start != text.start) { /* whole sentences have moved into its branches, so it is rewritten */
-            struct html_buffer written = {.arena = builder->arena};
-            html_put(&written, "", 0);
-            json_escape(&written, source.text.start, source.text.length);
-            string = (struct json_string){.raw = {written.bytes, written.length}, .text = source.text, .raw_at = written.bytes};
-            if (written.failed)
-                return 0; /* html_build reports that the arena has failed */
-        }
-        struct string_owner own = {reader, &string};
-        const struct html_marking marking = {.owner = &own, .written = write_part};
-        html_add_break(builder, bytes_between(reader->done, raw.start));
-        icu_source_add(builder, &source, &marking);
-        reader->done = raw.start + raw.length;
-        return 0;
+        spans_add(spans, builder, raw.start, raw_end, keep_text(reader, text));
+        if (spans_add_message(spans, builder, text, &error))
+            return;
+        document_note(reader->document, raw.start, "untranslated", "%s, so it is unchanged", error.message);
+        spans->count--;
+        return;
     }
     if (reader->depth > 0)
         place.name = reader->levels[reader->depth - 1].name;
@@ -429,9 +456,10 @@ static int add_value(struct json_reader *reader, struct html_bytes raw, enum key
             place.parent = reader->levels[above - 1].name;
     enum prose prose = prose_judge(text, &place, reader->scratch);
     if (prose != PROSE_LANGUAGE && (prose != PROSE_DOUBTFUL || choice != KEY_ASKED_FOR))
-        return 0;
+        return;
 
     /* Each of several lines may be for programs, too. */
+    reader->done = raw.start;
     for (size_t begin = 0, end; begin < text.length && !builder->failed; begin = end + 1) {
         end = begin;
         while (end < text.length && (unsigned char)text.start[end] >= ' ')
@@ -440,7 +468,12 @@ static int add_value(struct json_reader *reader, struct html_bytes raw, enum key
         if (line.length > 0 && (line.length == text.length || prose_judge(line, &nowhere, reader->scratch) == PROSE_LANGUAGE))
             add_alternatives(reader, &string, begin, end);
     }
-    return 0;
+    if (builder->html.piece_count == first)
+        return;
+    if (reader->done < raw_end)
+        html_add_break(builder, bytes_between(reader->done, raw_end));
+    spans_add(spans, builder, raw.start, raw_end, keep_text(reader, text));
+    spans_end_text(spans, builder, first);
 }
 
 /* ---- values ---- */
@@ -471,9 +504,10 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
         if (reader->depth == MOST_DEPTH)
             return refuse(reader, begin, "objects and arrays nest deeper than 512");
         struct html_bytes name = level ? level->name : (struct html_bytes){"", 0};
-        reader->levels[reader->depth++] = (struct level){.open = first, .name = name};
+        bool about = level && (level->about || says_about(level));
+        reader->levels[reader->depth++] = (struct level){.open = first, .name = name, .about = about};
         reader->at++;
-        *expected = first == '{' ? FIRST_NAME : FIRST_VALUE;
+        *expected = first == '{' ? NAME : ELEMENT;
         return 0;
     }
     *expected = reader->depth > 0 ? MORE : NOTHING;
@@ -483,7 +517,9 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
         if (read_string(reader, &raw, &whole) != 0)
             return -1;
         enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys, &reader->places[reader->depth]) : KEY_IN;
-        return whole && choice != KEY_LEFT_OUT ? add_value(reader, raw, choice) : 0;
+        if (whole && choice != KEY_LEFT_OUT)
+            add_value(reader, raw, choice);
+        return 0;
     }
     if (first == '-' || isdigit((unsigned char)first)) {
         reader->at += first == '-';
@@ -512,7 +548,7 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
  * next. */
 static int read_next(struct json_reader *reader, enum expected *expected) {
     bool object = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{';
-    bool may_end = *expected == MORE || *expected == FIRST_NAME || *expected == FIRST_VALUE;
+    bool may_end = *expected == MORE || *expected == NAME || *expected == ELEMENT;
     if (may_end && *reader->at == (object ? '}' : ']')) {
         reader->at++;
         reader->depth--;
@@ -523,17 +559,17 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
     bool whole;
     switch (*expected) {
     case VALUE:
-    case FIRST_VALUE:
+    case ELEMENT:
         return read_value(reader, expected);
     case NAME:
-    case FIRST_NAME:
         *expected = COLON;
         if (*reader->at != '"')
             return refuse(reader, reader->at, "the name of a member is expected here");
         if (read_string(reader, &raw, &whole) != 0)
             return -1;
-        raw = whole ? decode(reader, raw).text : raw;
+        raw = whole ? decode(&reader->decoded, raw).text : raw;
         reader->levels[reader->depth - 1].name = raw;
+        reader->levels[reader->depth - 1].message |= bytes_are(raw, "message");
         enter(reader, raw.start, raw.length);
         return 0;
     case COLON:
@@ -544,21 +580,84 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
     case MORE:
         if (*reader->at++ != ',')
             return refuse(reader, reader->at - 1, object ? "a comma or } is expected here" : "a comma or ] is expected here");
-        *expected = object ? NAME : VALUE;
+        *expected = object ? NAME : ELEMENT;
         return 0;
     default:
         return refuse(reader, reader->at, "unexpected text after the value");
     }
 }
 
+/* Skips white space and comments. */
+static int skip_space(struct json_reader *reader) {
+    const char *end = reader->end;
+    while (reader->at < end) {
+        const char *at = reader->at, *after = at + 1;
+        bool line = bytes_begin(at, end, "//"), comment = bytes_begin(at, end, "/*");
+        if (line)
+            after = memchr(at, '\n', (size_t)(end - at));
+        else if (comment)
+            after = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
+        else if (!strchr(" \t\r\n", *at))
+            return 0;
+        if (comment && !after)
+            return refuse(reader, at, "unterminated comment");
+        reader->at = !after ? end : comment ? after + 2 : after;
+    }
+    return 0;
+}
+
+/* Puts the translation of a message, or keeps the source if the translation does not have what the source has. If one string of a
+ * file has branches, others are messages, too, in which apostrophes may quote. */
+static void put_string(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
+    const struct html_bytes *source = span->about;
+    const bool *messages = writer->about;
+    struct arena *arena = writer->out.arena;
+    struct html_bytes written = span->count > 0 ? text->text : nothing;
+    struct html_buffer settled = {.arena = arena};
+    if (span->count == 0) { /* the locale has '_' */
+        span_keep(writer, span->begin);
+        for (const char *c = writer->document->language; *c; c++)
+            html_put(&writer->out, *c == '-' ? "_" : c, 1);
+        span_skip(writer, span->end);
+        return;
+    }
+    if (!text->translated || (text->sound && text->unchanged))
+        return;
+    if (!text->sound) {
+        document_note(writer->document, span->begin, "untranslated",
+                      span->texts[0].plain ? "the translation of the message has different arguments, so the message is unchanged"
+                                           : "the translation lacks something that the text has, so the text is unchanged");
+        return;
+    }
+    if (*messages && !span->texts[0].plain && memchr(source->start, '{', source->length)) {
+        char *room = arena_alloc(arena, written.length + 1, 1);
+        struct html_bytes translated = room ? decode(&room, written).text : nothing, out = translated;
+        struct icu_source message;
+        if (room && icu_source_open(*source, arena, &message, NULL) == 0 && icu_source_settle(&message, translated, arena, &out) &&
+            out.start != translated.start) {
+            html_put(&settled, "", 0);
+            json_escape(&settled, out.start, out.length);
+            written = (struct html_bytes){settled.bytes, settled.length};
+        }
+        writer->out.failed |= settled.failed || arena_failed(arena);
+    }
+    span_keep(writer, span->begin);
+    html_put(&writer->out, written.start, written.length);
+    span_skip(writer, span->end);
+}
+
 int json_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     const char *source = document->source, *end = source + document->length;
     struct json_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
+    bool *messages = arena_zalloc(arena, 1, sizeof *messages), lines = strcmp(document->format->name, "jsonl") == 0;
     char *decoded = arena_alloc(arena, document->length + 1, 1), *scratch = arena_alloc(arena, document->length + 1, 1);
     struct key_state *places = document->keys ? arena_alloc(arena, MOST_DEPTH + 1, sizeof *places) : NULL;
     if (arena_failed(arena))
         return error_memory(err);
     *reader = (struct json_reader){.builder = document_builder(document, arena),
+                                   .spans = spans,
+                                   .messages = messages,
                                    .document = document,
                                    .begin = source,
                                    .at = source,
@@ -570,72 +669,19 @@ int json_read(const struct document *document, struct arena *arena, struct html 
                                    .err = err};
     if (places)
         key_globs_begin(document->keys, &places[0]);
+    spans->about = messages;
+    spans->put = put_string;
     for (enum expected expected = VALUE;;) {
-        while (reader->at < end && strchr(" \t\r\n", *reader->at))
-            reader->at++;
-        if (reader->at == end && expected != NOTHING)
+        if (skip_space(reader) != 0)
+            return -1;
+        if (reader->at == end && expected != NOTHING && !(lines && reader->depth == 0))
             return refuse(reader, end, "unexpected end of the document");
         if (reader->at == end)
             break;
+        if (lines && expected == NOTHING)
+            expected = VALUE;
         if (read_next(reader, &expected) != 0)
             return -1;
     }
-    html_add_break(&reader->builder, bytes_between(reader->done, reader->end));
-    return html_build(&reader->builder, json_escape, out, err);
-}
-
-/* ---- messages that were translated ---- */
-
-/* Finds the next string of valid JSON at or after *at, and moves *at past it. Returns false at the end. */
-static bool next_string(const char **at, const char *end, struct html_bytes *raw) {
-    const char *begin = memchr(*at, '"', (size_t)(end - *at));
-    if (!begin)
-        return false;
-    const char *c = begin + 1;
-    while (c < end && *c != '"')
-        c += *c == '\\' ? 2 : 1;
-    *raw = bytes_between(begin + 1, c);
-    *at = c + 1;
-    return true;
-}
-
-char *json_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
-                  size_t *out_length, struct error *err) {
-    const char *source = document->source, *end = source + document->length, *at = written, *to = written + written_length;
-    struct html_buffer out = {.arena = arena};
-    struct html_bytes before, now;
-    bool messages = false; /* if one string has branches, others are messages, too */
-    for (const char *next = source; !messages && next_string(&next, end, &before);)
-        messages = icu_message_is(before.start, before.length);
-    html_put(&out, "", 0);
-    if (messages) {
-        struct json_reader room = {.decoded = arena_alloc(arena, document->length + written_length + 1, 1)};
-        for (const char *next = written; room.decoded && next_string(&source, end, &before) && next_string(&next, to, &now);) {
-            if (bytes_same(before, now) || !memchr(before.start, '{', before.length))
-                continue;
-            html_put(&out, at, (size_t)(now.start - at));
-            at = now.start + now.length;
-
-            /* Put the translation of a message, or the source if the translation does not have its arguments. */
-            struct json_string from = decode(&room, before), translated = decode(&room, now);
-            struct html_bytes settled = translated.text;
-            struct icu_source message;
-            if (icu_source_open(from.text, arena, &message, NULL) == 0 &&
-                !icu_source_settle(&message, translated.text, arena, &settled) &&
-                icu_message_is(from.text.start, from.text.length)) {
-                document_note(document, before.start, "untranslated",
-                              "the translation of the message has different arguments, so the message is unchanged");
-                settled = from.text;
-            }
-            if (settled.start == from.text.start) /* nothing was translated */
-                html_put(&out, before.start, before.length);
-            else if (settled.start == translated.text.start)
-                html_put(&out, now.start, now.length);
-            else
-                json_escape(&out, settled.start, settled.length);
-        }
-    }
-    html_put(&out, at, (size_t)(to - at));
-    out.failed |= arena_failed(arena);
-    return html_take(&out, out_length, err);
+    return spans_build(spans, &reader->builder, json_escape, out, err);
 }

@@ -1,6 +1,5 @@
 /* This module hides the parts of a program's message that are not words: branches and arguments in ICU's notation, and directives
- * such as %s, which the flags of a PO file announce. It also hides how the messages of a list are separated until their
- * translations are inserted. */
+ * such as %s, which the flags of a PO file announce. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include "server/documents/document.h"
@@ -103,8 +102,6 @@ bool icu_source_settle(const struct icu_source *source, struct html_bytes transl
     return false;
 }
 
-/* ---- lists of messages ---- */
-
 bool messages_can_hold(struct html_bytes text) {
     for (size_t i = 0; i < text.length; i++)
         if ((unsigned char)text.start[i] < ' ' && !memchr("\n\t\r", text.start[i], 3))
@@ -112,65 +109,10 @@ bool messages_can_hold(struct html_bytes text) {
     return utf8_valid(text.start, text.length);
 }
 
-void messages_end(struct html_builder *builder) {
-    html_add_break(builder, (struct html_bytes){"", 1});
-}
-
-struct html_bytes messages_write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena) {
-    html_escape *const *escape = marking->owner;
-    struct html_buffer out = {.arena = arena};
-    if (!*escape)
-        return text;
-    html_put(&out, "", 0);
-    (*escape)(&out, text.start, text.length);
-    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
-}
-
-void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape) {
-    static const char translated[] = {MESSAGE_TRANSLATED};
-    const struct html_marking own = {.owner = &escape, .written = messages_write_escaped};
-    struct icu_source source;
-    struct error error = {0};
-    if (icu_source_open(text, builder->arena, &source, &error) == 0) {
-        icu_source_add(builder, &source, &own);
-    } else if (error.code == ERROR_MEMORY) {
-        builder->failed = ERROR_MEMORY;
-    } else {
-        html_add_break(builder, (struct html_bytes){translated, 1});
-        html_add_break(builder, messages_write_escaped(&own, text, builder->arena));
-    }
-    messages_end(builder);
-}
-
 bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out) {
     struct icu_source opened;
     *out = source;
     return icu_source_open(source, arena, &opened, NULL) == 0 && icu_source_settle(&opened, written, arena, out);
-}
-
-void messages_put_translated(struct html_buffer *out, const char *text, size_t length) {
-    html_put(out, (const char[]){MESSAGE_TRANSLATED}, 1);
-    html_put(out, text, length);
-}
-
-bool messages_translated(struct html_bytes written) {
-    return memchr(written.start, MESSAGE_TRANSLATED, written.length) != NULL;
-}
-
-struct html_bytes messages_next(struct html_bytes *written) {
-    const char *end = memchr(written->start, '\0', written->length), *all = written->start + written->length;
-    struct html_bytes message = bytes_between(written->start, end ? end : all);
-    *written = bytes_between(end ? end + 1 : all, all);
-    return message;
-}
-
-void messages_put(struct html_buffer *out, struct html_bytes message) {
-    for (const char *at = message.start, *end = at + message.length; at < end; at++) {
-        const char *plain = at;
-        while (at < end && *at != MESSAGE_TRANSLATED)
-            at++;
-        html_put(out, plain, (size_t)(at - plain));
-    }
 }
 
 /* ---- directives ---- */

@@ -7,7 +7,8 @@
  * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its data in global variables, and
  * does not report where in the file a message stands. */
 #include "model/base/utf8.h"
-#include "server/documents/document.h"
+#include "server/documents/spans.h"
+#include "server/markup/piece.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,7 @@
 enum {
     MOST_FORMS = 16,
     LINE_WIDTH = 77, /* characters between the quotation marks of a line */
-    NUMBER_BYTES = 24,
-    /* In the pieces of a message, MESSAGE_OWN and a byte precede each directive that takes the next argument. The byte is the
-     * number of the directive among these, counted from FIRST_MARK. */
-    FIRST_MARK = 32,
-    MOST_MARKED = 200
+    NUMBER_BYTES = 24
 };
 
 /* Adjacent strings that make one text: from the first quotation mark to the end of the last string. */
@@ -36,7 +33,7 @@ struct po_message {
     const char *end;         /* of the last string */
     size_t line;             /* of msgid */
     struct po_text context, id, plural;
-    struct po_text forms[MOST_FORMS]; /* [form_count] one, unless it has a plural */
+    struct po_text *forms; /* [form_count] one, unless it has a plural */
     size_t form_count;
 };
 
@@ -46,18 +43,26 @@ struct po_plurals {
     const char *rule;  /* "nplurals=2; plural=(n != 1);" */
 };
 
+/* A message with what its span tells the writer. */
+struct po_entry {
+    struct po_message message;
+    struct po_plurals plurals; /* of the file at this place */
+    unsigned notations;        /* of its directives, by its flags */
+    bool header, fuzzy, wanted;
+    bool surplus;                 /* it has forms, not empty, beyond those of the language */
+    struct html_bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
+};
+
 struct po_file {
     const struct document *document;
     const char *at; /* the file has been read up to here */
     size_t line;    /* from 1 */
     struct error *err;
-    struct po_plurals plurals; /* of the messages from here on */
-    char *room;                /* the rest of the room for decoded texts */
-    struct po_message message; /* the current one */
-    bool header, fuzzy, wanted;
-    unsigned notations;           /* of its directives, by its flags */
-    bool surplus;                 /* it has forms, not empty, beyond those of the language */
-    struct html_bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
+    char *room;                       /* the rest of the room for decoded texts */
+    struct po_text forms[MOST_FORMS]; /* of the current message */
+    struct po_entry entry;            /* the current one */
+    bool has_header;
+    const char *line_end; /* of the file */
 };
 
 /* ---- tokens ---- */
@@ -173,7 +178,7 @@ static bool is_empty(const struct po_text *text) {
 static int read_message(struct po_file *file, struct po_message *out) {
     const char *end = end_of(file);
     struct po_text domain;
-    *out = (struct po_message){0};
+    *out = (struct po_message){.forms = file->forms};
     skip_comments(file, &out->begin);
     while (take_keyword(file, "domain")) {
         if (read_text(file, &domain) != 0)
@@ -359,166 +364,62 @@ static void put_field(struct html_buffer *out, const char *name, const char *val
 
 /* ---- the file ---- */
 
-static int open_file(struct po_file *file, const struct document *document, struct arena *arena, struct error *err) {
-    *file = (struct po_file){.document = document,
-                             .at = document->source,
-                             .line = 1,
-                             .err = err,
-                             .plurals = *plurals_of(document->language),
-                             .room = arena_alloc(arena, document->length + 1, 1)};
-    return file->room ? 0 : error_memory(err);
+static bool lacks(const struct po_entry *entry, size_t form) {
+    return entry->fuzzy || form >= entry->message.form_count || is_empty(&entry->message.forms[form]);
 }
 
-static bool lacks(const struct po_file *file, size_t form) {
-    return file->fuzzy || form >= file->message.form_count || is_empty(&file->message.forms[form]);
+/* True for the messages in which GNOME's and KDE's programs expect the names and addresses of their translators. */
+static bool names_translators(struct html_bytes id) {
+    static const char *const ids[] = {"translator-credits", "translator_credits", "Your names", "Your emails"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (bytes_are(id, ids[i]))
+            return true;
+    return false;
 }
 
 static int next_message(struct po_file *file) {
-    const struct po_message *message = &file->message;
+    struct po_entry *entry = &file->entry;
+    const struct po_message *message = &entry->message;
     const char *language = file->document->language;
     struct html_bytes line, flag;
-    int found = read_message(file, &file->message);
+    int found = read_message(file, &entry->message);
     if (found != 1)
         return found;
-    file->header = is_header(message);
-    file->fuzzy = file->wanted = file->surplus = false;
-    file->notations = 0;
+    entry->header = is_header(message);
+    file->has_header |= entry->header;
+    entry->fuzzy = entry->wanted = entry->surplus = false;
+    entry->notations = 0;
     for (const char *next = message->begin; next_comment(message, &next, &line);)
         for (const char *at = NULL; next_flag(line, &at, &flag);) {
-            file->fuzzy |= bytes_are(flag, "fuzzy");
-            file->notations |= directives_of(flag);
+            entry->fuzzy |= bytes_are(flag, "fuzzy");
+            entry->notations |= directives_of(flag);
         }
 
-    if (file->header) {
-        file->id = decode(file, &message->forms[0]);
-        file->header = messages_can_hold(file->id);
-        if (!file->header) /* the header is not text and stays unchanged */
+    if (entry->header) {
+        entry->id = decode(file, &message->forms[0]);
+        entry->header = messages_can_hold(entry->id);
+        if (!entry->header) /* the header is not text and stays unchanged */
             return 1;
-        size_t forms = count_forms(file->id);
-        file->plurals = *plurals_of(language);
-        if (has_rule(file->id, language) && forms != file->plurals.forms)
-            file->plurals = (struct po_plurals){forms, 0, NULL};
+        size_t forms = count_forms(entry->id);
+        entry->plurals = *plurals_of(language);
+        if (has_rule(entry->id, language) && forms != entry->plurals.forms)
+            entry->plurals = (struct po_plurals){forms, 0, NULL};
         return 1;
     }
 
     /* A message may have fewer forms than its language, as in the file of a language with one form: the missing ones need
      * translations, too. It may have more forms, by the former rule of the file; those are surplus. */
-    size_t forms = message->plural.begin ? file->plurals.forms : 1;
+    size_t forms = message->plural.begin ? entry->plurals.forms : 1;
     for (size_t i = forms; message->plural.begin && i < message->form_count; i++)
-        file->surplus |= !is_empty(&message->forms[i]);
+        entry->surplus |= !is_empty(&message->forms[i]);
     for (size_t i = 0; i < forms; i++)
-        file->wanted |= lacks(file, i);
-    if (!file->wanted)
+        entry->wanted |= lacks(entry, i);
+    if (!entry->wanted)
         return 1;
-    file->id = decode(file, &message->id);
-    file->plural = message->plural.begin ? decode(file, &message->plural) : file->id;
-    file->wanted = messages_can_hold(file->id) && messages_can_hold(file->plural);
+    entry->id = decode(file, &message->id);
+    entry->plural = message->plural.begin ? decode(file, &message->plural) : entry->id;
+    entry->wanted = messages_can_hold(entry->id) && messages_can_hold(entry->plural) && !names_translators(entry->id);
     return 1;
-}
-
-/* ---- messages become pieces ---- */
-
-/* The owner of a marking. */
-struct message_owner {
-    struct arena *arena;
-    unsigned notations;
-    size_t *marked; /* counts the directives so far that took the next argument */
-};
-
-/* A text_lead: a bullet, or the option that a line of help describes, up to the column where the description begins. */
-static size_t find_lead(const char *text, size_t length) {
-    for (size_t at = 1; *text == '-' && at + 1 < length; at++) {
-        bool gap = text[at] == '\t' || (text[at] == ' ' && text[at + 1] == ' ');
-        while (gap && (text[at] == ' ' || text[at] == '\t'))
-            if (++at == length)
-                return 0;
-        if (gap)
-            return at;
-    }
-    return text_label(text, length);
-}
-
-static size_t skip_directive(const struct html_marking *marking, const char *at, const char *end) {
-    const struct message_owner *own = marking->owner;
-    return directive_at(own->notations, at, end);
-}
-
-/* Returns the mark to put before a directive that takes the next argument, and nothing for others. */
-static struct html_bytes mark_of(const struct message_owner *own, struct html_bytes directive) {
-    bool next = directive_takes_next(own->notations, directive) && *own->marked < MOST_MARKED;
-    char *mark = next ? arena_alloc(own->arena, 2, 1) : NULL;
-    if (!mark)
-        return nothing;
-    mark[0] = MESSAGE_OWN;
-    mark[1] = (char)(FIRST_MARK + (*own->marked)++);
-    return (struct html_bytes){mark, 2};
-}
-
-/* Marks the directives in a tag: <a href="%s">. */
-static struct html_bytes write_mark(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
-    const struct message_owner *owner = marking->owner;
-    struct directive_scan scan = {.text = mark.start, .length = mark.length, .notations = owner->notations};
-    struct html_buffer out = {.arena = arena};
-    size_t at = 0;
-    for (struct span found; scan.notations != 0 && directive_next(&scan, &found); at = found.begin) {
-        struct html_bytes own = mark_of(owner, (struct html_bytes){mark.start + found.begin, found.end - found.begin});
-        html_put(&out, mark.start + at, found.begin - at);
-        html_put(&out, own.start, own.length);
-    }
-    if (at == 0)
-        return mark;
-    html_put(&out, mark.start + at, mark.length - at);
-    return out.failed ? mark : (struct html_bytes){out.bytes, out.length};
-}
-
-static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
-    const struct message_owner *owner = marking->owner;
-    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = owner->notations};
-    size_t at = 0;
-    for (struct span found; directive_next(&scan, &found);) {
-        struct html_bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
-        if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay next to words, like punctuation */
-            continue;
-        if (before.length > 0)
-            html_add_text(builder, before, before);
-        html_add_code(builder, mark_of(owner, word), word, nothing);
-        at = found.end;
-    }
-    struct html_bytes rest = bytes_between(text.start + at, text.start + text.length);
-    if (rest.length > 0)
-        html_add_text(builder, rest, rest);
-}
-
-static void add_message(struct html_builder *builder, struct html_bytes text, unsigned notations) {
-    size_t marked = 0;
-    const struct message_owner owner = {builder->arena, notations, &marked};
-    const struct html_marking marking = {.owner = &owner, .written = write_mark, .add_text = add_words, .skip = skip_directive};
-    if (icu_message_is(text.start, text.length)) {
-        messages_add_icu(builder, text, NULL);
-        return;
-    }
-    text_add_lines(builder, text, find_lead, &marking);
-    messages_end(builder);
-}
-
-int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena,
-                                   .html.spaced = true}; /* its pieces are decoded messages instead of bytes of the document */
-    struct po_file file;
-    int found = 0;
-    if (open_file(&file, document, arena, err) != 0)
-        return -1;
-    while (!builder.failed && (found = next_message(&file)) == 1) {
-        builder.line = file.message.line;
-        if (!file.wanted)
-            continue;
-        add_message(&builder, file.id, file.notations);
-        if (file.message.plural.begin)
-            add_message(&builder, file.plural, file.notations);
-    }
-    if (found < 0)
-        return -1;
-    return arena_failed(arena) ? error_memory(err) : html_build(&builder, messages_put_translated, out, err);
 }
 
 /* ---- translations with their placeholders ---- */
@@ -558,14 +459,6 @@ static int find_all(struct html_bytes text, unsigned notations, struct arena *ar
 
 /* ---- writing strings ---- */
 
-struct po_writer {
-    struct po_file file;
-    struct html_bytes written; /* the messages that are still to come */
-    const char *done;          /* the document up to here is in the output */
-    const char *line_end;
-    struct html_buffer out;
-};
-
 static void put_string(struct html_buffer *out, struct html_bytes text) {
     static const char means[] = "\n\t\r\"\\", names[] = "ntr\"\\";
     html_put_string(out, "\"");
@@ -580,8 +473,12 @@ static void put_string(struct html_buffer *out, struct html_bytes text) {
     html_put_string(out, "\"");
 }
 
+static const char *line_end_of(const struct span_writer *writer) {
+    return ((const struct po_file *)writer->about)->line_end;
+}
+
 /* Puts a text in one string, or over lines, each of which ends after its "\n" or after the last space within the width. */
-static void put_text(struct po_writer *writer, struct html_bytes text, bool over_lines) {
+static void put_text(struct span_writer *writer, struct html_bytes text, bool over_lines) {
     put_string(&writer->out, over_lines ? nothing : text);
     while (over_lines && text.length > 0) {
         size_t length = 0, width = 0, space = 0;
@@ -594,15 +491,15 @@ static void put_text(struct po_writer *writer, struct html_bytes text, bool over
         }
         if (length < text.length)
             length = text.start[length] == '\n' ? length + 1 : space;
-        html_put_string(&writer->out, writer->line_end);
+        html_put_string(&writer->out, line_end_of(writer));
         put_string(&writer->out, (struct html_bytes){text.start, length});
         text = bytes_between(text.start + length, text.start + text.length);
     }
 }
 
 /* Puts the former header with the fields that a translation needs. */
-static void put_fields(struct po_writer *writer, struct html_bytes former) {
-    const char *language = writer->file.document->language;
+static void put_fields(struct span_writer *writer, struct html_bytes former) {
+    const char *language = writer->document->language;
     const struct html_bytes charset = find_parameter(find_field(former, type_field), "charset");
     const struct html_bytes field = find_field(former, language_field);
     const struct {
@@ -636,14 +533,10 @@ static void put_fields(struct po_writer *writer, struct html_bytes former) {
     put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
 }
 
-static void put_between(struct po_writer *writer, const char *begin, const char *end) {
-    html_put(&writer->out, begin, (size_t)(end - begin));
-}
-
 /* ---- writing messages ---- */
 
 /* Puts a line of flags with "fuzzy" at its begin, or without it. */
-static void put_flags(struct po_writer *writer, struct html_bytes line, bool fuzzy) {
+static void put_flags(struct span_writer *writer, struct html_bytes line, bool fuzzy) {
     struct html_bytes flag;
     size_t count = fuzzy;
     html_put_string(&writer->out, fuzzy ? "#, fuzzy" : "");
@@ -654,26 +547,27 @@ static void put_flags(struct po_writer *writer, struct html_bytes line, bool fuz
         html_put(&writer->out, flag.start, flag.length);
     }
     if (count > 0)
-        html_put_string(&writer->out, writer->line_end);
+        html_put_string(&writer->out, line_end_of(writer));
 }
 
 /* Puts everything up to the first keyword of the message. A former source (#|) is dropped with the fuzzy translation. */
-static void put_comments(struct po_writer *writer, bool fuzzy) {
-    const struct po_message *message = &writer->file.message;
-    bool was_fuzzy = writer->file.fuzzy, flagged = false;
+static void put_comments(struct span_writer *writer, const struct po_entry *entry, bool fuzzy) {
+    const struct po_message *message = &entry->message;
+    bool flagged = false;
     struct html_bytes line;
-    put_between(writer, writer->done, message->begin);
+    span_keep(writer, message->begin);
     for (const char *next = message->begin; next_comment(message, &next, &line);) {
         char kind = line.length > 1 && *line.start == '#' ? line.start[1] : ' ';
-        if (kind == ',' && fuzzy != was_fuzzy) {
+        if (kind == ',' && fuzzy != entry->fuzzy) {
             put_flags(writer, line, fuzzy && !flagged);
             flagged = true;
-        } else if (kind != '|' || !was_fuzzy) {
+        } else if (kind != '|' || !entry->fuzzy) {
             html_put(&writer->out, line.start, line.length);
         }
     }
-    if (fuzzy && !was_fuzzy && !flagged)
+    if (fuzzy && !entry->fuzzy && !flagged)
         put_flags(writer, nothing, true);
+    span_skip(writer, message->keyword);
 }
 
 /* The translation of a form of a message. */
@@ -683,131 +577,231 @@ struct form {
     bool sound; /* it has all placeholders and marks of the source, and programs fill them alike */
 };
 
-/* Takes the next form from the written messages. Returns -1 if memory runs out. */
-static int next_form(struct po_writer *writer, struct html_bytes source, struct form *out) {
+/* Returns the bytes of a piece as they were written. */
+static struct html_bytes piece_bytes(const struct html *html, size_t piece) {
+    const struct html_piece *own = &html->pieces[piece];
+    bool elsewise = own->source && own->shown_length == 0;
+    return elsewise ? (struct html_bytes){own->source, own->source_length} : (struct html_bytes){own->raw, own->length};
+}
+
+/* Counts the directives of these bytes that take the next argument. If `out` is wanted, puts the bytes with a number in each of
+ * them, counted from `first`. */
+static size_t number_directives(struct html_bytes bytes, unsigned notations, size_t first, struct html_buffer *out) {
+    const char *done = bytes.start, *end = done + bytes.length;
+    size_t count = 0, length;
+    for (const char *at = done; at<end; at += length> 0 ? length : 1) {
+        char number[NUMBER_BYTES];
+        length = directive_at(notations, at, end);
+        if (length == 0 || !directive_takes_next(notations, (struct html_bytes){at, length}))
+            continue;
+        count++;
+        if (!out)
+            continue;
+        snprintf(number, sizeof number, "%zu$", first + count);
+        html_put(out, done, (size_t)(at + 1 - done));
+        html_put_string(out, number);
+        done = at + 1;
+    }
+    if (out)
+        html_put(out, done, (size_t)(end - done));
+    return count;
+}
+
+/* Makes a form from a text of the span. */
+static void make_form(struct span_writer *writer, const struct po_entry *entry, struct html_bytes source,
+                      const struct span_text *from, const struct span_written *written, struct form *out) {
     struct arena *arena = writer->out.arena;
-    unsigned notations = writer->file.notations;
-    struct html_bytes message = messages_next(&writer->written);
-    struct html_buffer plain = {.arena = arena}, numbered = {.arena = arena};
-    size_t marks = 0;
+    unsigned notations = entry->notations;
+    *out = (struct form){written->text, written->translated, written->sound};
+    if (from->plain)
+        return;
+
+    /* Number the directives that take the next argument by their order in the source. */
+    size_t *before = arena_alloc(arena, from->end - from->first + 1, sizeof *before), marks = 0, count = 0, done = 0;
+    struct html_buffer numbered = {.arena = arena};
     bool ordered = true;
-    *out = (struct form){0};
-
-    /* Write the form as it was made, and with a number in each directive that takes the next argument. */
-    html_put(&plain, "", 0);
-    html_put(&numbered, "", 0);
-    for (const char *at = message.start, *end = at + message.length; at < end;) {
-        const char *begin = at;
-        while (at < end && *at != MESSAGE_TRANSLATED && *at != MESSAGE_OWN)
-            at++;
-        html_put(&plain, begin, (size_t)(at - begin));
-        html_put(&numbered, begin, (size_t)(at - begin));
-        if (at < end && *at == MESSAGE_TRANSLATED) {
-            out->translated = true;
-            at++;
-        } else if (at < end) {
-            size_t which = (size_t)((unsigned char)at[1] - FIRST_MARK);
-            char number[NUMBER_BYTES];
-            snprintf(number, sizeof number, "%zu$", which + 1);
-            ordered &= which == marks++;
-            html_put(&plain, at + 2, 1);
-            html_put(&numbered, at + 2, 1);
-            html_put_string(&numbered, number);
-            at += 3;
-        }
-    }
-    if (plain.failed || numbered.failed)
-        return -1;
-    out->text = (struct html_bytes){plain.bytes, plain.length};
-    if (icu_message_is(source.start, source.length)) {
-        struct html_bytes written = out->text;
-        out->sound = messages_settle_icu(source, written, arena, &out->text);
-        return 0;
-    }
-
     struct found there, here;
-    if (find_all(source, notations, arena, &there) != 0 || find_all(out->text, notations, arena, &here) != 0)
-        return -1;
+    if (!before || find_all(source, notations, arena, &there) != 0 || find_all(out->text, notations, arena, &here) != 0) {
+        writer->out.failed = true;
+        return;
+    }
+    for (size_t i = from->first; i < from->end; i++) {
+        before[i - from->first] = count;
+        count += number_directives(piece_bytes(writer->html, i), notations, 0, NULL);
+    }
+    for (size_t i = 0; i < written->trace.count; i++) {
+        const struct html_traced *traced = &written->trace.all[i];
+        struct html_bytes bytes = piece_bytes(writer->html, traced->piece);
+        size_t first = before[traced->piece - from->first];
+        html_put(&numbered, written->text.start + done, traced->at - done);
+        done = traced->at + bytes.length;
+        size_t own = number_directives(bytes, notations, first, &numbered);
+        ordered &= own == 0 || first == marks;
+        marks += own;
+    }
+    html_put(&numbered, written->text.start + done, written->text.length - done);
     bool same = there.count == here.count, complete = marks == there.next;
     for (size_t i = 0; same && i < here.count; i++)
         same = bytes_same(there.all[i], here.all[i]);
-    out->sound = same && complete && (ordered || there.numberable) && html_same_marks(source, out->text, true);
+    out->sound &= same && complete && (ordered || there.numberable) && html_same_marks(source, out->text, true);
     if (!ordered && complete && there.numberable)
         out->text = (struct html_bytes){numbered.bytes, numbered.length};
-    return 0;
+    writer->out.failed |= numbered.failed;
 }
 
-/* Puts a message that needs a translation, if it has one; finished forms stay. Returns -1 if memory runs out. */
-static int put_wanted(struct po_writer *writer) {
-    const struct po_file *file = &writer->file;
-    const struct po_message *message = &file->message;
-    const struct po_plurals *plurals = &file->plurals;
+/* Puts a message that needs a translation, if it has one; finished forms stay. */
+static void put_wanted(struct span_writer *writer, const struct po_entry *entry, const struct document_span *span,
+                       const struct span_written *texts) {
+    const struct po_message *message = &entry->message;
+    const struct po_plurals *plurals = &entry->plurals;
     struct form one, many = {.sound = true};
     bool plural = message->plural.begin;
-    if (next_form(writer, file->id, &one) != 0 || (plural && next_form(writer, file->plural, &many) != 0))
-        return -1;
+    make_form(writer, entry, entry->id, &span->texts[0], &texts[0], &one);
+    if (plural)
+        make_form(writer, entry, entry->plural, &span->texts[1], &texts[1], &many);
     if (!one.translated && !many.translated)
-        return 0;
-    put_comments(writer, !one.sound || !many.sound || (plural && (plurals->forms > 2 || file->surplus)));
-    put_between(writer, message->keyword, plural ? message->translation : message->forms[0].begin);
+        return;
+    put_comments(writer, entry, !one.sound || !many.sound || (plural && (plurals->forms > 2 || entry->surplus)));
+    span_keep(writer, plural ? message->translation : message->forms[0].begin);
     if (!plural)
         put_text(writer, one.text, message->id.strings > 1);
     for (size_t i = 0; plural && i < plurals->forms; i++) {
         bool is_one = plurals->forms > 1 && i == plurals->one;
         char index[sizeof "msgstr[] " + NUMBER_BYTES];
         snprintf(index, sizeof index, "msgstr[%zu] ", i);
-        html_put_string(&writer->out, i > 0 ? writer->line_end : "");
+        html_put_string(&writer->out, i > 0 ? line_end_of(writer) : "");
         html_put_string(&writer->out, index);
-        if (lacks(file, i))
+        if (lacks(entry, i))
             put_text(writer, is_one ? one.text : many.text, (is_one ? &message->id : &message->plural)->strings > 1);
         else
-            put_between(writer, message->forms[i].begin, message->forms[i].end);
+            html_put(&writer->out, message->forms[i].begin, (size_t)(message->forms[i].end - message->forms[i].begin));
     }
-    writer->done = message->end;
-    return 0;
+    span_skip(writer, message->end);
 }
 
-char *po_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
-                size_t *out_length, struct error *err) {
-    struct po_writer writer = {.written = {written, written_length}, .done = document->source, .out.arena = arena};
-    struct po_file ahead = {.document = document, .at = document->source, .line = 1};
-    const struct po_file *file = &writer.file;
-    const struct po_message *message = &file->message;
-    const char *feed = memchr(document->source, '\n', document->length);
-    int header;
-    writer.line_end = feed && feed > document->source && feed[-1] == '\r' ? "\r\n" : "\n";
-    html_put(&writer.out, "", 0);
-    if (!messages_translated(writer.written)) {
-        html_put(&writer.out, document->source, document->length);
-        return html_take(&writer.out, out_length, err);
+/* A span_put. */
+static void put_entry(struct span_writer *writer, const struct document_span *span, const struct span_written *texts) {
+    const struct po_entry *entry = span->about;
+    const struct po_file *file = writer->about;
+    if (!entry && !file->has_header) { /* without a header the file has no character set */
+        html_put_string(&writer->out, "msgid \"\"");
+        html_put_string(&writer->out, line_end_of(writer));
+        html_put_string(&writer->out, "msgstr ");
+        put_fields(writer, nothing);
+        html_put_string(&writer->out, line_end_of(writer));
+        html_put_string(&writer->out, line_end_of(writer));
     }
-    if (open_file(&writer.file, document, arena, err) != 0)
+    if (!entry)
+        return;
+    const struct po_message *message = &entry->message;
+    if (entry->header) {
+        put_comments(writer, entry, false);
+        span_keep(writer, message->forms[0].begin);
+        put_fields(writer, entry->id);
+        span_skip(writer, message->end);
+    } else if (entry->wanted) {
+        put_wanted(writer, entry, span, texts);
+    }
+    if (entry->surplus && writer->done < message->end) {
+        /* The language has fewer forms than the message: the first ones stay, for a person to review. */
+        put_comments(writer, entry, true);
+        span_keep(writer, message->forms[entry->plurals.forms - 1].end);
+        span_skip(writer, message->end);
+    }
+}
+
+/* ---- messages become pieces ---- */
+
+/* A text_lead: a bullet, or the option that a line of help describes, up to the column where the description begins. */
+static size_t find_lead(const char *text, size_t length) {
+    for (size_t at = 1; *text == '-' && at + 1 < length; at++) {
+        bool gap = text[at] == '\t' || (text[at] == ' ' && text[at + 1] == ' ');
+        while (gap && (text[at] == ' ' || text[at] == '\t'))
+            if (++at == length)
+                return 0;
+        if (gap)
+            return at;
+    }
+    return text_label(text, length);
+}
+
+static size_t skip_directive(const struct html_marking *marking, const char *at, const char *end) {
+    return directive_at(*(const unsigned *)marking->owner, at, end);
+}
+
+static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = *(const unsigned *)marking->owner};
+    size_t at = 0;
+    for (struct span found; directive_next(&scan, &found);) {
+        struct html_bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
+        if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay next to words, like punctuation */
+            continue;
+        if (before.length > 0)
+            html_add_text(builder, before, before);
+        html_add_code(builder, nothing, word, nothing);
+        at = found.end;
+    }
+    struct html_bytes rest = bytes_between(text.start + at, text.start + text.length);
+    if (rest.length > 0)
+        html_add_text(builder, rest, rest);
+}
+
+static void add_text(struct document_spans *spans, struct html_builder *builder, struct html_bytes text, unsigned notations) {
+    const struct html_marking marking = {.owner = &notations, .add_text = add_words, .skip = skip_directive};
+    size_t first = builder->html.piece_count;
+    if (icu_message_is(text.start, text.length)) {
+        spans_add_message(spans, builder, text, &(struct error){0});
+        return;
+    }
+    text_add_lines(builder, text, find_lead, &marking);
+    spans_end_text(spans, builder, first);
+}
+
+/* Copies a message that a translated file changes, with its forms. Returns NULL if memory runs out. */
+static struct po_entry *keep_entry(const struct po_entry *entry, struct arena *arena) {
+    struct po_entry *kept = arena_alloc(arena, 1, sizeof *kept);
+    struct po_text *forms = arena_alloc(arena, entry->message.form_count, sizeof *forms);
+    if (!kept || !forms)
         return NULL;
-    while ((header = read_message(&ahead, &ahead.message)) == 1 && !is_header(&ahead.message))
-        ;
-    if (header != 1) { /* without a header the file has no character set */
-        html_put_string(&writer.out, "msgid \"\"");
-        html_put_string(&writer.out, writer.line_end);
-        html_put_string(&writer.out, "msgstr ");
-        put_fields(&writer, nothing);
-        html_put_string(&writer.out, writer.line_end);
-        html_put_string(&writer.out, writer.line_end);
+    memcpy(forms, entry->message.forms, entry->message.form_count * sizeof *forms);
+    *kept = *entry;
+    kept->message.forms = forms;
+    return kept;
+}
+
+int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    /* its pieces are decoded messages instead of bytes of the document */
+    struct html_builder builder = {.arena = arena, .html.spaced = true};
+    struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
+    struct po_file *file = arena_zalloc(arena, 1, sizeof *file);
+    char *room = arena_alloc(arena, document->length + 1, 1);
+    const char *source = document->source, *feed = memchr(source, '\n', document->length);
+    int found = 0;
+    if (arena_failed(arena))
+        return error_memory(err);
+    *file = (struct po_file){.document = document,
+                             .at = source,
+                             .line = 1,
+                             .err = err,
+                             .entry.plurals = *plurals_of(document->language),
+                             .room = room,
+                             .line_end = feed && feed > source && feed[-1] == '\r' ? "\r\n" : "\n"};
+    spans->about = file;
+    spans->put = put_entry;
+    spans_add(spans, &builder, source, source, NULL); /* of a header that is missing */
+    while (!builder.failed && (found = next_message(file)) == 1) {
+        const struct po_entry *entry = &file->entry;
+        builder.line = entry->message.line;
+        if (!entry->header && !entry->wanted && !entry->surplus)
+            continue;
+        struct po_entry *kept = keep_entry(entry, arena);
+        spans_add(spans, &builder, entry->message.begin, entry->message.end, kept);
+        if (kept && entry->wanted)
+            add_text(spans, &builder, entry->id, entry->notations);
+        if (kept && entry->wanted && entry->message.plural.begin)
+            add_text(spans, &builder, entry->plural, entry->notations);
     }
-    while (next_message(&writer.file) == 1) {
-        if (file->header) {
-            put_comments(&writer, false);
-            put_between(&writer, message->keyword, message->forms[0].begin);
-            put_fields(&writer, file->id);
-            writer.done = message->end;
-        } else if (file->wanted && put_wanted(&writer) != 0) {
-            return error_memory(err), NULL;
-        } else if (file->surplus && writer.done < message->end) {
-            /* The language has fewer forms than the message: the first ones stay, for a person to review. */
-            put_comments(&writer, true);
-            put_between(&writer, message->keyword, message->forms[file->plurals.forms - 1].end);
-            writer.done = message->end;
-        }
-    }
-    put_between(&writer, writer.done, document->source + document->length);
-    return html_take(&writer.out, out_length, err);
+    if (found < 0)
+        return -1;
+    return arena_failed(arena) ? error_memory(err) : spans_build(spans, &builder, NULL, out, err);
 }

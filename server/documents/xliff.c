@@ -2,7 +2,7 @@
  * target with its state and language; everything else stays byte for byte. Elements around words in a source (g, pc, mrk) and pairs
  * of codes around words (bpt and ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
 #include "model/base/utf8.h"
-#include "server/documents/document.h"
+#include "server/documents/spans.h"
 #include "server/markup/piece.h"
 
 enum {
@@ -274,10 +274,18 @@ static struct html_bytes take_line(struct html_bytes *bytes, bool preserve, stru
     return line;
 }
 
+/* Returns how text is written in XML. */
+static struct html_bytes write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena) {
+    struct html_buffer out = {.arena = arena};
+    (void)marking;
+    html_put(&out, "", 0);
+    text_escape_markup(&out, text.start, text.length);
+    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
+}
+
 /* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded is not text. */
 static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
-    static html_escape *const escape = text_escape_markup;
-    static const struct html_marking marking = {.owner = &escape, .written = messages_write_escaped};
+    static const struct html_marking marking = {.written = write_escaped};
     if (html_is_marked(text))
         html_add_marked(builder, text, &marking);
     else
@@ -293,10 +301,12 @@ static bool is_message(const struct xliff *xliff, const struct unit *unit, struc
     return icu_message_is(text->start, text->length);
 }
 
-static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others, struct html_builder *builder) {
+static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others, struct document_spans *spans,
+                        struct html_builder *builder) {
+    size_t first = builder->html.piece_count;
     struct html_bytes message;
     if (is_message(xliff, unit, &message)) {
-        messages_add_icu(builder, message, text_escape_markup);
+        spans_add_message(spans, builder, message, &(struct error){0});
         return;
     }
     find_pairs(xliff, unit->content, others);
@@ -332,46 +342,16 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
             html_add_close(builder, raw);
         }
     }
-    messages_end(builder);
-}
-
-static void mark_translated(struct html_buffer *out, const char *text, size_t length) {
-    messages_put_translated(out, "", 0);
-    text_escape_markup(out, text, length);
-}
-
-int xliff_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = document_builder(document, arena);
-    struct xliff xliff;
-    if (open_xliff(document, arena, &xliff, err) != 0)
-        return -1;
-    size_t *others = arena_zalloc(arena, xliff.piece_count, sizeof *others);
-    if (!others)
-        return error_memory(err);
-    for (size_t i = 0; i < xliff.count; i++)
-        add_content(&xliff, &xliff.units[i], others, &builder);
-    return html_build(&builder, mark_translated, out, err);
+    spans_end_text(spans, builder, first);
 }
 
 /* ---- writing tags ---- */
 
-struct xliff_writer {
-    struct xliff xliff;
-    const char *language;
-    const char *done; /* the document up to here is in the output */
-    struct html_buffer out;
-};
-
-static void put_until(struct xliff_writer *writer, const char *to) {
-    html_put(&writer->out, writer->done, (size_t)(to - writer->done));
-    writer->done = to;
-}
-
-static void put_value(struct xliff_writer *writer, const char *value) {
+static void put_value(struct span_writer *writer, const char *value) {
     html_put_escaped(&writer->out, value, strlen(value), "&<\"");
 }
 
-static void put_attribute(struct xliff_writer *writer, const char *name, const char *value) {
+static void put_attribute(struct span_writer *writer, const char *name, const char *value) {
     html_put_string(&writer->out, " ");
     html_put_string(&writer->out, name);
     html_put_string(&writer->out, "=\"");
@@ -388,28 +368,28 @@ static const char *content_end(const struct html_piece *tag) {
 }
 
 /* Puts a tag up to its last attribute, with this value of `name`, and without the attribute `without` (NULL: with all). */
-static void put_tag(struct xliff_writer *writer, const struct html_piece *tag, const char *name, const char *value,
+static void put_tag(struct span_writer *writer, const struct html_piece *tag, const char *name, const char *value,
                     const char *without) {
     struct xml_attribute attribute;
     bool found = false;
     for (const char *at = NULL; next_attribute(tag, &at, &attribute);) {
         if (bytes_are(attribute.name, name)) {
-            put_until(writer, attribute.value.start);
+            span_keep(writer, attribute.value.start);
             put_value(writer, value);
             writer->done = attribute.value.start + attribute.value.length;
             found = true;
         } else if (without && bytes_are(attribute.name, without)) {
-            put_until(writer, attribute.begin);
+            span_keep(writer, attribute.begin);
             writer->done = attribute.end;
         }
     }
-    put_until(writer, content_end(tag));
+    span_keep(writer, content_end(tag));
     if (!found)
         put_attribute(writer, name, value);
 }
 
 /* Begins a tag of a new target, with the prefix of its source. */
-static void put_new_tag(struct xliff_writer *writer, const char *mark, const struct html_piece *source) {
+static void put_new_tag(struct span_writer *writer, const char *mark, const struct html_piece *source) {
     const char *begin = source->raw + 1, *end = begin;
     while (!html_is_space(*end) && *end != '>' && *end != '/' && *end != ':')
         end++;
@@ -420,36 +400,20 @@ static void put_new_tag(struct xliff_writer *writer, const char *mark, const str
 
 /* ---- writing targets ---- */
 
-/* Makes a message in ICU's notation from its written form, and writes it again. Returns false if the translation is not valid,
- * so that the message stays unchanged. */
-static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
-    struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};
-    struct html_bytes settled, decoded = nothing;
-    html_put(&text, "", 0);
-    html_put(&out, "", 0);
-    messages_put(&text, *message);
-    const struct xml_token token = {.kind = XML_TEXT, .begin = text.bytes, .end = text.bytes + text.length};
-    text.failed = text.failed || xml_decode(text.bytes, &token, text.arena, &decoded, NULL) != 0;
-    bool sound = messages_settle_icu(source, decoded, out.arena, &settled);
-    text_escape_markup(&out, settled.start, settled.length);
-    writer->out.failed |= text.failed || out.failed;
-    if (!writer->out.failed)
-        *message = (struct html_bytes){out.bytes, out.length};
-    return sound;
-}
-
-/* Puts a translated unit. In XLIFF 2 the segment has the state; the subState of a tool is dropped with the former state. */
-static void put_unit(struct xliff_writer *writer, const struct unit *unit, struct html_bytes message) {
-    const struct xliff *xliff = &writer->xliff;
+/* A span_put: puts a translated unit. In XLIFF 2 the segment has the state; the subState of a tool is dropped with the former
+ * state. */
+static void put_unit(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
+    const struct xliff *xliff = writer->about;
+    const struct unit *unit = span->about;
     const struct html_piece *tag = &xliff->pieces[unit->language];
     const char *name = unit->segment ? "trgLang" : "target-language";
-    struct html_bytes source;
     struct xml_attribute found;
-    bool sound = is_message(xliff, unit, &source) ? settle(writer, source, &message)
-                                                  : html_same_marks(inside(xliff, unit->content), message, false);
+    if (!text->translated)
+        return;
+    bool sound = text->sound && (span->texts[0].plain || html_same_marks(inside(xliff, unit->content), text->text, false));
     const char *state = sound ? "translated" : "needs-review-translation";
     if (tag->raw >= writer->done && (!find_attribute(tag, name, &found) || found.value.length == 0))
-        put_tag(writer, tag, name, writer->language, NULL);
+        put_tag(writer, tag, name, writer->document->language, NULL);
     if (unit->segment)
         put_tag(writer, &xliff->pieces[unit->unit], "state", "translated", "subState");
     if (unit->segment && !sound)
@@ -461,13 +425,13 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
     if (fresh) {
         struct html_bytes before = is_blank(own - 1) ? written(xliff, unit->source - 1) : nothing;
         struct html_bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
-        put_until(writer, last.start + last.length);
+        span_keep(writer, last.start + last.length);
         html_put(&writer->out, before.start, before.length);
         put_new_tag(writer, "<", own);
         if (!unit->segment)
             put_attribute(writer, "state", state);
     } else if (unit->segment) {
-        put_until(writer, content_end(target));
+        span_keep(writer, content_end(target));
     } else {
         put_tag(writer, target, "state", state, NULL);
     }
@@ -486,7 +450,7 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
         html_put(&writer->out, prefix.start, (size_t)(attribute.end - prefix.start));
     }
     html_put_string(&writer->out, ">");
-    messages_put(&writer->out, message);
+    html_put(&writer->out, text->text.start, text->text.length);
     if (!fresh)
         writer->done = is_void ? target->raw + target->length : xliff->pieces[target->pair].raw;
     if (fresh || is_void) {
@@ -495,18 +459,25 @@ static void put_unit(struct xliff_writer *writer, const struct unit *unit, struc
     }
 }
 
-char *xliff_finish(const struct document *document, const char *written_messages, size_t written_length, struct arena *arena,
-                   size_t *out_length, struct error *err) {
-    struct html_bytes messages = {written_messages, written_length};
-    struct xliff_writer writer = {.language = document->language, .done = document->source, .out.arena = arena};
-    if (open_xliff(document, arena, &writer.xliff, err) != 0)
-        return NULL;
-    html_put(&writer.out, "", 0);
-    for (size_t i = 0; i < writer.xliff.count; i++) {
-        struct html_bytes message = messages_next(&messages);
-        if (messages_translated(message))
-            put_unit(&writer, &writer.xliff.units[i], message);
+int xliff_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    struct html_builder builder = document_builder(document, arena);
+    struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
+    struct xliff *xliff = arena_alloc(arena, 1, sizeof *xliff);
+    if (!spans || !xliff)
+        return error_memory(err);
+    if (open_xliff(document, arena, xliff, err) != 0)
+        return -1;
+    size_t *others = arena_zalloc(arena, xliff->piece_count, sizeof *others);
+    if (!others)
+        return error_memory(err);
+    spans->about = xliff;
+    spans->put = put_unit;
+    for (size_t i = 0; i < xliff->count && !builder.failed; i++) {
+        const struct unit *unit = &xliff->units[i];
+        const char *begin = xliff->pieces[unit->unit].raw;
+        spans_add(spans, &builder, begin, begin, unit);
+        if (!builder.failed)
+            add_content(xliff, unit, others, spans, &builder);
     }
-    put_until(&writer, document->source + document->length);
-    return html_take(&writer.out, out_length, err);
+    return spans_build(spans, &builder, text_escape_markup, out, err);
 }

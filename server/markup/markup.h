@@ -134,6 +134,7 @@ struct html {
     /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace
      * their segments. */
     html_below *below;
+    const struct document_spans *spans; /* the document is written from these (server/documents/spans.h); NULL: from all pieces */
 };
 
 /* Reads valid UTF-8. All results are in the arena. Returns -1 with ERROR_MEMORY, ERROR_LENGTH (HTML_MAX_BYTES or more), or
@@ -170,6 +171,7 @@ struct html_translation {
     size_t word_count;
     struct html_link *links; /* [link_count] in any order; html_write sorts them */
     size_t link_count;
+    bool lossy; /* it is known to lack something that its source has: signs, amounts */
 };
 
 /* True if html_write needs the words and links of the segment's translation, because it must place an element, a unit or a second
@@ -180,6 +182,30 @@ bool html_is_placed(const struct html *html, const struct html_segment *segment)
  * Returns a NUL-terminated string in the arena, or NULL with ERROR_MEMORY. */
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err);
+
+/* Where pieces were written that are not part of a translation's own text, in the order of the output. */
+struct html_trace {
+    struct arena *arena;
+    struct html_traced {
+        size_t piece, at; /* a piece of the html; its first byte in the output */
+    } * all;              /* [count] */
+    size_t count, room;
+};
+
+/* A document that is written in parts, in the order of its pieces. It starts as {html, translations}; the output and the trace may
+ * change from part to part. */
+struct html_writing {
+    const struct html *html;
+    const struct html_translation *translations; /* [html->count] */
+    struct html_buffer *out;
+    struct html_trace *trace; /* NULL: not wanted */
+    bool lossy;               /* a translation of the last part was */
+    size_t segment;           /* the next one */
+};
+
+/* Appends the pieces [first,end) of a document that is not written below its source, with their translations; no segment runs over
+ * an end. Returns true if there is a translation among them. If memory runs out, the output has failed. */
+bool html_write_pieces(struct html_writing *writing, size_t first, size_t end);
 
 /* Fails with ERROR_INPUT and a message that names the line and the column of `at` in the document. Returns -1. */
 __attribute__((format(printf, 4, 5))) int html_error_at(struct error *err, const char *document, const char *at, const char *format,

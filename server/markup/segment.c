@@ -572,13 +572,27 @@ struct writing {
     const struct html *html;
     const struct html_translation *translations; /* [html->count] */
     struct html_buffer *out;
-    struct arena *scratch; /* for one segment */
-    bool as_it_was;        /* no value in a tag is rewritten */
+    struct arena *scratch;    /* for one segment */
+    bool as_it_was;           /* no value in a tag is rewritten */
+    struct html_trace *trace; /* NULL: not wanted */
 };
+
+static void trace_piece(const struct writing *writing, size_t piece) {
+    struct html_trace *trace = writing->trace;
+    struct html_traced *all = arena_grow(trace->arena, trace->all, trace->count, &trace->room, 1, sizeof *all);
+    if (!all) {
+        writing->out->failed = true;
+        return;
+    }
+    trace->all = all;
+    all[trace->count++] = (struct html_traced){piece, writing->out->length};
+}
 
 static void write_piece(const struct writing *writing, const struct html_piece *piece) {
     const struct html *html = writing->html;
     struct html_buffer *out = writing->out;
+    if (writing->trace)
+        trace_piece(writing, (size_t)(piece - html->pieces));
     bool insets = !piece->source && piece->inset > 0 && !writing->as_it_was;
     uint32_t done = 0, own = (uint32_t)(piece - html->pieces);
     if (piece->source && piece->shown_length == 0) {
@@ -879,10 +893,48 @@ static void write_below(const struct writing *writing, const struct html_segment
         writing->html->below(out, writing->html, segment, true);
 }
 
+/* Writes the pieces [first,end); *segment: the first segment that may be among them, then the first after them. Returns true if
+ * there is a translation among them. */
+static bool write_pieces(const struct writing *writing, size_t first, size_t end, size_t *segment, bool *lossy) {
+    const struct html *html = writing->html;
+    struct html_buffer *out = writing->out;
+    size_t segments = html->count - html->values;
+    bool translated = false;
+    for (size_t i = first; i < end && !out->failed;) {
+        const struct html_segment *next = *segment < segments ? &html->segments[*segment] : NULL;
+        const struct html_translation *translation = next ? &writing->translations[*segment] : NULL;
+        if (next && next->first == i && translation->text && !is_blank(translation->text, translation->length)) {
+            out->failed |= !budget_step(out->arena->budget, translation->length / BYTES_OF_STEP);
+            (html->below ? write_below : write_translation)(writing, next, translation);
+            translated = true;
+            *lossy |= translation->lossy;
+            i = next->end;
+        } else {
+            write_piece(writing, &html->pieces[i++]);
+            if (!next || i < next->end)
+                continue;
+        }
+        (*segment)++;
+    }
+    return translated;
+}
+
+bool html_write_pieces(struct html_writing *part, size_t first, size_t end) {
+    struct arena scratch;
+    const struct writing writing = {part->html, part->translations, part->out, &scratch, false, part->trace};
+    arena_init(&scratch, SCRATCH_BYTES);
+    arena_limit(&scratch, part->out->arena->budget);
+    part->lossy = false;
+    bool translated = write_pieces(&writing, first, end, &part->segment, &part->lossy);
+    arena_done(&scratch);
+    return translated;
+}
+
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
     /* The buffer is about as long as the document will be, so that it seldom grows, which leaves a copy in the arena. */
-    size_t bytes = 1, segment = 0, segments = html->count - html->values;
+    size_t bytes = 1, segment = 0;
+    bool lossy = false;
     for (size_t i = 0; i < html->piece_count; i++) {
         const struct html_piece *piece = &html->pieces[i];
         bytes += piece->source && piece->shown_length == 0 ? piece->source_length : piece->length;
@@ -893,25 +945,12 @@ char *html_write(const struct html *html, const struct html_translation *transla
     }
     struct html_buffer out = {.arena = arena, .capacity = bytes, .bytes = arena_alloc(arena, bytes, 1)};
     struct arena scratch;
-    const struct writing writing = {html, translations, &out, &scratch, html->below != NULL};
+    const struct writing writing = {html, translations, &out, &scratch, html->below != NULL, NULL};
     out.failed = !out.bytes;
     arena_init(&scratch, SCRATCH_BYTES);
     arena_limit(&scratch, arena->budget);
     html_put(&out, "", 0);
-    for (size_t i = 0; i < html->piece_count && !out.failed;) {
-        const struct html_segment *next = segment < segments ? &html->segments[segment] : NULL;
-        const struct html_translation *own = next ? &translations[segment] : NULL;
-        if (next && next->first == i && own->text && !is_blank(own->text, own->length)) {
-            out.failed |= !budget_step(arena->budget, own->length / BYTES_OF_STEP);
-            (html->below ? write_below : write_translation)(&writing, next, own);
-            i = next->end;
-        } else {
-            write_piece(&writing, &html->pieces[i++]);
-            if (!next || i < next->end)
-                continue;
-        }
-        segment++;
-    }
+    write_pieces(&writing, 0, html->piece_count, &segment, &lossy);
     arena_done(&scratch);
     return html_take(&out, length, err);
 }

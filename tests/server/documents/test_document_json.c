@@ -137,6 +137,35 @@ START_TEST(selected_values) {
 }
 END_TEST
 
+/* Settings of editors and compilers have comments, and commas after the last member. */
+START_TEST(comments) {
+    fake_expect("json", FAKE_UPPER, "// \"a\": \"b\"\n{/* c \"d\" */ \"e\": [\"one dog\", // one cat\n],}\n// the end",
+                "// \"a\": \"b\"\n{/* c \"d\" */ \"e\": [\"ONE DOG\", // one cat\n],}\n// the end");
+    fake_expect("json", FAKE_UPPER, "{\"a\": \"one // two /* three */\"}", "{\"a\": \"ONE // TWO /* THREE */\"}");
+}
+END_TEST
+
+START_TEST(lines_of_values) {
+    fake_expect("jsonl", FAKE_UPPER, "{\"a\": \"one dog\"}\n\n[\"one cat\"]\n", "{\"a\": \"ONE DOG\"}\n\n[\"ONE CAT\"]\n");
+    fake_expect("jsonl", FAKE_UPPER, "", "");
+    fake_refused("jsonl", "{\"a\": 1}\n{\"a\"", "line 2, column 5: unexpected end of the document");
+}
+END_TEST
+
+/* What is said about a text for translators and programs stays. */
+START_TEST(metadata) {
+    fake_expect(
+        "json", FAKE_UPPER,
+        "{\"@@locale\": \"en\", \"a\": \"One dog\", \"@a\": {\"description\": \"A dog\", \"x\": {\"y\": {\"type\": \"String\"}}}}",
+        "{\"@@locale\": \"fr\", \"a\": \"ONE DOG\", \"@a\": {\"description\": \"A dog\", \"x\": {\"y\": {\"type\": \"String\"}}}}");
+    fake_expect(
+        "json", FAKE_UPPER,
+        "{\"a\": {\"message\": \"One dog\", \"description\": \"A dog\", \"placeholders\": {\"b\": {\"example\": \"A cat\"}}}}",
+        "{\"a\": {\"message\": \"ONE DOG\", \"description\": \"A dog\", \"placeholders\": {\"b\": {\"example\": \"A cat\"}}}}");
+    fake_expect("json", FAKE_UPPER, "{\"@@locale\": \"en\", \"a\": 1}", "{\"@@locale\": \"en\", \"a\": 1}");
+}
+END_TEST
+
 START_TEST(damaged) {
     static const char *const cases[][2] = {
         {"", "line 1, column 1: unexpected end of the document"},
@@ -145,8 +174,9 @@ START_TEST(damaged) {
         {"{\"a\" \"b\"}", "line 1, column 6: a colon is expected here"},
         {"{\"a\": 1 \"b\"}", "line 1, column 9: a comma or } is expected here"},
         {"{\n a: 1}", "line 2, column 2: the name of a member is expected here"},
-        {"[1,]", "line 1, column 4: a value is expected here"},
-        {"{\"a\": 1,}", "line 1, column 9: the name of a member is expected here"},
+        {"[,]", "line 1, column 2: a value is expected here"},
+        {"{\"a\": 1,,}", "line 1, column 9: the name of a member is expected here"},
+        {"[1 /* a", "line 1, column 4: unterminated comment"},
         {"[01]", "line 1, column 2: invalid number"},
         {"[1.]", "line 1, column 2: invalid number"},
         {"[-]", "line 1, column 2: invalid number"},
@@ -192,6 +222,9 @@ Suite *document_json_suite(void) {
     tcase_add_test(cases, alternatives);
     tcase_add_test(cases, references);
     tcase_add_test(cases, selected_values);
+    tcase_add_test(cases, comments);
+    tcase_add_test(cases, lines_of_values);
+    tcase_add_test(cases, metadata);
     tcase_add_test(cases, damaged);
     tcase_add_test(cases, bombs);
     return suite;

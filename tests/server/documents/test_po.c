@@ -29,6 +29,15 @@ START_TEST(messages) {
 }
 END_TEST
 
+/* Programs show who translated them. */
+START_TEST(credits) {
+    SAME("msgid \"translator-credits\"\nmsgstr \"\"\n\nmsgid \"a\"\nmsgstr \"\"\n",
+         "msgid \"translator-credits\"\nmsgstr \"\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
+    SAME("msgctxt \"NAME OF TRANSLATORS\"\nmsgid \"Your names\"\nmsgstr \"\"\n",
+         "msgctxt \"NAME OF TRANSLATORS\"\nmsgid \"Your names\"\nmsgstr \"\"\n");
+}
+END_TEST
+
 /* Existing translations stay, except fuzzy ones, which belong to another source, shown by #|. */
 START_TEST(translated_and_fuzzy) {
     SAME("msgid \"a\"\nmsgstr \"b\"\n", "msgid \"a\"\nmsgstr \"b\"\n");
@@ -258,6 +267,7 @@ Suite *po_suite(void) {
     TCase *cases = tcase_create("po");
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, messages);
+    tcase_add_test(cases, credits);
     tcase_add_test(cases, translated_and_fuzzy);
     tcase_add_test(cases, strings);
     tcase_add_test(cases, lines_of_messages);
