@@ -3,7 +3,6 @@
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
-#include "server/documents/spans.h"
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <stdarg.h>
@@ -506,7 +505,8 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     }
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
-        *out = (struct html_translation){joined, length, text->jobs && !text->placed ? NULL : words, word_count, links, link_count, false};
+        *out = (struct html_translation){joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
+                                         link_count, false};
     result = 0;
 done:
     arena_done(&scratch);

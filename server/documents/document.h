@@ -168,6 +168,10 @@ enum prose prose_judge(struct html_bytes text, const struct prose_place *place, 
 document_reader subtitles_read, json_read, md_read, po_read, xliff_read;
 document_finisher subtitles_finish;
 
+/* Writes a document that gives spans (server/documents/spans.h), like html_write. */
+char *spans_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+                  struct arena *arena, size_t *out_length, struct error *err);
+
 /* Adds a note about this place of the source; NULL: about all of it. If memory runs out, the notes' arena has failed. */
 __attribute__((format(printf, 4, 5))) void document_note(const struct document *document, const char *at, const char *code,
                                                          const char *format, ...);

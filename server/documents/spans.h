@@ -66,8 +66,4 @@ int spans_build(const struct document_spans *spans, struct html_builder *builder
 void span_keep(struct span_writer *writer, const char *to);
 void span_skip(struct span_writer *writer, const char *to);
 
-/* Writes the document, like html_write. */
-char *spans_write(const struct document *document, const struct html *html, const struct html_translation *translations,
-                  struct arena *arena, size_t *out_length, struct error *err);
-
 #endif
