@@ -237,6 +237,8 @@ struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind
 /* Finds or adds a format of the paragraph; *out is its number. Returns -1 if memory runs out. */
 int paragraph_format(struct paragraph *paragraph, const struct inline_format *format, struct arena *arena, uint32_t *out);
 
+/* True for the code of a field whose result comes from elsewhere and is not language: a name in a letter for many. */
+bool paragraph_is_data(struct html_bytes code);
 /* True if there is something to translate. */
 bool paragraph_has_words(const struct paragraph *paragraph);
 /* Pairs tokens that belong together and chooses the format of plain text, once all tokens were added. */

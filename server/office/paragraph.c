@@ -74,6 +74,45 @@ static void group(struct paragraph *paragraph, size_t first, size_t last, enum i
     tokens[first].last = (uint32_t)last;
 }
 
+bool paragraph_is_data(struct html_bytes code) {
+    static const char names[] = "MERGEFIELD DOCPROPERTY DOCVARIABLE AUTHOR LASTSAVEDBY USERNAME FILENAME";
+    const char *end = code.start + code.length, *begin = code.start;
+    while (begin < end && html_is_space(*begin))
+        begin++;
+    const char *after = begin;
+    while (after < end && !html_is_space(*after))
+        after++;
+    return bytes_among_any_case(bytes_between(begin, after), names);
+}
+
+/* Makes a word of the field [begin,end] if its code, before the separator, says that its result is data. The sentence has the
+ * result without the marks around it. */
+static bool group_data(struct paragraph *paragraph, size_t begin, size_t separator, size_t end) {
+    static const char instruction[] = "instrText";
+    struct inline_token *tokens = paragraph->tokens;
+    const char *stop = paragraph->part + tokens[separator].begin, *code = paragraph->part + tokens[begin].end;
+    code = memmem(code, (size_t)(stop - code), instruction, strlen(instruction));
+    code = code ? memchr(code, '>', (size_t)(stop - code)) : NULL;
+    const char *after = code ? memchr(code, '<', (size_t)(stop - code)) : NULL;
+    if (!after || !paragraph_is_data(bytes_between(code + 1, after)))
+        return false;
+    struct html_bytes shown = nothing;
+    for (size_t i = separator; i < end && shown.length == 0; i++)
+        shown = tokens[i].kind == INLINE_TEXT ? tokens[i].text : shown;
+    size_t last = shown.length, first = 0, at = 0;
+    while (at < last && !html_has_letters(shown.start, first, at)) {
+        first = at;
+        character_next(shown.start, last, &at);
+    }
+    while (last > first && !html_has_letters(shown.start, last, shown.length)) {
+        shown.length = last;
+        character_previous(shown.start, &last);
+    }
+    group(paragraph, begin, end, shown.length > first ? INLINE_WORD : INLINE_UNIT);
+    tokens[begin].text = (struct html_bytes){shown.start + first, shown.length - first};
+    return true;
+}
+
 /* An element, a range or a field that is open; separator: of a field; 0: it has not been read yet. */
 struct open {
     size_t token, separator;
@@ -117,6 +156,8 @@ static void find_pairs(struct paragraph *paragraph) {
             group(paragraph, last->token, i, INLINE_UNIT);
             continue;
         }
+        if (field && group_data(paragraph, last->token, last->separator, i))
+            continue;
         if (field)
             group(paragraph, last->token, last->separator, INLINE_OPEN);
         tokens[last->token].kind = INLINE_OPEN;
@@ -312,13 +353,15 @@ static void write_text(struct writing *writing, uint32_t format, const char *tex
     html_put_escaped(writing->to->out, text, length, "&<>");
 }
 
-/* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges, fields and breaks of pages. */
+/* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges, breaks of pages, and of fields all
+ * but their text. */
 static void write_token(struct writing *writing, size_t i, bool copy) {
     const struct paragraph *paragraph = writing->paragraph;
     const struct inline_token *tokens = paragraph->tokens;
     enum role role = tokens[tokens[i].kind == INLINE_CLOSE ? tokens[i].pair : i].role;
     bool layout = role == ROLE_BREAK || role == ROLE_SPACE, alone = tokens[i].kind == INLINE_UNIT || tokens[i].kind == INLINE_BREAK;
-    if (copy && (alone ? !layout : role != ROLE_NONE))
+    bool data = tokens[i].kind == INLINE_WORD && role == ROLE_FIELD;
+    if (copy && !data && (alone ? !layout : role != ROLE_NONE))
         return;
     for (size_t member = i; member <= tokens[i].last; member++) {
         const struct inline_token *token = &tokens[member];
@@ -327,6 +370,8 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
                 write_text(writing, token->format, token->text.start, token->text.length);
             continue;
         }
+        if (copy && data)
+            continue;
         if (token->in_text) {
             open_text(writing, token->format);
         } else {

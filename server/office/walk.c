@@ -473,6 +473,7 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
     struct paragraph *paragraph = walk->paragraph;
     bool empty = tag->kind == XML_EMPTY;
     struct inline_token *token;
+    struct html_bytes code;
     if ((state->wrap || state->close) && role != ROLE_CONTENT) { /* it is copied with the element around it */
         if (!empty) {
             state->skip = walk->scan.depth;
@@ -499,6 +500,8 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         state->text = empty ? state->text : walk->scan.depth;
         return 0;
     case ROLE_CONTAINER:
+        if (!empty && xml_attribute(tag, "instr", &code) && paragraph_is_data(code))
+            break;
         if (empty)
             return add_whole(walk, role, tag, tag->begin, tag->end);
         token = add(walk, INLINE_OPEN, tag->begin, tag->end);

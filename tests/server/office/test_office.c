@@ -67,6 +67,13 @@ START_TEST(fields) {
     /* one that goes on in the next paragraph */
     WORD(FAKE_UPPER, P(FIELD("begin") CODE("TOC") FIELD("separate") R("a b")) P(R("c d") FIELD("end")),
          P("<w:r>" MARK("begin") INSTRUCTION("TOC") MARK("separate") T("A B") "</w:r>") P("<w:r>" T("C D") MARK("end") "</w:r>"));
+    /* data from elsewhere */
+    WORD(FAKE_UPPER,
+         P(R("dear ") FIELD("begin") CODE(" MERGEFIELD name ") FIELD("separate") R("\u00abname\u00bb") FIELD("end") R(", hello")),
+         P("<w:r>" T("DEAR ") MARK("begin") INSTRUCTION(" MERGEFIELD name ") MARK("separate") T("\u00abname\u00bb") MARK("end")
+               T(", HELLO") "</w:r>"));
+    WORD(FAKE_UPPER, P(R("dear ") "<w:fldSimple w:instr=\" mergefield x\">" R("x y") "</w:fldSimple>" R(" hello")),
+         P(R("DEAR ") "<w:fldSimple w:instr=\" mergefield x\">" R("x y") "</w:fldSimple>" R(" HELLO")));
     WORD(FAKE_UPPER, P("<w:fldSimple w:instr=\"PAGE\">" R("3") "</w:fldSimple>" R(" pages")),
          P("<w:fldSimple w:instr=\"PAGE\">" R("3") "</w:fldSimple>" R(" PAGES")));
 }
