@@ -1,10 +1,11 @@
-/* This file corrects a translation after its search. It finds the amounts that differ and prepares a second attempt that holds
- * them, and it replaces the marks at the end of a hypothesis with tokens of the target language, which take over the rows of the
- * replaced tokens. */
+/* This file corrects a translation after its search. It finds the amounts and signs that differ and prepares a second attempt that
+ * holds them, and it replaces the marks at the end of a hypothesis with tokens of the target language, which take over the rows of
+ * the replaced tokens. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/rendering.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { SCRATCH_BYTES = 16 * 1024, MOST_JOINED = 256 };
@@ -17,7 +18,7 @@ static size_t own_length(const struct sentence *sentence) {
     return sentence->source.end - sentence->source.begin;
 }
 
-/* ---- amounts ---- */
+/* ---- what the translation lacks or adds ---- */
 
 static const char **copy_parts(const char *text, const struct span *parts, size_t count, struct arena *arena) {
     const char **copies = arena_alloc(arena, count, sizeof *copies);
@@ -26,42 +27,153 @@ static const char **copy_parts(const char *text, const struct span *parts, size_
     return copies;
 }
 
-/* Lists the amounts that differ; the lists stay empty if memory is out. strict: an amount that the translation writes in another
- * language's notation differs, too, because readers may take it for a thousand times as much. */
-static void compare(struct sentence *sentence, bool strict, struct arena *scratch) {
-    const struct translator *t = sentence->translator;
-    const struct hypothesis *best = &sentence->hypotheses[0];
-    struct sentence_amounts *amounts = sentence->amounts;
+/* Keeps the first of the differences; the lists stay empty if memory is out. */
+static void keep_lists(struct sentence *sentence, enum check check, const char *text, const struct span *source, size_t sources,
+                       const struct span *target, size_t targets) {
+    enum { MOST = NUMBERS_SHOWN };
+    struct check_lists lists = {.source_count = sources < MOST ? sources : MOST, .target_count = targets < MOST ? targets : MOST};
+    lists.source = copy_parts(own_text(sentence), source, lists.source_count, &sentence->arena);
+    lists.target = copy_parts(text, target, lists.target_count, &sentence->arena);
+    if (!arena_failed(&sentence->arena))
+        sentence->check->lists[check] = lists;
+}
+
+/* The two texts that are compared, and the parts of each that are left out: runs that are held, phrases of a glossary, <unk>. */
+struct compared {
     struct rendering rendering;
-    struct glossary_runs skipped; /* they are copied unchanged, even if they have digits */
+    struct glossary_runs skipped;
+    struct span *skip_source, *skip_target;
+    size_t skip_sources, skip_targets;
+};
+
+static int compare_spans(const void *left, const void *right) {
+    const struct span *a = left, *b = right;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static void sort_spans(struct span *spans, size_t count) {
+    if (count > 1)
+        qsort(spans, count, sizeof *spans, compare_spans);
+}
+
+/* Lists the parts that are left out when signs are compared. Returns false if memory is out. */
+static bool list_skipped(const struct sentence *sentence, const struct hypothesis *best, struct arena *scratch,
+                         struct compared *compared) {
+    const struct phrases *phrases = &sentence->options.phrases;
+    const struct glossary_runs *runs = &compared->skipped;
+    const struct token *rendered = compared->rendering.tokens;
+    struct span *source = arena_alloc(scratch, runs->count + phrases->count, sizeof *source);
+    struct span *target = arena_alloc(scratch, runs->count + phrases->count + best->length, sizeof *target);
+    size_t sources = runs->count, targets = runs->count;
+    if (!source || !target)
+        return false;
+    if (runs->count > 0) {
+        memcpy(source, runs->source, sources * sizeof *source);
+        memcpy(target, runs->target, targets * sizeof *target);
+    }
+    for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count; phrase++) {
+        if (phrase->count == 0 || glossary_run(sentence, phrase->tokens[0]))
+            continue;
+        size_t i = 0;
+        while (i + phrase->length <= best->length &&
+               memcmp(best->tokens + i, phrase->tokens, phrase->length * sizeof *phrase->tokens) != 0)
+            i++;
+        if (i + phrase->length > best->length) /* another of the entry's phrases */
+            continue;
+        size_t last = phrase->first + phrase->count - 1;
+        source[sources++] = (struct span){sentence->tokens[phrase->first].begin, sentence->tokens[last].end};
+        target[targets++] = (struct span){rendered[i].begin, rendered[i + phrase->length - 1].end};
+    }
+    for (size_t i = 0; i < best->length; i++)
+        if (best->tokens[i] == tokenizer_unknown(sentence->translator->target))
+            target[targets++] = (struct span){rendered[i].begin, rendered[i].end};
+    sort_spans(source, sources);
+    sort_spans(target, targets);
+    compared->skip_source = source;
+    compared->skip_target = target;
+    compared->skip_sources = sources;
+    compared->skip_targets = targets;
+    return true;
+}
+
+/* strict: an amount that the translation writes in another language's notation differs, too, because readers may take it for a
+ * thousand times as much. */
+static void compare_numbers(struct sentence *sentence, bool strict, const struct compared *compared, struct arena *scratch) {
+    const struct translator *t = sentence->translator;
+    const struct glossary_runs *skipped = &compared->skipped; /* they are copied unchanged, even if they have digits */
+    const char *text = compared->rendering.text;
     struct amounts source, target;
     struct number_difference difference;
-    if (translator_render(sentence, best, scratch, &rendering, NULL) != 0 ||
-        glossary_runs_find(sentence, best, rendering.tokens, scratch, &skipped, NULL) != 0 ||
-        numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skipped.source, skipped.count, scratch, &source,
+    if (numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skipped->source, skipped->count, scratch, &source,
                      NULL) != 0 ||
-        numbers_read(t->target_numbers, rendering.text, strlen(rendering.text), skipped.target, skipped.count, scratch, &target,
-                     NULL) != 0)
+        numbers_read(t->target_numbers, text, strlen(text), skipped->target, skipped->count, scratch, &target, NULL) != 0)
         return;
     if (numbers_compare(&source, &target, strict, scratch, &difference, NULL) != 0)
         return;
-    const char **left = copy_parts(own_text(sentence), difference.source, difference.source_count, &sentence->arena);
     struct span *places = arena_alloc(&sentence->arena, difference.source_count, sizeof *places);
-    const char **right = copy_parts(rendering.text, difference.target, difference.target_count, &sentence->arena);
-    if (arena_failed(&sentence->arena))
+    if (!places)
         return;
     if (difference.source_count > 0)
         memcpy(places, difference.source, difference.source_count * sizeof *places);
-    amounts->places = places;
-    amounts->source = left;
-    amounts->target = right;
-    amounts->source_count = difference.source_count;
-    amounts->target_count = difference.target_count;
+    sentence->check->places = places;
+    keep_lists(sentence, CHECK_NUMBERS, text, difference.source, difference.source_count, difference.target,
+               difference.target_count);
+}
+
+static void compare_signs(struct sentence *sentence, const struct hypothesis *best, struct compared *compared,
+                          struct arena *scratch) {
+    const struct sign_rules *rules = &sentence->translator->sign_rules;
+    const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence)), *text = compared->rendering.text;
+    struct signs source, target;
+    struct sign_difference difference;
+    if (own && list_skipped(sentence, best, scratch, compared) &&
+        signs_read(rules, own, own_length(sentence), compared->skip_source, compared->skip_sources, scratch, &source, NULL) == 0 &&
+        signs_read(rules, text, strlen(text), compared->skip_target, compared->skip_targets, scratch, &target, NULL) == 0 &&
+        signs_compare(rules, own, &source, text, &target, scratch, &difference, NULL) == 0)
+        keep_lists(sentence, CHECK_SIGNS, text, difference.source, difference.source_count, difference.target,
+                   difference.target_count);
+}
+
+/* Returns whether a token may write a sign that the source lacks. Most translations have no such token and are not read. */
+static bool may_add_signs(const struct sentence *sentence, const struct hypothesis *best) {
+    const struct translator *t = sentence->translator;
+    size_t size = tokenizer_size(t->target);
+    for (size_t i = 0; i < best->length; i++) {
+        size_t id = (size_t)best->tokens[i];
+        if (id < size
+                ? t->signs[id] || (i > 0 && t->marks[id] && (size_t)best->tokens[i - 1] < size && t->marks[best->tokens[i - 1]])
+                : !glossary_run(sentence, best->tokens[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Lists what differs. The lists stay empty if memory is out. */
+static void compare(struct sentence *sentence, bool strict, struct arena *scratch) {
+    const struct hypothesis *best = &sentence->hypotheses[0];
+    const bool *applies = sentence->check->applies;
+    bool signs = applies[CHECK_SIGNS] || may_add_signs(sentence, best);
+    struct compared compared;
+    memset(sentence->check->lists, 0, sizeof sentence->check->lists);
+    if ((!signs && !applies[CHECK_NUMBERS]) || translator_render(sentence, best, scratch, &compared.rendering, NULL) != 0 ||
+        glossary_runs_find(sentence, best, compared.rendering.tokens, scratch, &compared.skipped, NULL) != 0)
+        return;
+    if (applies[CHECK_NUMBERS])
+        compare_numbers(sentence, strict, &compared, scratch);
+    if (signs)
+        compare_signs(sentence, best, &compared, scratch);
+}
+
+static size_t count_of(const struct sentence *sentence, enum check check) {
+    const struct check_lists *lists = &sentence->check->lists[check];
+    return lists->source_count + lists->target_count;
 }
 
 static size_t count_differences(const struct sentence *sentence) {
-    return sentence->amounts->source_count + sentence->amounts->target_count;
+    return count_of(sentence, CHECK_NUMBERS) + count_of(sentence, CHECK_SIGNS);
 }
+
+/* ---- a second attempt ---- */
 
 /* One or several amounts that the model reads as one: 10:30, 10-20, 5/12/2010. */
 struct joined {
@@ -117,58 +229,100 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
     }
 }
 
-/* Lists the runs that are held already and the amounts beside them, in order. Returns false if there are no such amounts or memory
- * is out. */
-static bool hold_amounts(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
-    const struct opaque_runs *held = &sentence->held;
-    const struct sentence_amounts *missing = sentence->amounts;
-    struct span *skip = arena_alloc(arena, held->count, sizeof *skip);
-    struct amounts amounts;
-    for (size_t i = 0; skip && i < held->count; i++)
-        skip[i] = (struct span){held->all[i].begin, held->all[i].end};
-    if (!skip || numbers_read(sentence->translator->source_numbers, own_text(sentence), own_length(sentence), skip, held->count,
-                              arena, &amounts, NULL) != 0)
-        return false;
-    struct opaque_run *all = arena_alloc(arena, held->count + amounts.count, sizeof *all);
+/* Returns both lists together, without those of the second that overlap one of the first; or no list if memory is out. */
+static struct opaque_runs merge(const struct opaque_runs *held, const struct opaque_runs *more, struct arena *arena) {
+    struct opaque_run *all = arena_alloc(arena, held->count + more->count, sizeof *all);
+    size_t count = 0, next = 0;
     if (!all)
-        return false;
-    size_t count = 0, next = 0, added = 0;
-    struct joined joined;
-    int found;
-    for (size_t i = 0; (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
-        while (next < held->count && held->all[next].begin < joined.part.begin)
+        return (struct opaque_runs){0};
+    for (size_t i = 0; i < more->count; i++) {
+        const struct opaque_run *run = &more->all[i];
+        while (next < held->count && held->all[next].begin < run->end)
             all[count++] = held->all[next++];
-        /* amounts that were translated correctly are left to the model; if no amount of the source is missing, all are held */
-        bool wanted = missing->source_count == 0;
-        for (size_t k = 0; k < missing->source_count; k++)
-            wanted |= missing->places[k].begin < joined.part.end && joined.part.begin < missing->places[k].end;
-        if (!wanted || (count > 0 && all[count - 1].end > joined.part.begin) ||
-            (next < held->count && held->all[next].begin < joined.part.end))
-            continue;
-        const char *written = arena_copy(arena, joined.written, joined.used);
-        if (!written)
-            return false;
-        all[count++] = (struct opaque_run){joined.part.begin, joined.part.end, OPAQUE_NUMBER, written};
-        added++;
+        if (count == 0 || all[count - 1].end <= run->begin)
+            all[count++] = *run;
     }
     while (next < held->count)
         all[count++] = held->all[next++];
-    *out = (struct opaque_runs){all, count};
-    return found == 0 && added > 0;
+    return (struct opaque_runs){all, count};
 }
 
-/* Prepares the second attempt with the options that the caller set for the first, which it may outlive. Returns NULL if that
- * fails. */
-static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held, const struct lexicon *lexicon) {
+static struct span *spans_of(const struct opaque_runs *held, struct arena *arena) {
+    struct span *spans = arena_alloc(arena, held->count, sizeof *spans);
+    for (size_t i = 0; spans && i < held->count; i++)
+        spans[i] = (struct span){held->all[i].begin, held->all[i].end};
+    return spans;
+}
+
+/* Adds the amounts that are missing. If no amount of the source is, all are held; those that were translated correctly are
+ * otherwise left to the model, unless they have a sign and signs are held. Returns false if memory is out. */
+static bool hold_amounts(const struct sentence *sentence, bool signs, struct arena *arena, struct opaque_runs *held) {
+    const struct check_lists *missing = &sentence->check->lists[CHECK_NUMBERS];
+    const struct translator *t = sentence->translator;
+    struct span *skip = spans_of(held, arena);
+    struct amounts amounts;
+    struct joined joined;
+    int found = 0;
+    if (!skip ||
+        numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skip, held->count, arena, &amounts, NULL) != 0)
+        return false;
+    struct opaque_runs added = {arena_alloc(arena, amounts.count, sizeof *added.all), 0};
+    bool all = count_of(sentence, CHECK_NUMBERS) > 0 && missing->source_count == 0;
+    for (size_t i = 0; added.all && (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
+        const char *written = arena_copy(arena, joined.written, joined.used), *part = own_text(sentence) + joined.part.begin;
+        bool wanted = all || (signs && signs_any(&t->sign_rules, part, joined.part.end - joined.part.begin));
+        for (size_t k = 0; k < missing->source_count; k++)
+            wanted |= sentence->check->places[k].begin < joined.part.end && joined.part.begin < sentence->check->places[k].end;
+        if (wanted && written)
+            added.all[added.count++] = (struct opaque_run){joined.part.begin, joined.part.end, OPAQUE_NUMBER, written};
+    }
+    *held = merge(held, &added, arena);
+    return found == 0 && !arena_failed(arena);
+}
+
+/* Adds all signs: if one of them is lost, the others may be as well when the sentence is read differently. Signs that touch are one
+ * run, and so are digits that have a sign between them. Returns false if memory is out. */
+static bool hold_signs(const struct sentence *sentence, struct arena *arena, struct opaque_runs *held) {
+    const struct sign_rules *rules = &sentence->translator->sign_rules;
+    const char *text = own_text(sentence);
+    size_t length = own_length(sentence);
+    struct span *skip = spans_of(held, arena);
+    struct signs signs;
+    if (!skip || signs_read(rules, text, length, skip, held->count, arena, &signs, NULL) != 0)
+        return false;
+    struct opaque_runs added = {arena_alloc(arena, signs.count, sizeof *added.all), 0};
+    for (size_t i = 0; added.all && i < signs.count; i++) {
+        struct span span;
+        const char *written = signs_write(rules, text, length, &signs.all[i], &span);
+        if (span.begin > 0 && span.end < length && ascii_digit(text[span.begin - 1]) && ascii_digit(text[span.end])) {
+            while (span.begin > 0 && ascii_digit(text[span.begin - 1]))
+                span.begin--;
+            while (span.end < length && ascii_digit(text[span.end]))
+                span.end++;
+        }
+        struct opaque_run *last = added.count > 0 ? &added.all[added.count - 1] : NULL;
+        if (last && last->end >= span.begin && !last->written && !written)
+            last->end = span.end > last->end ? span.end : last->end;
+        else
+            added.all[added.count++] = (struct opaque_run){span.begin, span.end, OPAQUE_SYMBOL, written};
+    }
+    *held = merge(held, &added, arena);
+    return !arena_failed(arena);
+}
+
+/* Prepares the second attempt with the options that the caller set for the first, which it may outlive. signs: all are held, and
+ * others may not come. Returns NULL if that fails. */
+static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held, bool signs,
+                                       const struct lexicon *lexicon) {
     const struct labels *variants = &sentence->translator->variants;
     struct translator_text text = {.text = own_text(sentence), .length = own_length(sentence), .held = *held};
     struct sentence *second;
     struct glossary glossary;
     size_t count = 0;
-    if (translator_prepare_text(sentence->translator, &text, &sentence->amounts->options, &sentence->arena, &second, &count,
-                                NULL) != 0)
+    if (translator_prepare_text(sentence->translator, &text, &sentence->check->options, &sentence->arena, &second, &count, NULL) !=
+        0)
         return NULL;
-    if (count == 1 && second->amounts && second->source.begin == 0 && second->source.end == own_length(sentence)) {
+    if (count == 1 && second->check && second->source.begin == 0 && second->source.end == own_length(sentence)) {
         second->text = sentence->text;
         second->source = sentence->source;
         second->cancelled = sentence->cancelled;
@@ -182,31 +336,39 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
         bool chosen = !sentence->labelled || variant == variants->count ||
                       translator_choose_variant(second, variants->names[variant], NULL) == 0;
         glossary_init(&glossary, lexicon, &second->arena);
-        if (chosen && translator_constrain(second, &glossary, NULL) == 0 && !second->given)
+        if (chosen && translator_constrain(second, &glossary, NULL) == 0) {
+            if (signs) {
+                second->options.forbidden = sentence->translator->signs;
+                second->options.forbidden_size = tokenizer_size(sentence->translator->target);
+            }
             return second;
+        }
     }
     while (count > 0)
         sentence_done(&second[--count]);
     return NULL;
 }
 
-struct sentence *amounts_try_again(struct sentence *sentence, const struct lexicon *lexicon) {
+struct sentence *correction_try_again(struct sentence *sentence, const struct lexicon *lexicon) {
     struct sentence *second = NULL;
-    struct opaque_runs held;
+    struct opaque_runs held = sentence->held;
     struct arena scratch;
-    if (!sentence->amounts || !sentence->hypotheses || sentence->given)
+    if (!sentence->check || !sentence->hypotheses || sentence->given)
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     compare(sentence, true, &scratch);
-    if (count_differences(sentence) > 0 && translator_holds(sentence->translator) && hold_amounts(sentence, &scratch, &held))
-        second = prepare_second(sentence, &held, lexicon);
-    if (!second && count_differences(sentence) > 0)
+    bool signs = count_of(sentence, CHECK_SIGNS) > 0, differs = count_differences(sentence) > 0;
+    if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
+        (!sentence->check->applies[CHECK_NUMBERS] || hold_amounts(sentence, signs, &scratch, &held)) &&
+        (!signs || hold_signs(sentence, &scratch, &held)) && (signs || held.count > sentence->held.count))
+        second = prepare_second(sentence, &held, signs, lexicon);
+    if (!second && differs)
         compare(sentence, false, &scratch);
     arena_done(&scratch);
     return second;
 }
 
-void amounts_choose(struct sentence *sentence, struct sentence *second) {
+void correction_choose(struct sentence *sentence, struct sentence *second) {
     struct sentence other = *second; /* the struct itself is in the first one's arena */
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);

@@ -713,6 +713,13 @@ const struct opaque_run *glossary_run(const struct sentence *sentence, int token
     return copied ? run_of(sentence, copied) : NULL;
 }
 
+bool glossary_touches_next(const struct sentence *sentence, int token) {
+    const struct opaque_run *run = glossary_run(sentence, token);
+    size_t at = run ? run->end : 0, length = sentence->source.end - sentence->source.begin;
+    return run && run->kind == OPAQUE_SYMBOL && at < length &&
+           !character_is_space(character_next(sentence->text + sentence->source.begin, length, &at));
+}
+
 static int compare_spans(const void *left, const void *right) {
     const struct span *a = left, *b = right;
     return (a->begin > b->begin) - (a->begin < b->begin);
@@ -746,9 +753,12 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     if (run && run->written)
         text = run->written;
 
-    /* a space precedes the piece as in the source, or if another character precedes it in the translation */
+    /* a space precedes the piece as in the source, or if another character precedes it in the translation; a symbol touches whatever
+     * precedes it if it touched something */
     bool apart = before == 0;
-    if (!apart && strcmp(previous, mark) != 0)
+    if (!apart && strcmp(previous, mark) != 0 && run && run->kind == OPAQUE_SYMBOL && begin > 0)
+        apart = character_is_space(character_previous(source, &begin));
+    else if (!apart && strcmp(previous, mark) != 0)
         apart = begin == 0 || marked || character_previous(previous, &before) != character_previous(source, &begin);
     if (!apart)
         mark = "";

@@ -98,6 +98,10 @@ bool glossary_holds(const struct sentence *sentence, size_t j);
 /* Returns the opaque run that a token of the sentence's translation is, or NULL. */
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
 
+/* Returns true if a token of the sentence's translation is a symbol that no white space follows in the source, so that none follows
+ * it in the translation. */
+bool glossary_touches_next(const struct sentence *sentence, int token);
+
 /* The runs that were copied to a hypothesis: their places in the sentence's text and in its rendering, each list in order. */
 struct glossary_runs {
     struct span *source, *target; /* [count] */

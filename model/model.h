@@ -5,6 +5,7 @@
 
 #include "model/network/network.h"
 #include "model/text/numbers.h"
+#include "model/text/signs.h"
 #include "model/text/spans.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
@@ -42,6 +43,9 @@ struct translator {
     struct segmenter *segmenter;
     /* NULL if the model does not translate or ICU does not know how the language writes numbers */
     struct number_words *source_numbers, *target_numbers;
+    struct sign_rules sign_rules;
+    bool *signs,
+        *marks; /* [V] pieces of the target that have signs; that are a mark, of which two are a sign. NULL: not compared */
     struct shortlist *shortlist;     /* NULL if not in use */
     struct quality_weights *quality; /* NULL if the model does not estimate quality */
     struct pages pages;              /* the backend's */

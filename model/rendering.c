@@ -21,6 +21,11 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
         token->piece = glossary_piece(sentence, copied, previous, arena);
         return token->piece ? 0 : error_memory(err);
     }
+    const char *mark = tokenizer_mark(t->target);
+    size_t marked = strlen(mark);
+    if (i > 0 && sentence->copies && marked > 0 && glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
+        strncmp(translator_piece(sentence, token->id), mark, marked) == 0)
+        token->piece = translator_piece(sentence, token->id) + marked;
     if (token->id != tokenizer_unknown(t->target))
         return 0;
     const float *attention = hypothesis->attention[i];

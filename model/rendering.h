@@ -121,24 +121,26 @@ struct doubt {
 int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena, struct doubt *out,
                       struct error *err);
 
-/* ---- corrections after the search (correction.c): amounts ----
- * Checks whether the values and signs of a sentence's amounts are in its translation and, if not, makes a second attempt in which
- * each amount is held and written as in the target language.
+/* ---- corrections after the search (correction.c): amounts and signs ----
+ * Compares the amounts of a sentence (model/text/numbers.h) and its signs (model/text/signs.h) with those of its translation. If
+ * they differ, a second attempt is made, in which each missing amount is held and written as in the target language. If signs
+ * differ, all signs of the source are held in it, and the model can write no others.
  *
- *   batch_step hands a sentence back -> amounts_try_again -> the second is decoded like any other -> amounts_choose
+ *   batch_step hands a sentence back -> correction_try_again -> the second is decoded like any other -> correction_choose
  *
- * This concerns sentences with digits, in searches that choose the target (search_constrains), for models whose languages' numbers
- * ICU knows. A sentence has at most one second attempt. */
+ * This concerns searches that choose the target (search_constrains), samples excepted, of models that translate. Amounts are
+ * compared if the source has digits and ICU knows both languages' numbers. Runs that are held and phrases of a glossary are left
+ * out on both sides. A sentence has at most one second attempt, and none if its model cannot hold runs. */
 
 struct lexicon; /* model/glossary.h */
 
-/* Compares the amounts of a sentence that has been decoded. Returns NULL if they agree or cannot be corrected. Otherwise the result
- * is a second sentence in the first one's arena, to be decoded for the same owner and then given to amounts_choose. lexicon: of the
- * client's glossary, or NULL; it outlives the sentences. */
-struct sentence *amounts_try_again(struct sentence *sentence, const struct lexicon *lexicon);
+/* Compares a sentence that has been decoded with its translation. Returns NULL if they agree or cannot be corrected. Otherwise the
+ * result is a second sentence in the first one's arena, to be decoded for the same owner and then given to correction_choose.
+ * lexicon: of the client's glossary, or NULL; it outlives the sentences. */
+struct sentence *correction_try_again(struct sentence *sentence, const struct lexicon *lexicon);
 
-/* Puts the better of the two into *sentence and ends the other one. The second attempt need not have been decoded. */
-void amounts_choose(struct sentence *sentence, struct sentence *second);
+/* Puts the one with fewer differences into *sentence and ends the other one. The second attempt need not have been decoded. */
+void correction_choose(struct sentence *sentence, struct sentence *second);
 
 /* ---- corrections: the mark at the end ----
  * Corrects the mark that ends a sentence, so that a question stays a question and an exclamation stays an exclamation.

@@ -407,14 +407,15 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     sentence->usual_length = sentence->options.max_length == 0;
     limit_target(sentence);
 
-    /* amounts are compared if there are numbers and the search can hold something and has one best answer */
-    if (!sentence->verbatim && t->source_numbers && t->target_numbers && search_constrains(&sentence->options) &&
-        sentence->options.strategy != &search_sample &&
-        numbers_may_stand(t->source_numbers, text, sentence->source.end - sentence->source.begin)) {
-        sentence->amounts = arena_zalloc(&sentence->arena, 1, sizeof *sentence->amounts);
-        if (!sentence->amounts)
+    /* a translation is compared if the search can hold something and has one best answer */
+    if (!sentence->verbatim && t->signs && search_constrains(&sentence->options) && sentence->options.strategy != &search_sample) {
+        size_t bytes = sentence->source.end - sentence->source.begin;
+        sentence->check = arena_zalloc(&sentence->arena, 1, sizeof *sentence->check);
+        if (!sentence->check)
             return error_memory(err);
-        sentence->amounts->options = sentence->options;
+        sentence->check->options = sentence->options;
+        sentence->check->applies[CHECK_NUMBERS] = t->source_numbers && t->target_numbers && numbers_may_stand(t->source_numbers, text, bytes);
+        sentence->check->applies[CHECK_SIGNS] = signs_any(&t->sign_rules, text, bytes);
     }
     if (!list->taker)
         arena_limit(&sentence->arena, NULL); /* the sentence keeps its memory */

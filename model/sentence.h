@@ -24,14 +24,23 @@ struct forced_attention {
     const float *weights; /* [length] of the sentence, not negative, sum 1 */
 };
 
-/* For a sentence whose amounts are compared with those of its translation (model/rendering.h); in its arena. */
-struct sentence_amounts {
-    struct search_options options; /* the caller's, before translator_constrain changed them */
-    /* The amounts of each side that have no equal on the other, as they are written. Valid for the answer when amounts_try_again
-     * has returned NULL or amounts_choose is done. */
+/* What a translation is compared for, in the order of the answer. */
+enum check { CHECK_NUMBERS, CHECK_SIGNS, CHECKS };
+
+/* What each side has and the other lacks, as it is written. */
+struct check_lists {
     const char **source, **target;
     size_t source_count, target_count;
-    struct span *places; /* [source_count] the source's amounts, within the sentence */
+};
+
+/* For a sentence that is compared with its translation (model/rendering.h); in its arena. */
+struct sentence_check {
+    struct search_options options; /* the caller's, before translator_constrain changed them */
+    bool applies[CHECKS];          /* the source has digits; it may have signs */
+    bool shown;                    /* tokens of the first attempt were sent, so it has no second one; the caller's */
+    /* Valid for the answer when correction_try_again has returned NULL or correction_choose is done. */
+    struct check_lists lists[CHECKS];
+    struct span *places; /* [lists[CHECK_NUMBERS].source_count] the source's amounts, within the sentence */
 };
 
 struct sentence {
@@ -46,8 +55,8 @@ struct sentence {
     bool labelled;           /* the first token is a label (translator_choose_variant), not the text's */
     bool lowered;            /* the text is in capitals and was read in small letters; the translation will be in capitals */
     size_t unknown;          /* tokens that the vocabulary lacks */
-    struct sentence_amounts *amounts; /* NULL if it has none, or they are not compared */
-    bool untranslated;                /* the model can read few or no letters of it: its translation is its own text */
+    struct sentence_check *check; /* NULL if it is not compared */
+    bool untranslated;            /* the model can read few or no letters of it: its translation is its own text */
     struct search_options options;
     bool usual_length;          /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;      /* for translator_render; the caller's */

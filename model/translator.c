@@ -2,6 +2,7 @@
  * known before it is loaded, and how the list of target ids of a language is chosen. */
 #include "model/translator.h"
 #include "model/base/task.h"
+#include "model/base/utf8.h"
 #include "model/compute/matrix.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -97,6 +98,32 @@ static int open_sides(struct translator *t, const char *folder, struct error *er
     return t->source && t->target ? 0 : -1;
 }
 
+/* Notes which pieces write signs. A byte may be a part of one. */
+static int open_signs(struct translator *t, struct error *err) {
+    enum { MOST = 256 }; /* bytes of a piece that are looked at */
+    const char *mark = tokenizer_mark(t->target);
+    size_t size = tokenizer_size(t->target), marked = strlen(mark);
+    t->sign_rules = signs_rules(t->config.source, t->config.target);
+    t->signs = calloc(size, sizeof *t->signs);
+    t->marks = calloc(size, sizeof *t->marks);
+    if (!t->signs || !t->marks)
+        return error_memory(err);
+    for (size_t id = 0; id < size; id++) {
+        char text[MOST] = "a"; /* what an apostrophe without white space before it touches */
+        const char *piece = tokenizer_piece(t->target, (int)id);
+        bool apart = marked > 0 && strncmp(piece, mark, marked) == 0;
+        size_t length = utf8_clip(piece + (apart ? marked : 0), strnlen(piece + (apart ? marked : 0), MOST - 1), MOST - 1);
+        if (!tokenizer_is_text(t->target, (int)id) || tokenizer_byte(t->target, (int)id) >= 0) {
+            t->signs[id] = tokenizer_byte(t->target, (int)id) >= 0;
+            continue;
+        }
+        memcpy(text + 1, piece + (apart ? marked : 0), length);
+        t->signs[id] = signs_any(&t->sign_rules, text + apart, length + !apart);
+        t->marks[id] = signs_mark(&t->sign_rules, text + 1, length);
+    }
+    return 0;
+}
+
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const char *kind = c->tokenizer.type;
@@ -131,6 +158,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
             readable_init(&t->readable, t->source, t->target, c->source, opaque, err) != 0)
             return -1;
     }
+    if (strcmp(c->task, "translation") == 0 && open_signs(t, err) != 0)
+        return -1;
     return labels_find(t->source, &t->variants, err);
 }
 
@@ -496,6 +525,8 @@ void translator_free(struct translator *translator) {
     model_languages_done(&translator->languages);
     free(translator->continues);
     free(translator->bytes);
+    free(translator->signs);
+    free(translator->marks);
     free(translator);
 }
 

@@ -154,9 +154,15 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
 
 /* ---- the merit of a token ---- */
 
-/* Returns false if the token is banned, or is </s> before min_length. */
+static bool is_forbidden(const struct search *search, int token) {
+    const struct search_options *options = &search->options;
+    return options->forbidden && (size_t)token < options->forbidden_size && options->forbidden[token];
+}
+
+/* Returns false if the token is banned or forbidden, or is </s> before min_length. */
 static bool allows(const struct search *search, int token) {
-    return token != search->ids.banned && (token != search->ids.end || search->step >= search->options.min_length);
+    return !is_forbidden(search, token) && token != search->ids.banned &&
+           (token != search->ids.end || search->step >= search->options.min_length);
 }
 
 double search_merit(const struct search *search, int token, float log_prob) {
@@ -216,7 +222,7 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
     for (size_t i = 0; i < d->top_count && (search->path || count < k); i++) {
         int token = d->top[i].token;
         float log_prob = d->top[i].logit - d->log_sum;
-        if (search_breaks_character(search, d->ids, token)) {
+        if (is_forbidden(search, token) || search_breaks_character(search, d->ids, token)) {
             broken++;
             continue;
         }
@@ -227,7 +233,7 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
     if (broken == 0 || count == k)
         return count;
 
-    /* Too many of the best tokens were bytes that are not allowed here, so all tokens are considered. */
+    /* Too many of the best tokens are forbidden, or bytes that are not allowed here, so all tokens are considered. */
     count = 0;
     for (size_t i = 0; i < d->size; i++) {
         int token = d->ids ? d->ids[i] : (int)i;
@@ -246,7 +252,8 @@ bool search_is_given(const struct search *search) {
 }
 
 bool search_reads_all(const struct search *search) {
-    return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws || search->ids.bytes;
+    return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws || search->ids.bytes ||
+           search->options.forbidden;
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */

@@ -76,7 +76,9 @@ struct search_options {
     double repetition_penalty;
     /* GNMT's beta, Wu et al. 2016: score += beta * sum over source tokens of log(min(1, all attention to the token)). */
     double coverage_penalty;
-    size_t max_steps;  /* exact: steps after the end of its beam until it takes the best found so far; 0: no limit */
+    size_t max_steps;      /* exact: steps after the end of its beam until it takes the best found so far; 0: no limit */
+    const bool *forbidden; /* [forbidden_size] tokens that are chosen only as a part of a phrase; NULL: there are none */
+    size_t forbidden_size;
     bool alternatives; /* hypotheses report the best tokens of each step */
     bool tree;         /* search_branch reports the tokens considered, at most beam_size a row */
     /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for them after the prefix. If

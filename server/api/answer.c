@@ -432,12 +432,6 @@ static int warn_of_message(const char *text, size_t length, struct arena *arena,
                        "the text was returned unchanged: it has braces but is not a valid ICU message");
 }
 
-/* Holds the numbers of all sentences of a text as they are written. */
-struct number_lists {
-    const char **source, **target;
-    size_t source_count, target_count;
-};
-
 static void put_list(struct writer *w, const char *name, const char *const *strings, size_t count) {
     writer_begin_array(w, name);
     for (size_t i = 0; i < count; i++)
@@ -445,8 +439,8 @@ static void put_list(struct writer *w, const char *name, const char *const *stri
     writer_end_array(w);
 }
 
-static void put_numbers(struct writer *w, const struct warning *warning) {
-    const struct number_lists *lists = warning->detail;
+static void put_lists(struct writer *w, const struct warning *warning) {
+    const struct check_lists *lists = warning->detail;
     put_list(w, "source", lists->source, lists->source_count);
     put_list(w, "target", lists->target, lists->target_count);
 }
@@ -456,9 +450,17 @@ static void add_all(const char *const *strings, size_t count, const char **list,
         list[(*used)++] = strings[i];
 }
 
-static int warn_of_numbers(const struct request *request, const struct text *text, const struct judgement *all, struct arena *arena,
-                           struct warnings *warnings) {
-    struct number_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
+/* Warns of what the sentences of a text and their translations do not share. all: the numbers of such strings. */
+static int warn_of_differences(const struct request *request, const struct text *text, enum check check,
+                               const struct check_lists *all, struct arena *arena, struct warnings *warnings) {
+    static const struct {
+        enum warning_code code;
+        const char *message;
+    } of[CHECKS] = {
+        [CHECK_NUMBERS] = {WARNING_NUMBERS, "the numbers in the translation differ from those in the text"},
+        [CHECK_SIGNS] = {WARNING_SIGNS, "the signs in the translation differ from those in the text"},
+    };
+    struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     const char **source = arena_alloc(arena, all->source_count, sizeof *source);
     const char **target = arena_alloc(arena, all->target_count, sizeof *target);
     if (!lists || !source || !target)
@@ -467,13 +469,12 @@ static int warn_of_numbers(const struct request *request, const struct text *tex
         struct judgement one;
         if (judge_sentence(request, text, i, arena, &one) != 0)
             return -1;
-        add_all(one.source, one.source_count, source, &lists->source_count);
-        add_all(one.target, one.target_count, target, &lists->target_count);
+        add_all(one.lists[check].source, one.lists[check].source_count, source, &lists->source_count);
+        add_all(one.lists[check].target, one.lists[check].target_count, target, &lists->target_count);
     }
     lists->source = source;
     lists->target = target;
-    return add_warning(warnings, arena, WARNING_NUMBERS, put_numbers, lists,
-                       "the numbers in the translation differ from those in the text");
+    return add_warning(warnings, arena, of[check].code, put_lists, lists, "%s", of[check].message);
 }
 
 /* The translation of a text of which sentences are doubtful, and the words [count] in it that the model was unsure of. */
@@ -541,8 +542,8 @@ static int warn_of_doubt(const struct request *request, const struct text *text,
 
 static const char *const names[WARNING_CODES] = {
     [WARNING_LANGUAGE] = "language",   [WARNING_UNTRANSLATED] = "untranslated", [WARNING_UNKNOWN] = "unknown",
-    [WARNING_SHORTENED] = "shortened", [WARNING_NUMBERS] = "numbers",           [WARNING_DOUBTFUL] = "doubtful",
-    [WARNING_ENCODING] = "encoding",   [WARNING_CHANGED] = "changed",
+    [WARNING_SHORTENED] = "shortened", [WARNING_NUMBERS] = "numbers",           [WARNING_SIGNS] = "signs",
+    [WARNING_DOUBTFUL] = "doubtful",   [WARNING_ENCODING] = "encoding",         [WARNING_CHANGED] = "changed",
 };
 
 /* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory runs out. */
@@ -559,8 +560,10 @@ static int check_text(const struct request *request, const struct text *text, bo
         all.tokens += one.tokens;
         all.omission.tokens += one.omission.tokens;
         all.omission.left += one.omission.left;
-        all.source_count += one.source_count;
-        all.target_count += one.target_count;
+        for (size_t check = 0; check < CHECKS; check++) {
+            all.lists[check].source_count += one.lists[check].source_count;
+            all.lists[check].target_count += one.lists[check].target_count;
+        }
     }
 
     const struct served_model *reader = text->model ? text->model : request->model;
@@ -577,8 +580,10 @@ static int check_text(const struct request *request, const struct text *text, bo
                                                        "much of the text may be left untranslated: %zu of its %zu tokens",
                                                        all.omission.left, all.omission.tokens) != 0)
         return -1;
-    if (all.source_count + all.target_count > 0 && warn_of_numbers(request, text, &all, arena, warnings) != 0)
-        return -1;
+    for (enum check check = 0; check < CHECKS; check++)
+        if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
+            warn_of_differences(request, text, check, &all.lists[check], arena, warnings) != 0)
+            return -1;
     return request->warns ? warn_of_doubt(request, text, !language, arena, warnings) : 0; /* "warnings": false disables it */
 }
 

@@ -55,13 +55,15 @@ static bool sends_tokens(const struct sentence *sentence) {
     return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
 }
 
-/* Notes the token that the last step decided. Returns the number of tokens that are final. While the amounts of a sentence are
- * compared with those of its translation, no token is final, since the worker may replace the sentence with a second attempt. If
+/* Notes the token that the last step decided. Returns the number of tokens that are final. If a sentence has amounts or signs,
+ * no token is final, since the worker may replace the sentence with a second attempt; otherwise it has no second attempt. If
  * memory runs out, the sentence's tokens are sent when the sentence is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->decided, most = sentence->options.max_length;
     struct arena *arena = &sentence->arena;
-    if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1)
+    struct sentence_check *check = sentence->check;
+    bool waits = check && (check->applies[CHECK_NUMBERS] || check->applies[CHECK_SIGNS]);
+    if (waits || !sends_tokens(sentence) || sentence->search.step != count + 1)
         return feed->noted;
     if (!feed->alignment) { /* the first token: allocates room for as many as there can be */
         feed->tokens = arena_alloc(arena, most, sizeof *feed->tokens);
@@ -74,6 +76,8 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
         feed->alignment = alignment;
     }
     assert(sentence->search.rows == 1 && count < most);
+    if (check)
+        check->shown = true;
     struct decision last = search_last(&sentence->search, 0);
     const float *alignment = soft_alignment_row(sentence, last.token, last.attention, arena, NULL);
     if (!alignment)

@@ -619,6 +619,29 @@ int pivot_compose(struct request *request, struct error *err) {
 
 enum { SCRATCH_BYTES = 16 * 1024 };
 
+static const char **join_strings(const char **first, size_t first_count, const char **last, size_t last_count,
+                                 struct arena *arena) {
+    const char **all = arena_alloc(arena, first_count + last_count, sizeof *all);
+    for (size_t i = 0; all && i < first_count + last_count; i++)
+        all[i] = i < first_count ? first[i] : last[i - first_count];
+    return all;
+}
+
+/* Puts two pairs of lists, of which either may be NULL, after each other. */
+static int join_lists(const struct check_lists *first, const struct check_lists *last, struct arena *arena,
+                      struct check_lists *out) {
+    static const struct check_lists none;
+    first = first ? first : &none;
+    last = last ? last : &none;
+    *out = (struct check_lists){.source_count = first->source_count + last->source_count,
+                                .target_count = first->target_count + last->target_count};
+    if (out->source_count + out->target_count == 0)
+        return 0;
+    out->source = join_strings(first->source, first->source_count, last->source, last->source_count, arena);
+    out->target = join_strings(first->target, first->target_count, last->target, last->target_count, arena);
+    return out->source && out->target ? 0 : -1;
+}
+
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out) {
     const struct hypothesis *best = &sentence->hypotheses[0];
@@ -647,24 +670,11 @@ int judgement_make(const struct request *request, const struct text *text, const
         return -1;
 
     /* If two models translate, differences between the first two languages count as well. */
-    const struct sentence_amounts *both[] = {first ? first->amounts : NULL, sentence->amounts};
-    size_t source = 0, target = 0;
-    for (size_t i = 0; i < 2; i++) {
-        source += both[i] ? both[i]->source_count : 0;
-        target += both[i] ? both[i]->target_count : 0;
-    }
-    if (source + target == 0)
-        return 0;
-    out->source = arena_alloc(arena, source, sizeof *out->source);
-    out->target = arena_alloc(arena, target, sizeof *out->target);
-    if (!out->source || !out->target)
-        return -1;
-    for (size_t i = 0; i < 2; i++) {
-        for (size_t k = 0; both[i] && k < both[i]->source_count; k++)
-            out->source[out->source_count++] = both[i]->source[k];
-        for (size_t k = 0; both[i] && k < both[i]->target_count; k++)
-            out->target[out->target_count++] = both[i]->target[k];
-    }
+    const struct sentence_check *both[] = {first ? first->check : NULL, sentence->check};
+    for (size_t check = 0; check < CHECKS; check++)
+        if (join_lists(both[0] ? &both[0]->lists[check] : NULL, both[1] ? &both[1]->lists[check] : NULL, arena,
+                       &out->lists[check]) != 0)
+            return -1;
     return 0;
 }
 
@@ -711,19 +721,24 @@ static const char **list_strings(const char **at, size_t count, struct arena *ar
 }
 
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out) {
-    const char *amounts = (const char *)(outcome_links(outcome) + outcome->link_count);
+    const char *strings = (const char *)(outcome_links(outcome) + outcome->link_count);
     *out = (struct judgement){.untranslated = outcome->untranslated,
                               .unknown = outcome->unknown,
                               .tokens = outcome->tokens,
                               .omission = {outcome->omission_tokens, outcome->omission_left},
-                              .doubt = {.doubtful = outcome->doubtful, .estimate = outcome->estimate},
-                              .source_count = outcome->source_count,
-                              .target_count = outcome->target_count};
-    if (out->source_count + out->target_count == 0)
-        return 0;
-    out->source = list_strings(&amounts, out->source_count, arena);
-    out->target = list_strings(&amounts, out->target_count, arena);
-    return out->source && out->target ? 0 : -1;
+                              .doubt = {.doubtful = outcome->doubtful, .estimate = outcome->estimate}};
+    for (size_t check = 0; check < CHECKS; check++) {
+        struct check_lists *lists = &out->lists[check];
+        lists->source_count = outcome->lists[check].source_count;
+        lists->target_count = outcome->lists[check].target_count;
+        if (lists->source_count + lists->target_count == 0)
+            continue;
+        lists->source = list_strings(&strings, lists->source_count, arena);
+        lists->target = list_strings(&strings, lists->target_count, arena);
+        if (!lists->source || !lists->target)
+            return -1;
+    }
+    return 0;
 }
 
 static struct outcome_place place_of(struct span span, size_t by) {
@@ -744,8 +759,10 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
 
     size_t length = strlen(rendering.text), count = sides.target.count;
     size_t bytes = sizeof(struct outcome) + (length / 4 + 1) * 4 + count * sizeof(struct outcome_place) +
-                   links.count * sizeof(struct outcome_link) + strings_bytes(judged->source, judged->source_count) +
-                   strings_bytes(judged->target, judged->target_count);
+                   links.count * sizeof(struct outcome_link);
+    for (size_t check = 0; check < CHECKS; check++)
+        bytes += strings_bytes(judged->lists[check].source, judged->lists[check].source_count) +
+                 strings_bytes(judged->lists[check].target, judged->lists[check].target_count);
     if (lock)
         pthread_mutex_lock(lock);
     struct outcome *outcome = arena_alloc(arena, bytes, 1);
@@ -760,8 +777,6 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
                                 .tokens = (uint32_t)judged->tokens,
                                 .omission_tokens = (uint32_t)judged->omission.tokens,
                                 .omission_left = (uint32_t)judged->omission.left,
-                                .source_count = (uint32_t)judged->source_count,
-                                .target_count = (uint32_t)judged->target_count,
                                 .untranslated = judged->untranslated,
                                 .doubtful = judged->doubt.doubtful,
                                 .finish = (uint8_t)best->finish,
@@ -776,8 +791,13 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
     for (size_t i = 0; i < links.count; i++)
         linked[i] = (struct outcome_link){place_of(sides.source.words[links.all[i].source], sentence->source.begin),
                                           place_of(sides.target.words[links.all[i].target], 0)};
-    put_strings(put_strings((char *)(linked + links.count), judged->source, judged->source_count), judged->target,
-                judged->target_count);
+    char *put = (char *)(linked + links.count);
+    for (size_t check = 0; check < CHECKS; check++) {
+        const struct check_lists *lists = &judged->lists[check];
+        outcome->lists[check].source_count = (uint32_t)lists->source_count;
+        outcome->lists[check].target_count = (uint32_t)lists->target_count;
+        put = put_strings(put_strings(put, lists->source, lists->source_count), lists->target, lists->target_count);
+    }
     return outcome;
 }
 

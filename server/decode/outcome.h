@@ -166,8 +166,7 @@ struct judgement {
     size_t unknown, tokens; /* of the text's own tokens */
     struct omission omission;
     struct doubt doubt;            /* its words are those of the sentence's translation; an outcome keeps none of them */
-    const char **source, **target; /* [source_count], [target_count] the amounts that have no equal on the other side */
-    size_t source_count, target_count;
+    struct check_lists lists[CHECKS]; /* what each side has and the other lacks */
 };
 
 /* A place, in half of the memory of a span. */
@@ -181,11 +180,14 @@ struct outcome_link {
 /* The result of a sentence in one block, since a document has thousands. */
 struct outcome {
     double score, log_prob, estimate; /* estimate: as the following, of struct judgement */
-    uint32_t unknown, tokens, omission_tokens, omission_left, source_count, target_count;
+    uint32_t unknown, tokens, omission_tokens, omission_left;
+    struct {
+        uint32_t source_count, target_count;
+    } lists[CHECKS];
     bool untranslated, doubtful;
     uint8_t finish; /* enum finish */
     uint32_t length, word_count, link_count;
-    char text[]; /* [length] NUL-terminated; then the words, the links, and the amounts of both sides as strings */
+    char text[]; /* [length] NUL-terminated; then the words, the links, and the lists as strings */
 };
 
 /* Returns the words [word_count] of the outcome's text. */
@@ -201,7 +203,7 @@ static inline const struct outcome_link *outcome_links(const struct outcome *out
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out);
 
-/* Reads these facts from an outcome; the lists of amounts are in the arena. Returns -1 with ERROR_MEMORY. */
+/* Reads these facts from an outcome; the lists are in the arena. Returns -1 with ERROR_MEMORY. */
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
 
 /* Makes the outcome of a decoded sentence, in the arena. lock: held while the arena is used; NULL: the caller alone uses it.

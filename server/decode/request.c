@@ -454,10 +454,10 @@ struct sentence *job_sentence(const struct job *job) {
 
 bool job_goes_on(struct job *job) {
     if (job->second) {
-        amounts_choose(job->sentence, job->second);
+        correction_choose(job->sentence, job->second);
         job->second = NULL;
     } else if (request_reason(job->request) == CANCEL_NONE) {
-        job->second = amounts_try_again(job->sentence, job->request->glossary.lexicon);
+        job->second = correction_try_again(job->sentence, job->request->glossary.lexicon);
     }
     if (job->second)
         job_measure(job);

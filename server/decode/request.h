@@ -64,7 +64,7 @@ struct outcome;
 struct job {
     struct request *request;
     struct sentence *sentence; /* of a lean request: NULL except from job_open until outcome_take */
-    struct sentence *second;   /* decoded in its place if the amounts of the first differ (model/rendering.h); NULL: not yet */
+    struct sentence *second;   /* decoded in its place if the first differs from its source (model/rendering.h); NULL: not yet */
     const struct loaded_model *model;
     size_t bytes; /* the most bytes that decoding takes */
     int64_t queued_us, admitted_us, done_us;

@@ -53,6 +53,13 @@ static const char *render(const struct sentence *sentence) {
 
 static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_rows = 16};
 
+static size_t count_differences(const struct sentence *sentence) {
+    size_t count = 0;
+    for (size_t check = 0; check < CHECKS; check++)
+        count += sentence->check->lists[check].source_count + sentence->check->lists[check].target_count;
+    return count;
+}
+
 /* The model changes many numbers; after the second attempt each is present or reported. */
 START_TEST(a_second_attempt_is_no_worse) {
     static const char *const texts[] = {"They counted 17,345 cows, 2,128 sheep, 87 houses and 993,401 trees.",
@@ -61,17 +68,17 @@ START_TEST(a_second_attempt_is_no_worse) {
     size_t seconds = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct sentence *sentence = prepare(texts[i], &greedy);
-        ck_assert_ptr_nonnull(sentence->amounts);
+        ck_assert(sentence->check && sentence->check->applies[CHECK_NUMBERS]);
         decode(sentence);
-        struct sentence *second = amounts_try_again(sentence, NULL);
-        size_t before = sentence->amounts->source_count + sentence->amounts->target_count;
+        struct sentence *second = correction_try_again(sentence, NULL);
+        size_t before = count_differences(sentence);
         ck_assert(second == NULL || before > 0);
         if (second) {
             seconds++;
             ck_assert_uint_gt(second->held.count, 0);
             decode(second);
-            amounts_choose(sentence, second);
-            ck_assert_uint_le(sentence->amounts->source_count + sentence->amounts->target_count, before);
+            correction_choose(sentence, second);
+            ck_assert_uint_le(count_differences(sentence), before);
         }
         ck_assert_ptr_nonnull(sentence->hypotheses);
         ck_assert_uint_gt(strlen(render(sentence)), 0);
@@ -86,9 +93,9 @@ START_TEST(a_second_that_is_not_decoded_changes_nothing) {
     struct sentence *sentence = prepare("The sums are 48,213 and 7,904,118 dollars and 17 cents.", &greedy);
     decode(sentence);
     const char *first = render(sentence);
-    struct sentence *second = amounts_try_again(sentence, NULL);
+    struct sentence *second = correction_try_again(sentence, NULL);
     if (second)
-        amounts_choose(sentence, second);
+        correction_choose(sentence, second);
     ck_assert_str_eq(render(sentence), first);
     sentence_done(sentence);
 }
@@ -97,10 +104,10 @@ END_TEST
 START_TEST(only_sentences_with_digits_are_compared) {
     struct search_options sample = {.strategy = &search_sample, .beam_size = 1, .n_best = 1};
     struct sentence *plain = prepare("Two dogs play.", &greedy), *sampled = prepare("2 dogs play.", &sample);
-    ck_assert_ptr_null(plain->amounts);
-    ck_assert_ptr_null(sampled->amounts);
+    ck_assert(plain->check && !plain->check->applies[CHECK_NUMBERS] && !plain->check->applies[CHECK_SIGNS]);
+    ck_assert_ptr_null(sampled->check);
     decode(plain);
-    ck_assert_ptr_null(amounts_try_again(plain, NULL));
+    ck_assert_ptr_null(correction_try_again(plain, NULL));
     sentence_done(plain);
     sentence_done(sampled);
 }
@@ -110,7 +117,7 @@ END_TEST
 START_TEST(a_sign_goes_where_the_language_puts_it) {
     struct sentence *sentence = prepare("It costs £1,250.50.", &greedy);
     decode(sentence);
-    ck_assert_ptr_null(amounts_try_again(sentence, NULL));
+    ck_assert_ptr_null(correction_try_again(sentence, NULL));
     ck_assert_ptr_nonnull(strstr(render(sentence), "1\u202f250,50\u00a0£"));
     sentence_done(sentence);
 }

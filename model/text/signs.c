@@ -1,0 +1,456 @@
+/* This file hides what counts as a sign, and when the signs of two texts are equal. */
+#include "model/text/signs.h"
+#include "model/base/utf8.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/uchar.h>
+
+/* ---- languages ---- */
+
+struct sign_language {
+    const char *code;
+    const char *marks;        /* punctuation that is no sign in this language's texts */
+    const char *open, *close; /* its quotation marks; "": those of the source */
+};
+
+static const struct sign_language languages[] = {
+#define LANGUAGE(code, marks, open, close) {code, marks, open, close},
+#define WORDS(sign, code, words)
+#include "model/text/signs.def"
+#undef LANGUAGE
+#undef WORDS
+};
+
+struct words {
+    int32_t sign;
+    const char *code, *words;
+};
+
+static const struct words words_of[] = {
+#define LANGUAGE(code, marks, open, close)
+#define WORDS(sign, code, words) {sign, code, words},
+#include "model/text/signs.def"
+#undef LANGUAGE
+#undef WORDS
+};
+
+enum { LANGUAGES = sizeof languages / sizeof *languages, WORD_ROWS = sizeof words_of / sizeof *words_of };
+
+static const struct sign_language *find_language(const char *code) {
+    static const struct sign_language other = {"", "", "", ""};
+    for (size_t i = 0; i < LANGUAGES; i++) {
+        size_t n = strlen(languages[i].code);
+        if (strncmp(code, languages[i].code, n) == 0 && strchr("-_", code[n])) /* strchr also finds the terminating NUL */
+            return &languages[i];
+    }
+    return &other;
+}
+
+struct sign_rules signs_rules(const char *source, const char *target) {
+    return (struct sign_rules){find_language(source), find_language(target)};
+}
+
+/* ---- characters ---- */
+
+enum kind {
+    PLAIN,
+    MARK, /* a sign only if it stands beside itself */
+    SIGN,
+    QUOTE,
+    APOSTROPHE, /* a quotation mark where it stands at both ends of a phrase */
+    OPEN,       /* brackets */
+    CLOSE,
+};
+
+static const unsigned char ascii[128] = {
+    ['\t'] = SIGN, ['\n'] = SIGN, ['\r'] = SIGN,       ['!'] = MARK, ['"'] = QUOTE, ['#'] = SIGN,  ['$'] = SIGN,
+    ['%'] = SIGN,  ['&'] = SIGN,  ['\''] = APOSTROPHE, ['('] = OPEN, [')'] = CLOSE, ['*'] = SIGN,  ['+'] = SIGN,
+    [','] = MARK,  ['-'] = MARK,  ['.'] = MARK,        ['/'] = SIGN, [':'] = MARK,  [';'] = MARK,  ['<'] = SIGN,
+    ['='] = SIGN,  ['>'] = SIGN,  ['?'] = MARK,        ['@'] = SIGN, ['['] = OPEN,  ['\\'] = SIGN, [']'] = CLOSE,
+    ['^'] = SIGN,  ['_'] = SIGN,  ['`'] = SIGN,        ['{'] = OPEN, ['|'] = SIGN,  ['}'] = CLOSE, ['~'] = SIGN,
+};
+
+/* Quotation marks that have a partner; each also closes what itself or its partner has opened, unless it only opens. */
+static const struct {
+    const wchar_t *marks, *opens;
+} families[] = {
+    {L"\"\u201c\u201d\u201e\u201f", L"\u201c\u201e\u201f"},
+    {L"\u00ab\u00bb", L"\u00ab"},
+    {L"\u2039\u203a", L"\u2039"},
+    {L"'\u2018\u2019\u201a\u201b", L"\u2018\u201a\u201b"},
+};
+enum { FAMILIES = sizeof families / sizeof *families, SINGLE = FAMILIES - 1 };
+
+static size_t family_of(int32_t c) {
+    size_t family = 0;
+    while (family < FAMILIES && !character_is_among(c, families[family].marks))
+        family++;
+    return family;
+}
+
+static bool has(const char *characters, int32_t c) {
+    for (size_t at = 0, length = strlen(characters); at < length;)
+        if (character_next(characters, length, &at) == c)
+            return true;
+    return false;
+}
+
+static enum kind kind_of(const struct sign_rules *rules, int32_t c) {
+    if (c >= 0 && c < 128)
+        return ascii[c];
+    if (c < 0 || c == 0xb4) /* an acute accent serves as an apostrophe */
+        return PLAIN;
+    size_t family = family_of(c);
+    if (family < FAMILIES)
+        return family == SINGLE ? APOSTROPHE : QUOTE;
+    uint32_t category = U_GET_GC_MASK(c);
+    if (category & (U_GC_L_MASK | U_GC_M_MASK | U_GC_ND_MASK | U_GC_ZS_MASK | U_GC_CF_MASK | U_GC_CN_MASK))
+        return PLAIN;
+    if (character_is_among(c, L"\u2010\u2011\u2012\u2013\u2014\u2015\u2026\u00bf\u00a1") || has(rules->source->marks, c) ||
+        has(rules->target->marks, c))
+        return MARK;
+    if (category & U_GC_P_MASK) {
+        int type = u_getIntPropertyValue(c, UCHAR_BIDI_PAIRED_BRACKET_TYPE);
+        return type == U_BPT_OPEN ? OPEN : type == U_BPT_CLOSE ? CLOSE : SIGN;
+    }
+    return SIGN;
+}
+
+bool signs_any(const struct sign_rules *rules, const char *text, size_t length) {
+    bool edge = true; /* an apostrophe here may open a quotation */
+    for (size_t at = 0; at < length;) {
+        unsigned char byte = (unsigned char)text[at];
+        int32_t c = byte;
+        size_t begin = at++;
+        if (byte >= 0x80) {
+            at = begin;
+            c = character_next(text, length, &at);
+        }
+        switch (kind_of(rules, c)) {
+        case PLAIN:
+            edge = c == ' ' || (c >= 0x80 && character_is_space(c));
+            continue;
+        case MARK:
+            if (at < length && text[at] == text[begin] && strncmp(text + begin, text + at, at - begin) == 0)
+                return true;
+            edge = c == '-' || c > 0x80;
+            continue;
+        case APOSTROPHE:
+            if (edge)
+                return true;
+            continue;
+        default:
+            return true;
+        }
+    }
+    return false;
+}
+
+bool signs_mark(const struct sign_rules *rules, const char *text, size_t length) {
+    size_t at = 0;
+    return length > 0 && kind_of(rules, character_next(text, length, &at)) == MARK && at == length;
+}
+
+/* ---- reading ---- */
+
+/* A key has the part that a sign plays, how it stands, how often it is repeated, and the character. */
+enum {
+    CHARACTER_BITS = 21, /* of a character */
+    REPEAT = 1 << CHARACTER_BITS,
+    MOST_REPEATS = 127,
+    PAIRED = 1 << 28,   /* at both ends of a phrase */
+    LOPSIDED = 1 << 29, /* white space on the inner side of one mark of the pair */
+    QUOTES = 1 << 30,   /* a quotation mark of any form, with one of: */
+    OPENS = REPEAT,
+    CLOSES = 2 * REPEAT,
+    MOST_OPEN = 16
+};
+
+/* A mark that has opened a phrase. */
+struct opened {
+    size_t sign;
+    int32_t c;
+    size_t family; /* FAMILIES: a bracket, or another sign */
+};
+
+struct reader {
+    const struct sign_rules *rules;
+    const char *text;
+    size_t length;
+    struct arena *arena;
+    struct signs signs;
+    size_t room;
+    struct opened open[MOST_OPEN];
+    size_t depth;
+};
+
+static int32_t after(const struct reader *reader, size_t at) {
+    return at < reader->length ? character_next(reader->text, reader->length, &at) : ' ';
+}
+
+static int32_t before(const struct reader *reader, size_t at) {
+    return at > 0 ? character_previous(reader->text, &at) : ' ';
+}
+
+static bool is_word(int32_t c) {
+    return character_is_letter(c) || (c >= 0 && (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0);
+}
+
+/* Returns whether a phrase may begin after this character: white space, a dash, an opening bracket or quotation mark. */
+static bool is_edge(const struct reader *reader, int32_t c) {
+    enum kind kind = kind_of(reader->rules, c);
+    return character_is_space(c) || kind == OPEN || kind == QUOTE || (kind == MARK && !character_is_among(c, L".,;:!?\u2026")) ||
+           (kind == SIGN && !character_is_among(c, L"%\u00b0"));
+}
+
+static bool add(struct reader *reader, size_t begin, size_t end, uint32_t key, bool weak) {
+    struct sign *all = arena_grow(reader->arena, reader->signs.all, reader->signs.count, &reader->room, 1, sizeof *all);
+    if (!all)
+        return false;
+    reader->signs.all = all;
+    all[reader->signs.count++] = (struct sign){{begin, end}, key, weak};
+    return true;
+}
+
+/* Opens a phrase with the last sign. Marks too deep inside others stay alone. */
+static void open_phrase(struct reader *reader, int32_t c, size_t family) {
+    if (reader->depth < MOST_OPEN)
+        reader->open[reader->depth++] = (struct opened){reader->signs.count - 1, c, family};
+}
+
+/* Closes the phrase that the i-th open mark began with the last sign; what has been opened within it stays alone. */
+static void close_phrase(struct reader *reader, size_t i, uint32_t opens, uint32_t closes) {
+    struct sign *first = &reader->signs.all[reader->open[i].sign], *last = &reader->signs.all[reader->signs.count - 1];
+    bool left = character_is_space(after(reader, first->span.end)), right = character_is_space(before(reader, last->span.begin));
+    uint32_t lopsided = left != right && first->span.end < last->span.begin ? LOPSIDED : 0;
+    first->key |= opens | lopsided;
+    last->key |= closes | lopsided;
+    first->weak = last->weak = false;
+    reader->depth = i;
+}
+
+/* Returns the place of the last open mark that this one may close, or depth. */
+static size_t find_open(const struct reader *reader, int32_t c, size_t family) {
+    for (size_t i = reader->depth; i-- > 0;) {
+        const struct opened *opened = &reader->open[i];
+        bool directed = family < FAMILIES && character_is_among(c, families[family].opens);
+        bool pairs = family == FAMILIES ? opened->c == c && opened->family == family
+                                        : opened->family == family && !(directed && (opened->c == c || opened->c < 128));
+        if (pairs)
+            return i;
+    }
+    return reader->depth;
+}
+
+static bool read_quote(struct reader *reader, int32_t c, size_t begin, size_t end) {
+    size_t family = family_of(c), open = find_open(reader, c, family);
+    int32_t left = before(reader, begin), right = after(reader, end);
+    bool single = family == SINGLE, known = open < reader->depth;
+    bool neutral = c == '"' || c == '\'', directed = character_is_among(c, families[family].opens);
+    bool begins = is_edge(reader, left) && !character_is_space(right) && !character_is_among(right, L".,;:!?\u2026");
+    bool ends = !character_is_space(left) && !is_word(right);
+    if (single && is_word(left) && is_word(right))
+        return true;
+    if (!known && c == '"' && character_digit(left) >= 0) /* inches */
+        return add(reader, begin, end, 0x2033, false);
+    bool closes = known && (!neutral || ends || !begins);
+    bool opens = !closes && (single ? begins : begins || !ends || directed);
+    if (single && !closes && !opens)
+        return true;
+    if (!add(reader, begin, end, single ? 0 : QUOTES, single)) /* a single one counts only as a part of a pair */
+        return false;
+    if (closes)
+        close_phrase(reader, open, QUOTES | OPENS, QUOTES | CLOSES);
+    else if (opens)
+        open_phrase(reader, c, family);
+    return true;
+}
+
+static bool read_bracket(struct reader *reader, int32_t c, enum kind kind, size_t begin, size_t end) {
+    if (!add(reader, begin, end, (uint32_t)c, false))
+        return false;
+    size_t open = kind == CLOSE ? find_open(reader, u_getBidiPairedBracket(c), FAMILIES) : reader->depth;
+    if (open < reader->depth)
+        close_phrase(reader, open, PAIRED, PAIRED);
+    else if (kind == OPEN)
+        open_phrase(reader, c, FAMILIES);
+    return true;
+}
+
+/* Reads a sign or mark that stands here `repeats` times. */
+static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t repeats, size_t begin, size_t end) {
+    bool dash = kind == MARK && repeats == 1 && character_is_among(c, L"\u2013\u2014");
+    if (dash || (kind == MARK && repeats == 1 && c == 0x2026)) /* -- may become a dash, and ... one character */
+        return add(reader, begin, end, dash ? '-' | 2 * REPEAT : '.' | 3 * REPEAT, true);
+    if (kind == MARK && repeats == 1)
+        return true;
+    uint32_t key = (uint32_t)c | (uint32_t)(repeats < MOST_REPEATS ? repeats : MOST_REPEATS) * REPEAT;
+    if (!add(reader, begin, end, key, false))
+        return false;
+    bool left = is_word(before(reader, begin)), right = is_word(after(reader, end));
+    size_t open = !right && !character_is_space(before(reader, begin)) ? find_open(reader, (int32_t)key, FAMILIES) : reader->depth;
+    if (open < reader->depth)
+        close_phrase(reader, open, PAIRED, PAIRED);
+    else if (!left && !character_is_space(after(reader, end)))
+        open_phrase(reader, (int32_t)key, FAMILIES);
+    return true;
+}
+
+int signs_read(const struct sign_rules *rules, const char *text, size_t length, const struct span *skip, size_t skip_count,
+               struct arena *arena, struct signs *out, struct error *err) {
+    struct reader reader = {.rules = rules, .text = text, .length = length, .arena = arena};
+    for (size_t at = 0, skipped = 0; at < length;) {
+        while (skipped < skip_count && skip[skipped].end <= at)
+            skipped++;
+        if (skipped < skip_count && skip[skipped].begin <= at) {
+            at = skip[skipped].end;
+            continue;
+        }
+        size_t begin = at, limit = skipped < skip_count ? skip[skipped].begin : length;
+        int32_t c = character_next(text, length, &at);
+        enum kind kind = kind_of(rules, c);
+        bool good = true;
+        if (kind == QUOTE || kind == APOSTROPHE) {
+            good = read_quote(&reader, c, begin, at);
+        } else if (kind == OPEN || kind == CLOSE) {
+            good = read_bracket(&reader, c, kind, begin, at);
+        } else if (kind != PLAIN && !(c == '\r' && at < length && text[at] == '\n')) {
+            size_t repeats = 1, bytes = at - begin;
+            while (at + bytes <= limit && memcmp(text + at, text + begin, bytes) == 0 && (c < 128 || character_is_mark(c))) {
+                repeats++;
+                at += bytes;
+            }
+            good = read_sign(&reader, c == '\r' ? '\n' : c, kind, repeats, begin, at);
+        }
+        if (!good)
+            return error_memory(err);
+    }
+    size_t kept = 0; /* without single quotation marks that are not a part of a pair */
+    for (size_t i = 0; i < reader.signs.count; i++)
+        if (reader.signs.all[i].key != 0)
+            reader.signs.all[kept++] = reader.signs.all[i];
+    reader.signs.count = kept;
+    *out = reader.signs;
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+static int by_key(const void *left, const void *right) {
+    const struct sign *a = *(const struct sign *const *)left, *b = *(const struct sign *const *)right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->weak != b->weak ? a->weak - b->weak : (a > b) - (a < b);
+}
+
+static int by_place(const void *left, const void *right) {
+    const struct sign *a = *(const struct sign *const *)left, *b = *(const struct sign *const *)right;
+    return (a > b) - (a < b);
+}
+
+static const struct sign **sorted(const struct signs *signs, struct arena *arena) {
+    const struct sign **list = arena_alloc(arena, signs->count, sizeof *list);
+    for (size_t i = 0; list && i < signs->count; i++)
+        list[i] = &signs->all[i];
+    if (list && signs->count > 0)
+        qsort(list, signs->count, sizeof *list, by_key);
+    return list;
+}
+
+/* Counts the words [length] of a text that the rows of a language list for a sign. */
+static size_t count_words(int32_t sign, const char *code, const char *text) {
+    size_t found = 0;
+    for (size_t i = 0; i < WORD_ROWS; i++) {
+        const char *word = words_of[i].words;
+        if (words_of[i].sign != sign || strcmp(words_of[i].code, code) != 0)
+            continue;
+        for (size_t n; *word; word += n + (word[n] == '|')) {
+            n = strcspn(word, "|");
+            for (const char *at = text; *at; at++)
+                found += strncmp(at, word, n) == 0 && (at == text || !ascii_word(at[-1])) && !ascii_word(at[n]);
+        }
+    }
+    return found;
+}
+
+/* Removes the signs of one side that words of the other side may stand for: each word that has no equal word here, one sign. */
+static size_t forgive(const struct sign **list, size_t count, const char *own, const char *code, const char *other,
+                      const char *other_code) {
+    enum { NAMED = 64 }; /* a sign that words stand for is looked up once; beyond this many it needs its equal */
+    size_t kept = 0;
+    struct {
+        int32_t sign;
+        size_t left;
+    } named[NAMED];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t c = (int32_t)(list[i]->key & (REPEAT - 1));
+        size_t k = 0;
+        bool plain = list[i]->key == ((uint32_t)c | REPEAT) || list[i]->key == (uint32_t)c;
+        while (k < used && named[k].sign != c)
+            k++;
+        if (plain && k == used && used < NAMED) {
+            size_t here = count_words(c, code, own), there = count_words(c, other_code, other);
+            named[used].sign = c;
+            named[used++].left = there > here ? there - here : 0;
+        }
+        if (plain && k < used && named[k].left > 0)
+            named[k].left--;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+static struct span *spans_of(const struct sign **list, size_t count, struct arena *arena) {
+    struct span *spans = arena_alloc(arena, count, sizeof *spans);
+    if (spans && count > 0)
+        qsort(list, count, sizeof *list, by_place);
+    for (size_t i = 0; spans && i < count; i++)
+        spans[i] = list[i]->span;
+    return spans;
+}
+
+int signs_compare(const struct sign_rules *rules, const char *source, const struct signs *source_signs, const char *target,
+                  const struct signs *target_signs, struct arena *arena, struct sign_difference *out, struct error *err) {
+    const struct sign **left = sorted(source_signs, arena), **right = sorted(target_signs, arena);
+    if (!left || !right)
+        return error_memory(err);
+    size_t i = 0, j = 0, lefts = 0, rights = 0;
+    while (i < source_signs->count || j < target_signs->count) {
+        bool ends = i == source_signs->count || j == target_signs->count;
+        if (!ends && left[i]->key == right[j]->key) {
+            i++;
+            j++;
+        } else if (j == target_signs->count || (!ends && left[i]->key < right[j]->key)) {
+            if (!left[i]->weak)
+                left[lefts++] = left[i];
+            i++;
+        } else {
+            if (!right[j]->weak)
+                right[rights++] = right[j];
+            j++;
+        }
+    }
+    size_t missing = forgive(left, lefts, source, rules->source->code, target, rules->target->code);
+    size_t added = forgive(right, rights, target, rules->target->code, source, rules->source->code);
+    *out = (struct sign_difference){spans_of(left, missing, arena), spans_of(right, added, arena), missing, added};
+    return out->source && out->target ? 0 : error_memory(err);
+}
+
+/* ---- writing ---- */
+
+const char *signs_write(const struct sign_rules *rules, const char *text, size_t length, const struct sign *sign,
+                        struct span *span) {
+    const char *open = rules->target->open, *close = rules->target->close;
+    bool opens = (sign->key & ~(uint32_t)LOPSIDED) == (QUOTES | OPENS),
+         closes = (sign->key & ~(uint32_t)LOPSIDED) == (QUOTES | CLOSES);
+    *span = sign->span;
+    if ((!opens && !closes) || !*open || text[span->begin] == '"' || text[span->begin] == '\'')
+        return NULL;
+    for (size_t at = span->end; opens && at < length && character_is_space(character_next(text, length, &at));)
+        span->end = at;
+    for (size_t at = span->begin; closes && at > 0 && character_is_space(character_previous(text, &at));)
+        span->begin = at;
+    return opens ? open : close;
+}
