@@ -643,11 +643,18 @@ enum { HIDDEN_CHARACTER = 0xe000, HIDDEN_BYTES = sizeof HIDDEN - 1 };
 
 struct hiding {
     const char *original, *text; /* text: HIDDEN replaces each run */
-    size_t length;
+    size_t original_length, length;
     const struct opaque_run *runs; /* [count] in the original text */
     const size_t *places;          /* [count] where HIDDEN replaces them in text */
     size_t count;
 };
+
+/* Returns whether a space is added after a run: a word that touches a symbol before it is read as any other word, and not as the
+ * rest of one. */
+static bool adds_space(const char *text, size_t length, const struct opaque_run *run) {
+    size_t end = run->end;
+    return run->kind == OPAQUE_SYMBOL && end < length && character_is_letter(character_next(text, length, &end));
+}
 
 /* Returns the original position of a byte of the text with hidden runs; the byte must be outside all of them. */
 static size_t original_place(const struct hiding *hiding, size_t at) {
@@ -659,7 +666,11 @@ static size_t original_place(const struct hiding *hiding, size_t at) {
         else
             end = middle;
     }
-    return first == 0 ? at : at - hiding->places[first - 1] - HIDDEN_BYTES + hiding->runs[first - 1].end;
+    if (first == 0)
+        return at;
+    const struct opaque_run *run = &hiding->runs[first - 1];
+    size_t after = at - hiding->places[first - 1] - HIDDEN_BYTES;
+    return run->end + after - (after > 0 && adds_space(hiding->original, hiding->original_length, run));
 }
 
 /* Makes a token whose piece is the mark and the original text[begin, end). */
@@ -697,14 +708,14 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, 
                         strcmp(token->piece, t->kind->mark) != 0;
             if (part)
                 continue;
-            size_t begin = original_place(hiding, token->begin);
-            made[used++] = (struct token){token->id, token->piece, begin, begin + token->end - token->begin};
+            made[used++] =
+                (struct token){token->id, token->piece, original_place(hiding, token->begin), original_place(hiding, token->end)};
             continue;
         }
         for (size_t at = token->begin;;) {
             bool more = next < hiding->count && hiding->places[next] < token->end;
             size_t end = more ? hiding->places[next] : token->end, from = original_place(hiding, at);
-            struct span visible = segmenter_trim(hiding->original + from, end - at);
+            struct span visible = segmenter_trim(hiding->original + from, original_place(hiding, end) - from);
             if (visible.begin < visible.end &&
                 make_token(hiding, t->ids.unknown, "", from + visible.begin, from + visible.end, arena, &made[used++]) != 0)
                 return error_memory(err);
@@ -753,10 +764,15 @@ int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t 
         *lowered = false;
 
     bool hides = how->held.count > 0;
-    struct hiding hiding = {.original = text, .text = text, .length = length, .runs = how->held.all, .count = how->held.count};
+    struct hiding hiding = {.original = text,
+                            .text = text,
+                            .original_length = length,
+                            .length = length,
+                            .runs = how->held.all,
+                            .count = how->held.count};
     if (hides) {
         size_t *places = arena_alloc(arena, hiding.count, sizeof *places), copied = 0, end = 0;
-        char *made = arena_alloc(arena, length + hiding.count * HIDDEN_BYTES + 1, 1);
+        char *made = arena_alloc(arena, length + hiding.count * (HIDDEN_BYTES + 1) + 1, 1);
         if (arena_failed(arena))
             return error_memory(err);
         for (size_t i = 0; i < hiding.count; i++) {
@@ -765,6 +781,8 @@ int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t 
             places[i] = end + run->begin - copied;
             memcpy(made + places[i], HIDDEN, HIDDEN_BYTES);
             end = places[i] + HIDDEN_BYTES;
+            if (adds_space(text, length, run))
+                made[end++] = ' ';
             copied = run->end;
         }
         memcpy(made + end, text + copied, length - copied);

@@ -30,7 +30,7 @@ export interface Request {
   /** How `words.alignment` links words. */
   links?: "best" | "mutual" | "balanced" | "several";
   format?: "text" | "html" | "xml";
-  /** true: what the model does, without opaque runs, comparison of numbers, and doubt. */
+  /** true: what the model does, without opaque runs, comparison of numbers and signs, and doubt. */
   verbatim?: boolean;
   /** false: without the warning "doubtful". */
   warnings?: boolean;
