@@ -753,8 +753,8 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     if (run && run->written)
         text = run->written;
 
-    /* a space precedes the piece as in the source, or if another character precedes it in the translation; a symbol touches whatever
-     * precedes it if it touched something */
+    /* a space precedes the piece as in the source, or if another character precedes it in the translation; a symbol touches
+     * whatever precedes it if it touched something */
     bool apart = before == 0;
     if (!apart && strcmp(previous, mark) != 0 && run && run->kind == OPAQUE_SYMBOL && begin > 0)
         apart = character_is_space(character_previous(source, &begin));
