@@ -120,8 +120,8 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 
 /* Counts the source tokens without </s>, and those that are left out: all target tokens together give such a token less than a
  * fifth of one alignment weight, it stands in a run of at least three of them, with at most one other token between two, and the
- * translation has less than seven tenths of the sentence's tokens. The weight that a target token gives </s> is not counted; its other weights are scaled to sum
- * 1. */
+ * translation has less than seven tenths of the sentence's tokens. The weight that a target token gives </s> is not counted; its
+ * other weights are scaled to sum 1. */
 struct omission {
     size_t tokens, left;
 };
