@@ -109,6 +109,7 @@ struct keeper {
     const struct markdown_place *place;
     bool endless[MOST_BACKTICKS + 1]; /* no run of this many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
+    const char *marked_end;           /* the mark that ends what is highlighted; NULL: none is open */
     const char *no_display;           /* no line before this place ends a formula */
     struct arena *arena;
     struct markdown_kept_list *list;
@@ -195,7 +196,10 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
     while (first && last > at && (last[-1] == ' ' || last[-1] == '\t'))
         last--;
     bool contents = first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
-    if (bytes_begin(at, line, "$$"))
+    const char *named = bytes_begin(at, line, "*[") ? memchr(at, ']', (size_t)(line - at)) : NULL;
+    if (named && named + 1 < line && named[1] == ':') /* *[HTML]: what it stands for */
+        end = markdown_skip_space(named + 2, line);
+    else if (bytes_begin(at, line, "$$"))
         end = find_display(keeper, at);
     else if (directive || contents)
         end = line;
@@ -282,12 +286,41 @@ static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
 }
 
-/* Keeps placeholders of site generators, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
+/* Keeps placeholders of site generators, and attributes: {{ name }}, {% if %}, {#name}, {:.class}, {.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
     const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
-    const char *mark = last - at < 3 ? NULL : at[1] == '{' ? "}}" : at[1] == '%' ? "%}" : strchr("#:", at[1]) ? "}" : NULL;
+    const char *mark = last - at < 3          ? NULL
+                       : at[1] == '{'         ? "}}"
+                       : at[1] == '%'         ? "%}"
+                       : at[1] == '/'         ? "*/}" /* a comment of MDX */
+                       : strchr("#:.", at[1]) ? "}"
+                                              : NULL;
     const char *end = mark ? memmem(at + 2, (size_t)(last - at - 2), mark, strlen(mark)) : NULL;
     return end ? keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT) : at + 1;
+}
+
+/* Keeps links of wikis, [[page]] and [[page|text]], with the sign of an embedded page before them; the mark on both sides of what
+ * is highlighted, ==text==; and a comment, %%text%%. */
+static const char *keep_wiki(struct keeper *keeper, const char *at) {
+    const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
+    const char *open = at + (*at == '!');
+    if (at == keeper->marked_end)
+        return keep(keeper, at, at + 2, MARKDOWN_UNIT);
+    static const char *const pairs[][2] = {{"[[", "]]"}, {"==", "=="}, {"%%", "%%"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (!bytes_begin(open, last, pairs[i][0]) || last - open < 5 || open[2] == *open)
+            continue;
+        const char *close = memmem(open + 2, (size_t)(last - open - 2), pairs[i][1], 2);
+        if (!close || close == open + 2)
+            continue;
+        if (i != 1)
+            return keep(keeper, at, close + 2, MARKDOWN_UNIT);
+        if (isspace((unsigned char)open[2]) || isspace((unsigned char)close[-1]))
+            continue;
+        keeper->marked_end = close;
+        return keep(keeper, at, open + 2, MARKDOWN_UNIT);
+    }
+    return at + 1;
 }
 
 int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
@@ -327,6 +360,12 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
             break;
         case '{':
             at = keep_template(&keeper, at);
+            break;
+        case '!':
+        case '[':
+        case '=':
+        case '%':
+            at = keep_wiki(&keeper, at);
             break;
         default:
             at++;

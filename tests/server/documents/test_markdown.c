@@ -196,6 +196,17 @@ START_TEST(emphasis) {
 }
 END_TEST
 
+/* Notation of wikis and of MDX. */
+START_TEST(notation_of_wikis) {
+    SAME("see [[other page]] and ![[big cat.png]] now\n", "SEE [[other page]] AND ![[big cat.png]] NOW\n");
+    SAME("a ==red dog== runs\n", "A ==RED DOG== RUNS\n");
+    SAME("a dog %%hidden cat%% runs\n", "A DOG %%hidden cat%% RUNS\n");
+    SAME("*[ABC]: a big cat\n", "*[ABC]: A BIG CAT\n");
+    SAME("{/* a hidden cat */}\n\na dog\n", "{/* a hidden cat */}\n\nA DOG\n");
+    SAME("a = b and 5 % of [it]\n", "A = B AND 5 % OF \\[IT\\]\n");
+}
+END_TEST
+
 START_TEST(bombs) {
     static const char *const middles[] = {"[",      "![",      "*a ",      "**a",   "`",   "> ",      "- ",       "<",
                                           "[a](",   "a _",     "\\",       "&",     "[^a", "~~a ",    "|a\n|-\n", "$",
@@ -288,6 +299,7 @@ Suite *markdown_suite(void) {
     tcase_add_test(cases, tags);
     tcase_add_test(cases, rows);
     tcase_add_test(cases, emphasis);
+    tcase_add_test(cases, notation_of_wikis);
     tcase_add_test(cases, bombs);
     tcase_add_test(cases, endless);
     tcase_add_test(cases, braces_in_a_long_line);
