@@ -3,7 +3,6 @@
 #include "model/base/utf8.h"
 #include "model/model.h"
 #include "model/network/network.h"
-#include "model/rendering.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,7 +315,9 @@ struct found {
 static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
     struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_ins = {-1, -1}};
-    const char *piece = translator_piece(sentence, tokens[0]), *mark = tokenizer_mark(sentence->translator->target);
+    const struct tokenizer *target = sentence->translator->target;
+    const struct token *own = copies_token(sentence->copies, tokens[0]);
+    const char *piece = own ? own->piece : tokenizer_piece(target, tokens[0]), *mark = tokenizer_mark(target);
     phrase.begins_word = strncmp(piece, mark, strlen(mark)) == 0;
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
