@@ -254,6 +254,17 @@ static struct span *spans_of(const struct opaque_runs *held, struct arena *arena
     return spans;
 }
 
+/* Returns whether an amount has signs, and has the same when it is written in the target language. */
+static bool keeps_signs(const struct sign_rules *rules, const char *part, size_t length, const char *written, struct arena *arena) {
+    const char *own = signs_any(rules, part, length) ? arena_copy(arena, part, length) : NULL;
+    struct signs source, target;
+    struct sign_difference difference;
+    return own && signs_read(rules, own, length, NULL, 0, arena, &source, NULL) == 0 &&
+           signs_read(rules, written, strlen(written), NULL, 0, arena, &target, NULL) == 0 &&
+           signs_compare(rules, own, &source, written, &target, arena, &difference, NULL) == 0 &&
+           difference.source_count + difference.target_count == 0;
+}
+
 /* Adds the amounts that are missing. If no amount of the source is, all are held; those that were translated correctly are
  * otherwise left to the model, unless they have a sign and signs are held. Returns false if memory is out. */
 static bool hold_amounts(const struct sentence *sentence, bool signs, struct arena *arena, struct opaque_runs *held) {
@@ -270,7 +281,8 @@ static bool hold_amounts(const struct sentence *sentence, bool signs, struct are
     bool all = count_of(sentence, CHECK_NUMBERS) > 0 && missing->source_count == 0;
     for (size_t i = 0; added.all && (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
         const char *written = arena_copy(arena, joined.written, joined.used), *part = own_text(sentence) + joined.part.begin;
-        bool wanted = all || (signs && signs_any(&t->sign_rules, part, joined.part.end - joined.part.begin));
+        bool wanted =
+            all || (signs && written && keeps_signs(&t->sign_rules, part, joined.part.end - joined.part.begin, written, arena));
         for (size_t k = 0; k < missing->source_count; k++)
             wanted |= sentence->check->places[k].begin < joined.part.end && joined.part.begin < sentence->check->places[k].end;
         if (wanted && written)

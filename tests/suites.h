@@ -38,6 +38,7 @@
     X(batch) \
     X(answer) \
     X(amounts) \
+    X(signs) \
     X(ending) \
     X(translator) \
     X(rendering) \

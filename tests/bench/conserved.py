@@ -177,8 +177,8 @@ def main() -> int:
     else:
         made = [insert(draw.choice(sentences), draw) for _ in range(given.count)]
     kept, silent, warned, classes, shown = 0, 0, collections.Counter(), collections.defaultdict(collections.Counter), 0
-    for begin in range(0, len(made), 50):
-        batch = made[begin : begin + 50]
+    for begin in range(0, len(made), 10):
+        batch = made[begin : begin + 10]
         for (text, kinds), reply in zip(batch, ask(given.url, [m[0] for m in batch], options)):
             codes = {w["code"] for w in reply.get("warnings", [])} & {"signs", "numbers", "untranslated", "glossary"}
             missing = lost(text, reply["text"])

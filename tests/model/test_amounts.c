@@ -88,6 +88,21 @@ START_TEST(a_second_attempt_is_no_worse) {
 }
 END_TEST
 
+/* Signs that a model drops are in the second attempt. */
+START_TEST(a_second_attempt_has_the_signs) {
+    struct sentence *sentence = prepare("The \"red\" house is old.", &greedy);
+    decode(sentence);
+    struct sentence *second = correction_try_again(sentence, NULL);
+    ck_assert_ptr_nonnull(second);
+    decode(second);
+    correction_choose(sentence, second);
+    ck_assert_uint_eq(count_differences(sentence), 0);
+    const char *text = render(sentence), *open = strchr(text, '"');
+    ck_assert_msg(open && open[1] != ' ' && strchr(open + 1, '"'), "%s", text);
+    sentence_done(sentence);
+}
+END_TEST
+
 /* The first stays where the second was not decoded. */
 START_TEST(a_second_that_is_not_decoded_changes_nothing) {
     struct sentence *sentence = prepare("The sums are 48,213 and 7,904,118 dollars and 17 cents.", &greedy);
@@ -128,6 +143,7 @@ Suite *amounts_suite(void) {
     TCase *tcase = tcase_create("amounts");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_second_attempt_is_no_worse);
+    tcase_add_test(tcase, a_second_attempt_has_the_signs);
     tcase_add_test(tcase, a_second_that_is_not_decoded_changes_nothing);
     tcase_add_test(tcase, only_sentences_with_digits_are_compared);
     tcase_add_test(tcase, a_sign_goes_where_the_language_puts_it);

@@ -1,0 +1,112 @@
+/* model/text/signs: signs of a text and its translation agree or do not. */
+#include "model/text/signs.h"
+#include "tests/scratch.h"
+#include "tests/suites.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Returns the signs that differ, as they are written: "# | ( -> )"; "": they agree. */
+static const char *difference(const char *from, const char *to, const char *source, const char *target) {
+    static char out[512];
+    struct sign_rules rules = signs_rules(from, to);
+    struct signs left, right;
+    struct sign_difference found;
+    ck_assert_int_eq(signs_read(&rules, source, strlen(source), NULL, 0, &arena, &left, &err), 0);
+    ck_assert_int_eq(signs_read(&rules, target, strlen(target), NULL, 0, &arena, &right, &err), 0);
+    ck_assert(left.count == 0 || signs_any(&rules, source, strlen(source)));
+    ck_assert(right.count == 0 || signs_any(&rules, target, strlen(target)));
+    ck_assert_int_eq(signs_compare(&rules, source, &left, target, &right, &arena, &found, &err), 0);
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < found.source_count; i++)
+        used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s", i ? " " : "",
+                                 (int)(found.source[i].end - found.source[i].begin), source + found.source[i].begin);
+    used += found.target_count > 0 ? (size_t)snprintf(out + used, sizeof out - used, "->") : 0;
+    for (size_t i = 0; i < found.target_count; i++)
+        used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s", i ? " " : "",
+                                 (int)(found.target[i].end - found.target[i].begin), target + found.target[i].begin);
+    return out;
+}
+
+struct example {
+    const char *from, *to, *source, *target, *difference;
+};
+
+static void check_all(const struct example *examples, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct example *e = &examples[i];
+        const char *got = difference(e->from, e->to, e->source, e->target);
+        ck_assert_msg(strcmp(got, e->difference) == 0, "%s / %s: '%s' and not '%s'", e->source, e->target, got, e->difference);
+    }
+}
+#define CHECK_ALL(examples) check_all(examples, sizeof(examples) / sizeof *(examples))
+
+START_TEST(languages_write_the_same_sign_differently) {
+    static const struct example examples[] = {
+        {"en", "fr", "She said \"no\" twice.", "Elle a dit «\u00a0non\u00a0» deux fois.", ""},
+        {"en", "de", "‘Stop’, she said, ‘now’.", "„Halt“, sagte sie, „sofort“.", ""},
+        {"de", "en", "»Halt«, sagte sie.", "“Stop”, she said.", ""},
+        {"en", "fr", "It's the dogs' bowl, isn't it?", "C'est l'écuelle des chiens, n'est-ce pas\u00a0?", ""},
+        {"en", "de", "Half of it is 50%.", "Die Hälfte sind 50 Prozent.", ""},
+        {"de", "en", "Lenz & Sohn", "Lenz and Son", ""},
+        {"fr", "en", "Le n° 5 est libre.", "No. 5 is free.", ""},
+        {"en", "fr", "A 27\" screen", "Un écran de 27 pouces", ""},
+        {"en", "fr", "Wait... what -- now?", "Attends… quoi – maintenant ?", ""},
+        {"en", "zh", "Yes, I know.", "是，我知道。", ""},
+        {"en", "fr", "Use (the old) [one].", "Utilisez [le] (vieux).", ""},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+START_TEST(what_is_lost_or_added_differs) {
+    static const struct example examples[] = {
+        {"en", "fr", "She said \"no\".", "Elle a dit non.", "\" \""},
+        {"en", "fr", "She said \"no\".", "Elle a dit «non\u00a0».", "\" \"->« »"},
+        {"en", "de", "A # b ⋅ c", "A b c ¶", "# ⋅->¶"},
+        {"en", "fr", "Press **now** to go.", "Pressez *maintenant** pour aller.", "** **->* **"},
+        {"en", "fr", "Press *now* to go.", "Pressez * maintenant* pour aller.", "* *->* *"},
+        {"en", "fr", "No!!", "Non !", "!!"},
+        {"en", "fr", "one\ttwo", "un deux", "\t"},
+        {"en", "fr", "The (old) house", "La maison )vieille(", "( )->) ("},
+        {"en", "zh", "Yes। I know.", "是。", "।"},
+        {"en", "de", "Tom and Ann & Co", "Tom und Ann Co", "&"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
+/* Plain sentences are not read at all. */
+START_TEST(plain_text_has_no_signs) {
+    struct sign_rules rules = signs_rules("en", "fr");
+    static const char *const plain[] = {"L'été, c'est fini - non ?", "It isn’t so; is it: no!", "Où vas-tu… – ici.", "東京へ 行く"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        ck_assert_msg(!signs_any(&rules, plain[i], strlen(plain[i])), "%s", plain[i]);
+    ck_assert(signs_mark(&rules, "!", 1) && !signs_mark(&rules, "#", 1) && !signs_mark(&rules, "!!", 2));
+}
+END_TEST
+
+START_TEST(a_quotation_mark_takes_the_form_of_the_language) {
+    struct sign_rules rules = signs_rules("en", "fr");
+    static const char text[] = "a “b” \"c\"";
+    struct signs signs;
+    struct span span;
+    ck_assert_int_eq(signs_read(&rules, text, sizeof text - 1, NULL, 0, &arena, &signs, &err), 0);
+    ck_assert_uint_eq(signs.count, 4);
+    ck_assert_str_eq(signs_write(&rules, text, sizeof text - 1, &signs.all[0], &span), "«\u00a0");
+    ck_assert_str_eq(signs_write(&rules, text, sizeof text - 1, &signs.all[1], &span), "\u00a0»");
+    ck_assert_ptr_null(signs_write(&rules, text, sizeof text - 1, &signs.all[2], &span));
+}
+END_TEST
+
+Suite *signs_suite(void) {
+    Suite *suite = suite_create("signs");
+    TCase *tcase = tcase_create("signs");
+    tcase_add_checked_fixture(tcase, scratch_setup, scratch_teardown);
+    tcase_add_test(tcase, languages_write_the_same_sign_differently);
+    tcase_add_test(tcase, what_is_lost_or_added_differs);
+    tcase_add_test(tcase, plain_text_has_no_signs);
+    tcase_add_test(tcase, a_quotation_mark_takes_the_form_of_the_language);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
