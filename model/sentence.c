@@ -414,7 +414,8 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
         if (!sentence->check)
             return error_memory(err);
         sentence->check->options = sentence->options;
-        sentence->check->applies[CHECK_NUMBERS] = t->source_numbers && t->target_numbers && numbers_may_stand(t->source_numbers, text, bytes);
+        sentence->check->applies[CHECK_NUMBERS] =
+            t->source_numbers && t->target_numbers && numbers_may_stand(t->source_numbers, text, bytes);
         sentence->check->applies[CHECK_SIGNS] = signs_any(&t->sign_rules, text, bytes);
     }
     if (!list->taker)

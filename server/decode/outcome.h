@@ -165,7 +165,7 @@ struct judgement {
     bool untranslated;
     size_t unknown, tokens; /* of the text's own tokens */
     struct omission omission;
-    struct doubt doubt;            /* its words are those of the sentence's translation; an outcome keeps none of them */
+    struct doubt doubt;               /* its words are those of the sentence's translation; an outcome keeps none of them */
     struct check_lists lists[CHECKS]; /* what each side has and the other lacks */
 };
 
