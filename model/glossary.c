@@ -277,11 +277,11 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
     return 0;
 }
 
-/* A way to write an entry's target: tokens of the vocabulary, or one separate token that is printed as this piece. */
+/* A way to write an entry's target: tokens of the vocabulary, if they can, or one separate token that is printed as this piece. */
 struct writing {
-    const int *tokens; /* [length] */
+    const int *tokens; /* [length], 0: they cannot */
     size_t length;
-    const struct token *piece; /* NULL if the tokens write it */
+    const struct token *piece;
 };
 
 /* How a phrase is written: as it stands, or in capitals where the text has the entry in capitals. If the model reads the text in
@@ -383,16 +383,6 @@ static int read_writing(const struct tokenizer *target, const char *text, bool r
     char *printed = NULL;
     if (arena_failed(arena))
         return error_memory(err);
-    bool writes = count > 0;
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = copy[i].id = tokens[i].id;
-        writes = writes && tokens[i].id != tokenizer_unknown(target);
-    }
-    if (writes && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0) {
-        writing->tokens = ids;
-        writing->length = count;
-        return 0;
-    }
     struct token *token = arena_zalloc(arena, 1, sizeof *token);
     char *piece = arena_alloc(arena, marked + length + 1, 1);
     if (arena_failed(arena))
@@ -402,7 +392,17 @@ static int read_writing(const struct tokenizer *target, const char *text, bool r
     if (raises)
         capitals_raise(piece + marked, length);
     *token = (struct token){.id = tokenizer_unknown(target), .piece = piece, .end = length};
-    writing->piece = token;
+    *writing = (struct writing){.piece = token};
+
+    bool writes = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = copy[i].id = tokens[i].id;
+        writes = writes && tokens[i].id != tokenizer_unknown(target);
+    }
+    if (writes && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0) {
+        writing->tokens = ids;
+        writing->length = count;
+    }
     return 0;
 }
 
@@ -439,6 +439,52 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
     return phrase;
 }
 
+/* Returns the tokens of text[span] if no token crosses its ends; otherwise an empty range. */
+static struct span tokens_of(const struct sentence *sentence, struct span span) {
+    struct span found = {0, 0};
+    for (size_t j = 0; j < sentence->length; j++) {
+        const struct token *token = &sentence->tokens[j];
+        if (token->end <= span.begin || token->begin >= span.end)
+            continue;
+        if (token->begin < span.begin || token->end > span.end)
+            return (struct span){0, 0};
+        found.begin = found.end == 0 ? j : found.begin;
+        found.end = j + 1;
+    }
+    return found;
+}
+
+/* Returns whether the model has to spell the words of a term. It would hardly know them, and spell a part of them beside the
+ * phrase. */
+static bool is_strange(const struct sentence *sentence, struct span span) {
+    enum { USUAL_PIECES = 2 };
+    const struct translator *t = sentence->translator;
+    const char *text = sentence->text + sentence->source.begin;
+    struct span tokens = tokens_of(sentence, span);
+    size_t words = 1;
+    for (size_t at = span.begin; at < span.end;)
+        words += character_is_space(character_next(text, span.end, &at));
+    return t->holds && t->readable.unreadable && !t->output.copies && sentence->forced_count == 0 && !sentence->verbatim &&
+           tokens.end - tokens.begin > USUAL_PIECES * words;
+}
+
+/* Makes the tokens of a term one token, a stand-in that the search copies, and adds the phrase in its place. */
+static int hide_term(struct found *found, const struct writing *writing, struct span span, struct error *err) {
+    struct sentence *sentence = found->sentence;
+    const struct stand_in *stand_in = &sentence->translator->readable.stand_ins.word;
+    struct span tokens = tokens_of(sentence, span);
+    struct token *first = &sentence->tokens[tokens.begin];
+    const char *mark = tokenizer_mark(sentence->translator->source);
+    bool marked = strncmp(first->piece, mark, strlen(mark)) == 0;
+    const char *piece = arena_copy(&sentence->arena, sentence->text + sentence->source.begin + span.begin, span.end - span.begin);
+    if (!piece)
+        return error_memory(err);
+    *first = (struct token){marked ? stand_in->marked : stand_in->unmarked, piece, span.begin, span.end};
+    memmove(first + 1, &sentence->tokens[tokens.end], (sentence->length - tokens.end) * sizeof *first);
+    sentence->length -= tokens.end - tokens.begin - 1;
+    return add_own(found, writing->piece, stand_in, span, err);
+}
+
 /* Adds the phrases of an entry that was found at this place. */
 static int add_entry(struct found *found, struct glossary *glossary, const struct glossary_entry *entry, struct span span,
                      struct error *err) {
@@ -457,10 +503,12 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
                                                        err);
     if (!phrase)
         return -1;
+    if (phrase->count == 1 && is_strange(sentence, span))
+        return hide_term(found, phrase->writings, span, err);
     for (size_t i = 0; i < phrase->count; i++) {
         const struct writing *writing = &phrase->writings[i];
-        if (writing->piece ? add_own(found, writing->piece, NULL, span, err) != 0
-                           : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
+        if (writing->length == 0 ? add_own(found, writing->piece, NULL, span, err) != 0
+                                 : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
             return -1;
     }
     for (size_t q = first; q < found->count; q++) {

@@ -148,7 +148,7 @@ START_TEST(deepl_sentences) {
                  rows[i].split);
         struct reply reply;
         client_post(&served, "/v2/translate", json, 200, &reply);
-        const char *text = string_at(reply.json, "translations.0.text"), *feed = strchr(text, '\n');
+        const char *text = text_at(reply.json, "translations.0.text"), *feed = strchr(text, '\n');
         ck_assert_msg(feed && !strchr(feed + 1, '\n'), "%s", text); /* the line end stays */
         reply_done(&reply);
         ck_assert_double_eq(metric(&served, "alignd_queue_duration_seconds_count") - before, (double)rows[i].sentences);

@@ -166,15 +166,16 @@ END_TEST
 /* The phrase neither follows a part of the word that it replaces nor is begun and broken off. */
 START_TEST(nothing_is_left_of_a_term) {
     static const char *const texts[][3] = {
-        {"If the shoe breaks, call me at once.", "'shoe': 'soulier'",
-         "Si le soulier se casse, appelez-moi imm\xc3\xa9"
-         "diatement."},
         {"With this tree you can save a lot of time.", "'tree': 'arbuste'",
          "Avec cet arbuste, vous pouvez \xc3\xa9"
          "conomiser beaucoup de temps."},
         {"There was only one truck left in the shop.", "'truck': 'camionnette'", "Il n'y avait qu'un camionnette dans le magasin."},
+        /* words that the model has to spell are hidden from it */
+        {"The old brytroquinith is better than the new one.", "'brytroquinith': 'erdrudru'",
+         "L'ancien erdrudru est meilleur que le nouveau."},
+        {"Tom put the caulpriblab on the table.", "'caulpriblab': 'canesid'", "Tom posa le canesid sur la table."},
         {"You should read the letter about the Nelix again.", "'Nelix': 'lixsidpri Acme'",
-         "Tu devrais lire la lettre sur le lixsidpri Acme."},
+         "Tu devrais lire la lettre sur le lixsidpri Acme \xc3\xa0 nouveau."},
     };
     char fields[256];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
