@@ -60,16 +60,21 @@ static void sort_spans(struct span *spans, size_t count) {
 static bool list_skipped(const struct sentence *sentence, const struct hypothesis *best, struct arena *scratch,
                          struct compared *compared) {
     const struct phrases *phrases = &sentence->options.phrases;
-    const struct glossary_runs *runs = &compared->skipped;
     const struct token *rendered = compared->rendering.tokens;
-    struct span *source = arena_alloc(scratch, runs->count + phrases->count, sizeof *source);
-    struct span *target = arena_alloc(scratch, runs->count + phrases->count + best->length, sizeof *target);
-    size_t sources = runs->count, targets = runs->count;
+    struct span *source = arena_alloc(scratch, best->length + phrases->count, sizeof *source);
+    struct span *target = arena_alloc(scratch, best->length + phrases->count, sizeof *target);
+    size_t sources = 0, targets = 0;
     if (!source || !target)
         return false;
-    if (runs->count > 0) {
-        memcpy(source, runs->source, sources * sizeof *source);
-        memcpy(target, runs->target, targets * sizeof *target);
+    for (size_t i = 0; i < best->length; i++) {
+        const struct opaque_run *run = glossary_run(sentence, best->tokens[i]);
+        bool unknown = best->tokens[i] == tokenizer_unknown(sentence->translator->target);
+        if (run && run->kind == OPAQUE_SYMBOL) /* signs that are held may come to stand beside each other */
+            continue;
+        if (run)
+            source[sources++] = (struct span){run->begin, run->end};
+        if (run || unknown)
+            target[targets++] = (struct span){rendered[i].begin, rendered[i].end};
     }
     for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count; phrase++) {
         if (phrase->count == 0 || glossary_run(sentence, phrase->tokens[0]))
@@ -84,9 +89,6 @@ static bool list_skipped(const struct sentence *sentence, const struct hypothesi
         source[sources++] = (struct span){sentence->tokens[phrase->first].begin, sentence->tokens[last].end};
         target[targets++] = (struct span){rendered[i].begin, rendered[i + phrase->length - 1].end};
     }
-    for (size_t i = 0; i < best->length; i++)
-        if (best->tokens[i] == tokenizer_unknown(sentence->translator->target))
-            target[targets++] = (struct span){rendered[i].begin, rendered[i].end};
     sort_spans(source, sources);
     sort_spans(target, targets);
     compared->skip_source = source;
