@@ -278,6 +278,8 @@ const char *markdown_skip_space(const char *at, const char *end);
 const char *markdown_skip_line_end(const char *at, const char *end);
 /* Skips everything up to the first mark without a backslash, and the mark; returns NULL if there is none. */
 const char *markdown_skip_until(const char *at, const char *end, char mark);
+/* Skips a tag of HTML or of JSX, whose values may be {expressions}, or a fragment's <> and </>; returns NULL if there is none. */
+const char *markdown_skip_tag(const char *at, const char *end);
 /* Skips ](address), ][name], ][] or ]; returns NULL if nothing of that kind follows. *by_text: one of the last two follows, so that
  * the link's own text is its name. */
 const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
@@ -288,7 +290,8 @@ struct markdown_kept {
     enum markdown_kept_kind {
         MARKDOWN_LINE, /* stands by itself */
         MARKDOWN_UNIT, /* is a unit of a sentence */
-        MARKDOWN_NOUN  /* is a unit that a word represents in the sentence */
+        MARKDOWN_NOUN, /* is a unit that a word represents in the sentence */
+        MARKDOWN_VALUE /* {stands} for a value, or for attributes, in a tag of JSX */
     } kind;
 };
 struct markdown_kept_list {
@@ -300,6 +303,7 @@ struct markdown_place {
     size_t begin, end; /* bytes of the source */
     size_t quotes;     /* the number of quotations around it */
     bool paragraph;    /* the block is a paragraph: no heading or cell */
+    bool markup;       /* the block is HTML */
     bool quotes_first; /* the first paragraph of a quotation */
 };
 /* Adds the kept notation of a place to that of earlier places. The notation may end after the place. Time is linear in the bytes

@@ -1,8 +1,8 @@
 /* This file reads Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas. cmark finds the blocks and the
  * inline elements in them; a second walk, over the source itself, finds where each of them is written, so that everything keeps its
  * notation. A block in which the two disagree is left unchanged. Notation that cmark does not know (markdown_find_kept) is hidden
- * from it by other characters in the copy that it reads. Front matter, code, HTML, formulas, addresses of links and definitions of
- * references are never translated. */
+ * from it by other characters in the copy that it reads. Code, formulas, addresses of links and definitions of references are never
+ * translated. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
@@ -243,7 +243,7 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
             reader->line_ends = kept->kind == MARKDOWN_LINE;
             if (kept->kind == MARKDOWN_LINE)
                 html_add_break(&reader->builder, raw);
-            else if (kept->kind == MARKDOWN_UNIT)
+            else if (kept->kind != MARKDOWN_NOUN)
                 html_add_unit(&reader->builder, raw);
             else
                 html_add_word(&reader->builder, (struct html_bytes){"X", 1}, raw);
@@ -517,9 +517,9 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
     while (next_step(document, &step)) {
         cmark_node *node = step.node, *parent = cmark_node_parent(node);
         cmark_node_type type = cmark_node_get_type(node);
-        bool paragraph = type == CMARK_NODE_PARAGRAPH, cell = is_of(node, "table_cell");
+        bool markup = type == CMARK_NODE_HTML_BLOCK, paragraph = type == CMARK_NODE_PARAGRAPH, cell = is_of(node, "table_cell");
         int line = cmark_node_get_start_line(node), column = cmark_node_get_start_column(node);
-        if (!step.enter || !(paragraph || cell || type == CMARK_NODE_HEADING))
+        if (!step.enter || !(markup || paragraph || cell || type == CMARK_NODE_HEADING))
             continue;
         if (line < 1 || (size_t)line > reader->line_count || column < 1) /* cmark does not know where it begins */
             continue;
@@ -531,7 +531,7 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
 
         /* The content begins after the marks of a heading, a cell or a task. */
         const char *begin = markdown_skip_space(line_begin + column - 1, end);
-        while (!paragraph && begin < end && *begin == (type == CMARK_NODE_HEADING ? '#' : '|'))
+        while (!paragraph && !markup && begin < end && *begin == (type == CMARK_NODE_HEADING ? '#' : '|'))
             begin++;
         begin = markdown_skip_space(begin, end);
         if (is_of(parent, "tasklist") && end - begin > 3 && begin[0] == '[' && begin[2] == ']')
@@ -540,10 +540,13 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
         int end_line = cmark_node_get_end_line(node);
         if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count && (size_t)end_line > first)
             last = (size_t)end_line - 1;
+        for (const char *literal = markup ? cmark_node_get_literal(node) : ""; (literal = strchr(literal, '\n')) && literal[1];)
+            last += last + 1 < reader->line_count, literal++;
         end = last + 1 < reader->line_count ? reader->text + reader->lines[last + 1] : reader->end;
         const char *after = cell ? markdown_skip_until(begin, end, '|') : NULL;
         end = after ? after - 1 : end;
-        struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text), .paragraph = paragraph};
+        struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text), .paragraph = paragraph,
+                                       .markup = markup};
         for (const char *at = line_begin; at < begin; at++)
             place.quotes += *at == '>';
         place.quotes_first =
@@ -559,6 +562,94 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
         qsort(reader->blocks, reader->block_count, sizeof *reader->blocks, compare_blocks);
     return 0;
 }
+
+/* ---- blocks of HTML ---- */
+
+/* Returns the end of an element that begins with this tag [begin,at): its end tag, or the end of the block. */
+static const char *element_end(const char *begin, const char *at, const char *end) {
+    size_t length = 1, depth = 1;
+    while (begin + length < at && html_is_of_name(begin[length]))
+        length++;
+    for (const char *next = at; (at = memchr(next, '<', (size_t)(end - next)));) {
+        bool closes = at + 1 < end && at[1] == '/';
+        const char *name = at + 1 + closes;
+        next = at + 1;
+        if ((size_t)(end - name) < length || strncasecmp(name, begin + 1, length - 1) != 0 || html_is_of_name(name[length - 1]))
+            continue;
+        const char *close = memchr(at, '>', (size_t)(end - at));
+        depth += closes ? (size_t)-1 : 1;
+        if (closes && depth == 0)
+            return close ? close + 1 : end;
+    }
+    return end;
+}
+
+/* Returns the end of what stands between texts of a block of HTML: a comment, an element for programs, or the tag of a block or of
+ * a component, whose name has a capital. Returns NULL if nothing of that kind begins there. *next: the end of any other tag. */
+static const char *markup_end(const char *at, const char *end, const char **next) {
+    char name[MOST_NAME] = "";
+    *next = at + 1;
+    if (bytes_begin(at, end, "<?") || bytes_begin(at, end, "<!")) {
+        const char *mark = at[1] == '?' ? "?>" : ">";
+        mark = bytes_begin(at, end, "<!--") ? "-->" : mark;
+        const char *close = memmem(at, (size_t)(end - at), mark, strlen(mark));
+        return close ? close + strlen(mark) : end;
+    }
+    const char *tag = markdown_skip_tag(at, end);
+    if (!tag)
+        return NULL;
+    const char *first = at + 1 + (at[1] == '/');
+    for (size_t i = 0; i + 1 < sizeof name && html_is_of_name(first[i]); i++)
+        name[i] = (char)tolower((unsigned char)first[i]);
+    unsigned flags = html_element(name);
+    bool programs = flags & ELEMENT_CODE || (flags & ELEMENT_BLOCK && flags & ELEMENT_OPAQUE);
+    bool component = !html_is_known(name) || (isupper((unsigned char)*first) && islower((unsigned char)first[1]));
+    bool alone = tag[-2] == '/' || flags & ELEMENT_VOID;
+    bool forbids = html_attributes_translate(first + strlen(name), tag) == TRANSLATE_NO;
+    *next = tag;
+    if (at[1] != '/' && !alone && (programs || forbids))
+        return element_end(at, tag, end);
+    return flags & ELEMENT_BLOCK || component || memchr(at, '{', (size_t)(tag - at)) ? tag : NULL;
+}
+
+/* Adds bytes of HTML: the texts between the tags of blocks are sentences. */
+static void add_markup(struct html_builder *builder, struct html_bytes markup) {
+    static const struct html_marking as_it_is;
+    const char *end = markup.start + markup.length, *text = markup.start;
+    size_t first = builder->html.piece_count;
+    for (const char *at = text, *next; at <= end; at = next) {
+        const char *after = at < end && *at == '<' ? markup_end(at, end, &next) : NULL;
+        if (at == end || *at != '<')
+            next = at + 1;
+        if (!after && at < end)
+            continue;
+        html_add_marked(builder, bytes_between(text, at), &as_it_is);
+        if (after)
+            html_add_break(builder, bytes_between(at, after));
+        text = next = after ? after : next;
+    }
+    for (size_t i = first; i < builder->html.piece_count; i++)
+        builder->html.pieces[i].notation = HTML_ESCAPED;
+}
+
+/* In a quotation each line of a block stands after the marks of the quotation. */
+static void take_markup(struct md_reader *reader, const struct block *block) {
+    const char *begin = reader->text + block->place.begin, *end = reader->text + block->place.end;
+    if (begin < reader->done)
+        return;
+    html_add_break(&reader->builder, written(reader, reader->done, begin));
+    for (const char *line = begin, *at = begin; line < end;) {
+        while (at < end && (block->place.quotes == 0 || (*at != '\n' && *at != '\r')))
+            at++;
+        const char *next = at < end ? markdown_skip_line_end(at, end) : at;
+        add_markup(&reader->builder, written(reader, line, at));
+        html_add_break(&reader->builder, written(reader, at, next));
+        line = at = next;
+    }
+    reader->done = end;
+}
+
+/* ---- blocks of text ---- */
 
 /* Takes a block whose content begins there. Returns false if it is written in another way than cmark reads it. */
 static bool take_block_from(struct md_reader *reader, const struct block *block, const char *begin) {
@@ -622,7 +713,7 @@ static int hide_kept(struct md_reader *reader) {
     char *copy = NULL;
     for (size_t i = 0; i < reader->block_count; i++) {
         const struct markdown_place *place = &reader->blocks[i].place;
-        if (markdown_find_kept(reader->source, length, place, reader->builder.arena, &reader->kept) != 0)
+        if (!place->markup && markdown_find_kept(reader->source, length, place, reader->builder.arena, &reader->kept) != 0)
             return -1;
         if (reader->kept.count > 0 && !copy) {
             copy = arena_alloc(reader->builder.arena, length + 1, 1);
@@ -722,7 +813,7 @@ int md_read(const struct document *document, struct arena *arena, struct html *o
         return -1;
     reader->done = reader->text;
     for (size_t i = 0; i < reader->block_count; i++)
-        take_block(reader, &reader->blocks[i]);
+        (reader->blocks[i].place.markup ? take_markup : take_block)(reader, &reader->blocks[i]);
     html_add_break(&reader->builder, written(reader, reader->done, reader->end));
     markdown_free(markdown);
     reader->builder.html.close = markdown_close;

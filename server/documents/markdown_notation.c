@@ -10,6 +10,7 @@ enum {
     MOST_REFERENCE = 40, /* bytes of a reference */
     MOST_SHORTCODE = 48,
     MOST_TEMPLATE = 256,
+    MOST_TAG = 1024, /* bytes of a tag */
     MOST_BACKTICKS = 32,
     MOST_ADDRESS = 512 /* bytes of an address that are examined */
 };
@@ -60,6 +61,37 @@ const char *markdown_skip_until(const char *at, const char *end, char mark) {
             return at + 1;
     }
     return NULL;
+}
+
+/* Skips an {expression}, in which braces nest; returns NULL if it has no end. */
+static const char *skip_expression(const char *at, const char *end) {
+    size_t depth = 0;
+    for (; at < end; at++) {
+        depth += *at == '{';
+        depth -= *at == '}';
+        if (depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+const char *markdown_skip_tag(const char *at, const char *end) {
+    end = end - at > MOST_TAG ? at + MOST_TAG : end;
+    at += at + 1 < end && at[1] == '/' ? 2 : 1;
+    if (at < end && *at == '>')
+        return at + 1;
+    if (at >= end || !isalpha((unsigned char)*at))
+        return NULL;
+    while (at < end && (isalnum((unsigned char)*at) || strchr("-._:", *at)))
+        at++;
+    if (at < end && !isspace((unsigned char)*at) && *at != '/' && *at != '>')
+        return NULL;
+    while (at && at < end && *at != '>' && *at != '<') {
+        bool value = at[-1] == '=' && (*at == '"' || *at == '\'');
+        const char *quote = value ? memchr(at + 1, *at, (size_t)(end - at - 1)) : NULL;
+        at = *at == '{' ? skip_expression(at, end) : quote ? quote + 1 : at + 1;
+    }
+    return at && at < end && *at == '>' ? at + 1 : NULL;
 }
 
 /* Skips (address "title"); returns NULL if there is none. Parentheses nest in an address, unless it stands in angle brackets. */

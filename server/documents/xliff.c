@@ -4,9 +4,14 @@
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
 #include "server/markup/piece.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define INLINE "{inline_" /* begins the argument of a message that represents an inline element */
 
 enum {
     VALUE_SHOWN = 40, /* bytes of a value in an error */
+    MOST_INLINE = 32, /* bytes of such an argument, which has the number of the element's piece */
     MOST_OPEN = 128,  /* elements and codes of a unit that are open at once */
     NONE = 0          /* instead of a piece: the first piece is never one of those that matter */
 };
@@ -292,20 +297,47 @@ static void add_words(struct html_builder *builder, struct html_bytes text, stru
         html_add_text(builder, text, raw);
 }
 
-/* True if the source is a single text that is a message in ICU's notation. */
-static bool is_message(const struct xliff *xliff, const struct unit *unit, struct html_bytes *text) {
-    const struct html_piece *content = &xliff->pieces[unit->content];
-    if (content->pair != unit->content + 2 || !content[1].plain)
+/* True if the source is a message in ICU's notation. Inline elements without words become arguments of the message. */
+static bool is_message(const struct xliff *xliff, const struct unit *unit, struct arena *arena, struct html_bytes *text) {
+    const struct html_piece *pieces = xliff->pieces;
+    size_t end = pieces[unit->content].pair;
+    struct html_buffer out = {.arena = arena};
+    if (!pieces[unit->content + 1].plain || !memchr(pieces[unit->content + 1].raw, '{', pieces[unit->content + 1].length))
         return false;
-    *text = (struct html_bytes){content[1].raw, content[1].length};
-    return icu_message_is(text->start, text->length);
+    for (size_t i = unit->content + 1; i < end; i = piece_after(xliff, i)) {
+        const struct html_piece *piece = &pieces[i];
+        char name[MOST_INLINE];
+        if (piece->plain ? memmem(piece->raw, piece->length, INLINE, strlen(INLINE)) != NULL
+                         : !(piece->kind == PIECE_UNIT || is_whole(piece)) || is(piece, "bpt ept bx ex sc ec mrk"))
+            return false;
+        snprintf(name, sizeof name, INLINE "%zu}", i);
+        html_put(&out, piece->plain ? piece->raw : name, piece->plain ? piece->length : strlen(name));
+    }
+    *text = (struct html_bytes){out.bytes, out.length};
+    return !out.failed && out.length > 0 && icu_message_is(text->start, text->length);
+}
+
+/* Puts a message with its inline elements. */
+static void put_message(const struct xliff *xliff, struct html_buffer *out, struct html_bytes message) {
+    const char *at = message.start, *end = at + message.length;
+    for (const char *unit; (unit = memmem(at, (size_t)(end - at), INLINE, strlen(INLINE))) != NULL;) {
+        char *after;
+        size_t piece = strtoul(unit + strlen(INLINE), &after, 10);
+        html_put(out, at, (size_t)(unit - at));
+        at = after < end ? after + 1 : end;
+        if (piece >= xliff->piece_count)
+            continue;
+        struct html_bytes first = written(xliff, piece), last = written(xliff, piece_after(xliff, piece) - 1);
+        html_put(out, first.start, (size_t)(last.start + last.length - first.start));
+    }
+    html_put(out, at, (size_t)(end - at));
 }
 
 static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others, struct document_spans *spans,
                         struct html_builder *builder) {
     size_t first = builder->html.piece_count;
     struct html_bytes message;
-    if (is_message(xliff, unit, &message)) {
+    if (is_message(xliff, unit, builder->arena, &message)) {
         spans_add_message(spans, builder, message, &(struct error){0});
         return;
     }
@@ -450,7 +482,10 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
         html_put(&writer->out, prefix.start, (size_t)(attribute.end - prefix.start));
     }
     html_put_string(&writer->out, ">");
-    html_put(&writer->out, text->text.start, text->text.length);
+    if (span->texts[0].plain)
+        put_message(xliff, &writer->out, text->text);
+    else
+        html_put(&writer->out, text->text.start, text->text.length);
     if (!fresh)
         writer->done = is_void ? target->raw + target->length : xliff->pieces[target->pair].raw;
     if (fresh || is_void) {

@@ -15,6 +15,13 @@ enum html_kind {
     PIECE_CLOSE, /* its end tag */
 };
 
+/* How the translations of a segment are written, by its first piece, in a document of several notations. */
+enum html_notation {
+    HTML_BY_FORMAT, /* by html.escape */
+    HTML_ESCAPED,
+    HTML_AS_IT_IS /* as they are; html.close finishes them */
+};
+
 /* A tag in text whose partner html_pair_tags finds, with flags. */
 enum html_tag { TAG_NONE, TAG_START, TAG_END, TAG_ALONE };
 enum { TAG_FIRM = 1 << 2 /* is a tag even without a partner */, TAG_QUOTED = 1 << 3 /* never leaves its sentence */ };
@@ -38,6 +45,7 @@ struct html_piece {
     bool opaque : 1;      /* of PIECE_OPEN: the element is a unit, */
     bool stands_in : 1;   /* which its content represents in the segment */
     bool blank : 1;       /* of PIECE_UNIT: white space */
+    uint8_t notation : 2; /* enum html_notation */
     bool yields : 1;      /* of a blank unit: it replaces white space of the translation, and goes if there is none */
 };
 

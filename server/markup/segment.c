@@ -653,6 +653,7 @@ struct scribe {
     size_t at;         /* bytes of the translation that have been written */
     size_t fixed;      /* output up to here is a tag, a unit, or white space of the source */
     size_t after_unit; /* the end of the last unit in the output; 0: none */
+    enum html_notation notation;
 };
 
 static void write_to(struct scribe *scribe, size_t byte) {
@@ -661,10 +662,11 @@ static void write_to(struct scribe *scribe, size_t byte) {
     const struct html *html = scribe->writing->html;
     const char *text = scribe->translation->text + scribe->at;
     size_t length = byte - scribe->at;
-    if (!html->built)
+    html_escape *escape = html->escape && scribe->notation == HTML_BY_FORMAT ? html->escape : html_put;
+    if (!html->built || scribe->notation == HTML_ESCAPED)
         html_put_escaped(scribe->out, text, length, text_marks);
     else
-        (html->escape ? html->escape : html_put)(scribe->out, text, length);
+        escape(scribe->out, text, length);
     scribe->at = byte;
 }
 
@@ -835,8 +837,13 @@ static void write_translation(const struct writing *writing, const struct html_s
         orders[i] = (struct order){nodes[i].parent, nodes[i].begin, i};
     qsort(orders + 1, count - 1, sizeof *orders, compare_orders);
 
-    struct scribe scribe = {
-        .writing = writing, .translation = translation, .nodes = nodes, .orders = orders, .count = count, .out = out};
+    struct scribe scribe = {.writing = writing,
+                            .translation = translation,
+                            .nodes = nodes,
+                            .orders = orders,
+                            .count = count,
+                            .out = out,
+                            .notation = pieces[segment->first].notation};
     struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(&scribe, 1)}};
     write_edge(out, &pieces[segment->first], true);
     scribe.fixed = out->length;

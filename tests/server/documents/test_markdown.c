@@ -21,7 +21,6 @@ START_TEST(untouched) {
     SAME("---\ntitle: a b\n---\n\nc\n", "---\ntitle: a b\n---\n\nC\n");
     SAME("+++\ntitle = \"a\"\n+++\nc\n", "+++\ntitle = \"a\"\n+++\nC\n");
     SAME("a\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n", "A\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n");
-    SAME("<div>\na <b>b</b>\n</div>\n\nc\n", "<div>\na <b>b</b>\n</div>\n\nC\n");
     SAME("[a]: http://b/c \"d e\"\n\nf [a] g\n", "[a]: http://b/c \"d e\"\n\nF [A] G\n");
 }
 END_TEST
@@ -196,6 +195,23 @@ START_TEST(emphasis) {
 }
 END_TEST
 
+/* Texts of HTML are written as HTML, without backslashes; what is for programs stays. */
+START_TEST(blocks_of_html) {
+    SAME("<div>\na <b>b</b> &amp; *c* &lt; d\n</div>\n\ne\n", "<div>\nA <b>B</b> &amp; *C* &lt; D\n</div>\n\nE\n");
+    SAME("<details open>\n<summary>a b</summary>\n\nc\n\n</details>\n",
+         "<details open>\n<summary>A B</summary>\n\nC\n\n</details>\n");
+    SAME("<table>\n<tr><td>a</td>\n    <td class=\"x\">b c<br>d</td></tr>\n</table>\n",
+         "<table>\n<tr><td>A</td>\n    <td class=\"x\">B C<br>D</td></tr>\n</table>\n");
+    SAME("- a\n\n  <p align=\"center\">\n  b\n  </p>\n\n> <p>c\n> d</p>\n>\n> e\n",
+         "- A\n\n  <p align=\"center\">\n  B\n  </p>\n\n> <p>C\n> D</p>\n>\n> E\n");
+    SAME("<div>a<script>b < c</script>d<pre>e</pre><p translate=\"no\">f<p>g</p></p>h</div>\n",
+         "<div>A<script>b < c</script>D<pre>e</pre><p translate=\"no\">f<p>g</p></p>H</div>\n");
+    SAME("<!-- a -->\n\n<style>\nb\n</style>\n\n<pre>\nc\n</pre>\n\n<div><!-- d\n",
+         "<!-- a -->\n\n<style>\nb\n</style>\n\n<pre>\nc\n</pre>\n\n<div><!-- d\n");
+    SAME("<a href=\"b\">\n\nc *d*\n\n</a>\n", "<a href=\"b\">\n\nC *D*\n\n</a>\n");
+}
+END_TEST
+
 /* Notation of wikis and of MDX. */
 START_TEST(notation_of_wikis) {
     SAME("see [[other page]] and ![[big cat.png]] now\n", "SEE [[other page]] AND ![[big cat.png]] NOW\n");
@@ -208,10 +224,10 @@ START_TEST(notation_of_wikis) {
 END_TEST
 
 START_TEST(bombs) {
-    static const char *const middles[] = {"[",      "![",      "*a ",      "**a",   "`",   "> ",      "- ",       "<",
-                                          "[a](",   "a _",     "\\",       "&",     "[^a", "~~a ",    "|a\n|-\n", "$",
-                                          "$a ",    "$$\n",    "$$a\n",    ":a:",   "{{",  "{#",      "<!--",     "<b>",
-                                          "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",  "[a]: b\n"};
+    static const char *const middles[] = {
+        "[",        "![",   "*a ", "**a",  "`",   "> ",     "- ",      "<",        "<p>",   "<p a={", "<div>\n\n", "<div><!--",
+        "<p><pre>", "[a](", "a _", "\\",   "&",   "[^a",    "~~a ",    "|a\n|-\n", "$",     "$a ",    "$$\n",      "$$a\n",
+        ":a:",      "{{",   "{#",  "<!--", "<b>", "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",     "[a]: b\n"};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
         struct html html;
@@ -299,6 +315,7 @@ Suite *markdown_suite(void) {
     tcase_add_test(cases, tags);
     tcase_add_test(cases, rows);
     tcase_add_test(cases, emphasis);
+    tcase_add_test(cases, blocks_of_html);
     tcase_add_test(cases, notation_of_wikis);
     tcase_add_test(cases, bombs);
     tcase_add_test(cases, endless);

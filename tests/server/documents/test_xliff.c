@@ -56,6 +56,15 @@ START_TEST(escaped_markup) {
 }
 END_TEST
 
+/* An element without words is an argument of a message. */
+START_TEST(elements_in_messages) {
+    SAME("<trans-unit><source>{n, plural, =1 {a dog} other {<x id=\"1\" e=\"{{n}}\"/> dogs &amp; cats}}</source></trans-unit>",
+         "<trans-unit><source>{n, plural, =1 {a dog} other {<x id=\"1\" e=\"{{n}}\"/> dogs &amp; cats}}</source>"
+         "<target state=\"translated\">{n, plural, =1 {A DOG} other {<x id=\"1\" e=\"{{n}}\"/> DOGS &amp; CATS}}</target>"
+         "</trans-unit>");
+}
+END_TEST
+
 /* Only the attribute `state` says what the state is. */
 START_TEST(other_attributes) {
     SAME("<trans-unit><source>a</source><target id=\"final\"/></trans-unit>",
@@ -231,6 +240,7 @@ Suite *xliff_suite(void) {
     tcase_add_test(cases, targets);
     tcase_add_test(cases, namespaces);
     tcase_add_test(cases, escaped_markup);
+    tcase_add_test(cases, elements_in_messages);
     tcase_add_test(cases, other_attributes);
     tcase_add_test(cases, untouched);
     tcase_add_test(cases, segments);
