@@ -294,9 +294,31 @@ static bool hold_amounts(const struct sentence *sentence, bool signs, struct are
     return found == 0 && !arena_failed(arena);
 }
 
-/* Adds all signs: if one of them is lost, the others may be as well when the sentence is read differently. Signs that touch are one
- * run, and so are digits that have a sign between them. Returns false if memory is out. */
-static bool hold_signs(const struct sentence *sentence, struct arena *arena, struct opaque_runs *held) {
+/* Returns whether a string that differs is a name, which is a word, whereas no other sign begins with a letter. */
+static bool is_name(const char *string) {
+    size_t at = 0;
+    return character_is_letter(character_next(string, strlen(string), &at));
+}
+
+static bool is_missing(const struct check_lists *lists, const char *word, size_t length) {
+    for (size_t i = 0; i < lists->source_count; i++)
+        if (strlen(lists->source[i]) == length && memcmp(lists->source[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Returns whether signs differ that are not names. */
+static bool other_signs_differ(const struct check_lists *lists) {
+    for (size_t i = 0; i < lists->source_count; i++)
+        if (!is_name(lists->source[i]))
+            return true;
+    return lists->target_count > 0;
+}
+
+/* Adds the names that are missing and, if all is true, all other signs: if one of them is lost, the others may be as well when
+ * the sentence is read differently. Signs that touch are one run, and so are digits that have a sign between them. Returns false if
+ * memory is out. */
+static bool hold_signs(const struct sentence *sentence, bool all, struct arena *arena, struct opaque_runs *held) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;
     const char *text = own_text(sentence);
     size_t length = own_length(sentence);
@@ -306,7 +328,10 @@ static bool hold_signs(const struct sentence *sentence, struct arena *arena, str
         return false;
     struct opaque_runs added = {arena_alloc(arena, signs.count, sizeof *added.all), 0};
     for (size_t i = 0; added.all && i < signs.count; i++) {
-        struct span span;
+        struct span span = signs.all[i].span;
+        bool name = sign_is_name(&signs.all[i]);
+        if (name ? !is_missing(&sentence->check->lists[CHECK_SIGNS], text + span.begin, span.end - span.begin) : !all)
+            continue;
         const char *written = signs_write(rules, text, length, &signs.all[i], &span);
         if (span.begin > 0 && span.end < length && ascii_digit(text[span.begin - 1]) && ascii_digit(text[span.end])) {
             while (span.begin > 0 && ascii_digit(text[span.begin - 1]))
@@ -318,7 +343,7 @@ static bool hold_signs(const struct sentence *sentence, struct arena *arena, str
         if (last && last->end >= span.begin && !last->written && !written)
             last->end = span.end > last->end ? span.end : last->end;
         else
-            added.all[added.count++] = (struct opaque_run){span.begin, span.end, OPAQUE_SYMBOL, written};
+            added.all[added.count++] = (struct opaque_run){span.begin, span.end, name ? OPAQUE_CODE : OPAQUE_SYMBOL, written};
     }
     *held = merge(held, &added, arena);
     return !arena_failed(arena);
@@ -371,10 +396,10 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     compare(sentence, true, &scratch);
-    bool signs = count_of(sentence, CHECK_SIGNS) > 0, differs = count_differences(sentence) > 0;
+    bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]), differs = count_differences(sentence) > 0;
     if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
         (!sentence->check->applies[CHECK_NUMBERS] || hold_amounts(sentence, signs, &scratch, &held)) &&
-        (!signs || hold_signs(sentence, &scratch, &held)) && (signs || held.count > sentence->held.count))
+        hold_signs(sentence, signs, &scratch, &held) && (signs || held.count > sentence->held.count))
         second = prepare_second(sentence, &held, signs, lexicon);
     if (!second && differs)
         compare(sentence, false, &scratch);

@@ -416,7 +416,8 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
         sentence->check->options = sentence->options;
         sentence->check->applies[CHECK_NUMBERS] =
             t->source_numbers && t->target_numbers && numbers_may_stand(t->source_numbers, text, bytes);
-        sentence->check->applies[CHECK_SIGNS] = signs_any(&t->sign_rules, text, bytes);
+        sentence->check->applies[CHECK_SIGNS] =
+            signs_any(&t->sign_rules, text, bytes) || signs_any_names(&t->sign_rules, text, bytes);
     }
     if (!list->taker)
         arena_limit(&sentence->arena, NULL); /* the sentence keeps its memory */

@@ -104,6 +104,8 @@ static int open_signs(struct translator *t, struct error *err) {
     const char *mark = tokenizer_mark(t->target);
     size_t size = tokenizer_size(t->target), marked = strlen(mark);
     t->sign_rules = signs_rules(t->config.source, t->config.target);
+    t->sign_rules.vocabularies[0] = t->source;
+    t->sign_rules.vocabularies[1] = t->target;
     t->signs = calloc(size, sizeof *t->signs);
     t->marks = calloc(size, sizeof *t->marks);
     if (!t->signs || !t->marks)

@@ -1,6 +1,8 @@
 /* This file hides what counts as a sign, and when the signs of two texts are equal. */
 #include "model/text/signs.h"
 #include "model/base/utf8.h"
+#include "model/text/tokenizer.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/uchar.h>
@@ -22,9 +24,12 @@ static const struct sign_language languages[] = {
 };
 
 struct words {
-    int32_t sign;
+    int32_t sign; /* or NAMES, NO_NAMES */
     const char *code, *words;
 };
+
+/* In the place of a sign: words that are names in capitals although vocabularies have them, and words that are not names. */
+enum { NAMES = -1, NO_NAMES = -2 };
 
 static const struct words words_of[] = {
 #define LANGUAGE(code, marks, open, close)
@@ -47,7 +52,7 @@ static const struct sign_language *find_language(const char *code) {
 }
 
 struct sign_rules signs_rules(const char *source, const char *target) {
-    return (struct sign_rules){find_language(source), find_language(target)};
+    return (struct sign_rules){.source = find_language(source), .target = find_language(target)};
 }
 
 /* ---- characters ---- */
@@ -166,6 +171,12 @@ enum {
     MOST_OPEN = 16
 };
 
+#define NAME (UINT32_C(1) << 31) /* the rest of the key is a hash of the word */
+
+bool sign_is_name(const struct sign *sign) {
+    return (sign->key & NAME) != 0;
+}
+
 /* A mark that has opened a phrase. */
 struct opened {
     size_t sign;
@@ -182,6 +193,7 @@ struct reader {
     size_t room;
     struct opened open[MOST_OPEN];
     size_t depth;
+    size_t small, capitals; /* letters */
 };
 
 static int32_t after(const struct reader *reader, size_t at) {
@@ -296,6 +308,96 @@ static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t r
     return true;
 }
 
+/* ---- names ---- */
+
+enum { LONGEST_NAME = 4 /* letters; beyond that, words in capitals are mostly emphasis */ };
+
+/* Returns whether a row of words for one of the languages has this word. */
+static bool is_listed(const struct sign_rules *rules, int32_t list, const char *word, size_t length) {
+    for (size_t i = 0; i < WORD_ROWS; i++) {
+        const char *at = words_of[i].words;
+        if (words_of[i].sign != list ||
+            (strcmp(words_of[i].code, rules->source->code) != 0 && strcmp(words_of[i].code, rules->target->code) != 0))
+            continue;
+        for (size_t n; *at; at += n + (at[n] == '|')) {
+            n = strcspn(at, "|");
+            if (n == length && memcmp(at, word, n) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool signs_any_names(const struct sign_rules *rules, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (!ascii_upper(text[i]))
+            continue;
+        if (i + 1 < length && ascii_upper(text[i + 1]))
+            return true;
+        bool alone = i > 1 && text[i - 1] == ' ' && (i + 1 == length || !ascii_word(text[i + 1]));
+        if (alone && !is_listed(rules, NO_NAMES, text + i, 1))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a vocabulary has the word [length], in capitals, as one piece in small letters. */
+static bool is_everyday(const struct sign_rules *rules, const char *word, size_t length) {
+    char small[8 * LONGEST_NAME + 1], piece[8 * LONGEST_NAME + 16];
+    size_t written = 0;
+    for (size_t at = 0; at < length && written + 4 < sizeof small;)
+        written += character_put(u_tolower(character_next(word, length, &at)), small + written);
+    small[written] = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        if (!rules->vocabularies[i])
+            return true;
+        int size = snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(rules->vocabularies[i]), small);
+        if (size < (int)sizeof piece && tokenizer_find(rules->vocabularies[i], piece) >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the word that begins with the capital at text[begin] if it is a name. Returns false if memory is out. */
+static bool read_name(struct reader *reader, size_t begin, size_t limit) {
+    const char *text = reader->text;
+    size_t end = begin, letters = 0, next = begin;
+    bool roman = true;
+    int32_t left = before(reader, begin), c = 0;
+    for (; next < limit && u_isupper(c = character_next(text, limit, &next)) && letters <= LONGEST_NAME; letters++) {
+        roman = roman && character_is_among(c, L"IVX");
+        end = next;
+    }
+    int32_t right = after(reader, end);
+    bool plural = right == 's' && letters > 1;
+    if (letters > LONGEST_NAME || is_word(left) || character_digit(left) >= 0 || left == '.' || left == '_' || left == '@')
+        return true;
+    right = plural ? after(reader, end + 1) : right;
+    if (is_word(right) || character_digit(right) >= 0 || right == '_' || right == '@')
+        return true;
+    if (right == '.' && end + 1 < reader->length && is_word(after(reader, end + 1))) /* U.S. */
+        return true;
+
+    bool name, listed = is_listed(reader->rules, NO_NAMES, text + begin, end - begin);
+    if (letters == 1) { /* the last word of a phrase: after a word, and before a mark, the end, or a word in small letters */
+        size_t follows = end;
+        bool apart = begin > 1 && text[begin - 1] == ' ' && u_islower(before(reader, begin - 1));
+        int32_t second = end < limit ? (character_next(text, limit, &follows), after(reader, follows)) : ' ';
+        name = apart && !listed &&
+               (right == ' ' ? u_islower(second) || end == reader->length
+                             : character_is_among(right, L",;:?!)") || (right == '.' && follows == reader->length));
+    } else {
+        name = is_listed(reader->rules, NAMES, text + begin, end - begin) ||
+               (!roman && (listed || !is_everyday(reader->rules, text + begin, end - begin)));
+    }
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = begin; i < end; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return !name || add(reader, begin, end, NAME | hash, listed);
+}
+
+/* ---- a text ---- */
+
 int signs_read(const struct sign_rules *rules, const char *text, size_t length, const struct span *skip, size_t skip_count,
                struct arena *arena, struct signs *out, struct error *err) {
     struct reader reader = {.rules = rules, .text = text, .length = length, .arena = arena};
@@ -310,7 +412,11 @@ int signs_read(const struct sign_rules *rules, const char *text, size_t length, 
         int32_t c = character_next(text, length, &at);
         enum kind kind = kind_of(rules, c);
         bool good = true;
-        if (kind == QUOTE || kind == APOSTROPHE) {
+        reader.small += kind == PLAIN && u_islower(c);
+        if (kind == PLAIN && u_isupper(c)) {
+            reader.capitals++;
+            good = is_word(before(&reader, begin)) || read_name(&reader, begin, limit);
+        } else if (kind == QUOTE || kind == APOSTROPHE) {
             good = read_quote(&reader, c, begin, at);
         } else if (kind == OPEN || kind == CLOSE) {
             good = read_bracket(&reader, c, kind, begin, at);
@@ -325,9 +431,9 @@ int signs_read(const struct sign_rules *rules, const char *text, size_t length, 
         if (!good)
             return error_memory(err);
     }
-    size_t kept = 0; /* without single quotation marks that are not a part of a pair */
+    size_t kept = 0; /* without single quotation marks that are not a part of a pair, and the words of a text in capitals */
     for (size_t i = 0; i < reader.signs.count; i++)
-        if (reader.signs.all[i].key != 0)
+        if (reader.signs.all[i].key != 0 && !(sign_is_name(&reader.signs.all[i]) && reader.small <= reader.capitals))
             reader.signs.all[kept++] = reader.signs.all[i];
     reader.signs.count = kept;
     *out = reader.signs;
@@ -402,6 +508,51 @@ static size_t forgive(const struct sign **list, size_t count, const char *own, c
     return kept;
 }
 
+/* Returns whether a text has the word, in letters of either case unless it is one letter. */
+static bool has_word(const char *text, const char *word, size_t length) {
+    for (const char *at = text; *at; at++) {
+        size_t n = 0;
+        while (n < length && at[n] && (at[n] == word[n] || (length > 1 && ascii_letter(word[n]) && (at[n] ^ word[n]) == 0x20)))
+            n++;
+        if (n == length && (at == text || !ascii_word(at[-1])) && (!ascii_word(at[n]) || (at[n] == 's' && !ascii_word(at[n + 1]))))
+            return true;
+    }
+    return false;
+}
+
+/* Removes the names of the translation, and those of the source that it has in some form: the same word, or another name of about
+ * the same length, which serves once. Returns the number of signs left of the source. */
+static size_t forgive_names(const struct sign **left, size_t lefts, const char *source, const struct sign **right, size_t *rights,
+                            const char *target) {
+    enum { MOST = 16 };                                          /* names that are looked for */
+    size_t others[LONGEST_NAME + 2] = {0}, kept = 0, looked = 0; /* by their bytes */
+    for (size_t i = 0; i < *rights; i++) {
+        size_t bytes = right[i]->span.end - right[i]->span.begin;
+        if (!sign_is_name(right[i]))
+            right[kept++] = right[i];
+        else if (bytes < sizeof others / sizeof *others)
+            others[bytes]++;
+    }
+    *rights = kept;
+    kept = 0;
+    for (size_t i = 0; i < lefts; i++) {
+        size_t bytes = left[i]->span.end - left[i]->span.begin;
+        bool found = false;
+        if (sign_is_name(left[i])) {
+            found = looked++ >= MOST || has_word(target, source + left[i]->span.begin, bytes);
+            for (size_t n = bytes > 2 ? bytes - 1 : 2; !found && bytes > 1 && n <= bytes + 1 && n < sizeof others / sizeof *others;
+                 n++)
+                if (others[n] > 0) {
+                    others[n]--;
+                    found = true;
+                }
+        }
+        if (!found)
+            left[kept++] = left[i];
+    }
+    return kept;
+}
+
 static struct span *spans_of(const struct sign **list, size_t count, struct arena *arena) {
     struct span *spans = arena_alloc(arena, count, sizeof *spans);
     if (spans && count > 0)
@@ -427,11 +578,12 @@ int signs_compare(const struct sign_rules *rules, const char *source, const stru
                 left[lefts++] = left[i];
             i++;
         } else {
-            if (!right[j]->weak)
+            if (!right[j]->weak || sign_is_name(right[j]))
                 right[rights++] = right[j];
             j++;
         }
     }
+    lefts = forgive_names(left, lefts, source, right, &rights, target);
     size_t missing = forgive(left, lefts, source, rules->source->code, target, rules->target->code);
     size_t added = forgive(right, rights, target, rules->target->code, source, rules->source->code);
     *out = (struct sign_difference){spans_of(left, missing, arena), spans_of(right, added, arena), missing, added};

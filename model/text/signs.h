@@ -5,24 +5,33 @@
  * dashes, apostrophes, the ellipsis). Two or more equal marks in a row are one sign. Quotation marks of all forms are equal if they
  * play the same part: they open, close, or stand alone; a pair that is spaced on one side only differs from one that is not, and so
  * do marks such as * that stood at both ends of a phrase and no longer do. The words that may replace a sign, and the punctuation
- * and quotation marks of languages, are rows of signs.def. */
+ * and quotation marks of languages, are rows of signs.def.
+ *
+ * Short words in capitals among words in small letters are signs, too, if they are names: WHO, NASA, and the letter of Plan A. The
+ * form alone does not tell them from emphasis. So a word is a name only if no vocabulary has it in small letters as one piece, or
+ * if signs.def says so. A translation may write another name of about the same length (UE for EU), and names that it adds do not
+ * count. */
 #ifndef ALIGND_SIGNS_H
 #define ALIGND_SIGNS_H
 
 #include "model/text/spans.h"
 
 struct sign_language; /* a row of signs.def */
+struct tokenizer;
 
-/* The two languages of a translation. */
+/* The two languages of a translation, and its vocabularies. */
 struct sign_rules {
     const struct sign_language *source, *target;
+    const struct tokenizer *vocabularies[2]; /* NULL: only words of signs.def are names */
 };
-/* source, target: BCP-47; "": none. */
+/* source, target: BCP-47; "": none. The vocabularies are NULL. */
 struct sign_rules signs_rules(const char *source, const char *target);
 
 /* Returns true if the text may have signs, after one look at each of its bytes. An apostrophe counts as a possible quotation mark
  * only after white space or at the beginning. */
 bool signs_any(const struct sign_rules *rules, const char *text, size_t length);
+/* Returns true if the text may have names: two capitals side by side, or one that stands alone after a space. */
+bool signs_any_names(const struct sign_rules *rules, const char *text, size_t length);
 /* Returns true if the text is one mark that is a sign only if it stands beside itself. */
 bool signs_mark(const struct sign_rules *rules, const char *text, size_t length);
 
@@ -31,6 +40,7 @@ struct sign {
     uint32_t key; /* signs with equal keys are equal */
     bool weak;    /* needs no equal */
 };
+bool sign_is_name(const struct sign *sign);
 
 struct signs {
     struct sign *all; /* [count], in the order of the text */

@@ -103,6 +103,21 @@ START_TEST(a_second_attempt_has_the_signs) {
 }
 END_TEST
 
+/* A name that is lost is held. */
+START_TEST(a_second_attempt_has_the_names) {
+    struct sentence *plan = prepare("Plan A failed.", &greedy);
+    decode(plan);
+    struct sentence *second = correction_try_again(plan, NULL);
+    ck_assert_ptr_nonnull(second);
+    ck_assert_uint_eq(second->held.count, 1);
+    decode(second);
+    correction_choose(plan, second);
+    ck_assert_uint_eq(count_differences(plan), 0);
+    ck_assert_msg(strstr(render(plan), " A "), "%s", render(plan));
+    sentence_done(plan);
+}
+END_TEST
+
 /* The first stays where the second was not decoded. */
 START_TEST(a_second_that_is_not_decoded_changes_nothing) {
     struct sentence *sentence = prepare("The sums are 48,213 and 7,904,118 dollars and 17 cents.", &greedy);
@@ -144,6 +159,7 @@ Suite *amounts_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_second_attempt_is_no_worse);
     tcase_add_test(tcase, a_second_attempt_has_the_signs);
+    tcase_add_test(tcase, a_second_attempt_has_the_names);
     tcase_add_test(tcase, a_second_that_is_not_decoded_changes_nothing);
     tcase_add_test(tcase, only_sentences_with_digits_are_compared);
     tcase_add_test(tcase, a_sign_goes_where_the_language_puts_it);
