@@ -261,6 +261,14 @@ bool messages_can_hold(struct html_bytes text);
  * translation is not valid. */
 bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
 
+/* ---- front matter (front_matter.c) ---- */
+
+/* Adds the front matter of a document, with its title and description as texts if they are translated; other notation stays.
+ * Returns its end, which is the document's begin if there is none. Memory that lacks leaves it as it is, or fails the builder. */
+const char *front_matter_read(struct html_builder *builder, struct html_bytes document, bool translated);
+/* An html_close for the texts of front matter; returns false for other ends. */
+bool front_matter_close(struct html_buffer *out, const struct html_end *end);
+
 /* ---- Markdown's notation (markdown_notation.c) ----
  *
  * These functions skip the notation between texts, and escape text that would be read as notation. */

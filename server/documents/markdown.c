@@ -766,33 +766,20 @@ static struct markdown *open_text(struct md_reader *reader, struct error *err) {
 }
 
 int md_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    const char *source = document->source, *end = source + document->length, *begin = source;
-
-    /* Skip the YAML or TOML between two lines of dashes or of pluses at the begin of the document. */
-    struct line line = {.next = source};
-    struct html_bytes mark = line_next(&line, end) ? line_trimmed(&line) : nothing;
-    bool matter = bytes_are(mark, "---") || bytes_are(mark, "+++");
-    while (matter && begin == source && line_next(&line, end))
-        if (bytes_same(line_trimmed(&line), mark))
-            begin = line.next;
-
+    struct html_builder builder = document_builder(document, arena);
+    const char *source = document->source, *end = source + document->length;
+    const char *begin = front_matter_read(&builder, bytes_between(source, end), !document->bilingual);
     struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *decoded = arena_alloc(arena, document->length + 1, 1);
     const char **opens = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *opens);
     struct tag *tags = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *tags);
     if (arena_failed(arena))
         return error_memory(err);
-    *reader = (struct md_reader){.builder = document_builder(document, arena),
-                                 .source = begin,
-                                 .text = begin,
-                                 .end = end,
-                                 .decoded = decoded,
-                                 .opens = opens,
-                                 .tags = tags};
+    *reader = (struct md_reader){
+        .builder = builder, .source = begin, .text = begin, .end = end, .decoded = decoded, .opens = opens, .tags = tags};
     reader->builder.html.spaced = false; /* white space is collapsed where Markdown is shown */
-    html_add_break(&reader->builder, bytes_between(source, begin));
-    size_t room = 0, *lines = NULL; /* where each begins */
-    for (line = (struct line){.next = begin}; line_next(&line, end); reader->line_count++) {
+    size_t room = 0, *lines = NULL;      /* where each begins */
+    for (struct line line = {.next = begin}; line_next(&line, end); reader->line_count++) {
         lines = arena_grow(arena, lines, reader->line_count, &room, 1, sizeof *lines);
         if (!lines)
             return error_memory(err);

@@ -581,6 +581,8 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
 }
 
 void markdown_close(struct html_buffer *out, const struct html_end *end) {
+    if (front_matter_close(out, end))
+        return;
     if (out->failed || end->inside == end->open || end->inside > out->length) {
         html_put(out, end->written, end->written_length);
         return;

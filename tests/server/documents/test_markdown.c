@@ -18,8 +18,6 @@ START_TEST(blocks) {
 END_TEST
 
 START_TEST(untouched) {
-    SAME("---\ntitle: a b\n---\n\nc\n", "---\ntitle: a b\n---\n\nC\n");
-    SAME("+++\ntitle = \"a\"\n+++\nc\n", "+++\ntitle = \"a\"\n+++\nC\n");
     SAME("a\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n", "A\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n");
     SAME("[a]: http://b/c \"d e\"\n\nf [a] g\n", "[a]: http://b/c \"d e\"\n\nF [A] G\n");
 }
@@ -195,6 +193,26 @@ START_TEST(emphasis) {
 }
 END_TEST
 
+/* Titles and descriptions are translated, if they are values in one line, and keep their notation. */
+START_TEST(front_matter) {
+    SAME("---\ntitle: a b # c\ndate: d\ntags: [title, e]\nx:\n  title: f\nDescription: \"g \\\"h\\\"\"\n---\n\ni\n",
+         "---\ntitle: A B # c\ndate: d\ntags: [title, e]\nx:\n  title: f\nDescription: \"G \\\"H\\\"\"\n---\n\nI\n");
+    SAME("---\r\n\u00e9: \u00e9\r\ntitle: 'a ''b'' c'\r\nsummary: >\r\n  d\r\n  e\r\n---\r\nf\r\n",
+         "---\r\n\u00e9: \u00e9\r\ntitle: 'A ''B'' C'\r\nsummary: >\r\n  d\r\n  e\r\n---\r\nF\r\n");
+    SAME("---\ntitle: yes b\nsubtitle: &x abc\nsummary: *x\n---\n", "---\ntitle: YES B\nsubtitle: &x abc\nsummary: *x\n---\n");
+    SAME("---\ntitle: '*: a* [b]'\ndescription: a *b*\n---\n", "---\ntitle: '*: A* [B]'\ndescription: A *B*\n---\n");
+    SAME("---\ntitle: a: b\n---\n\nc\n", "---\ntitle: a: b\n---\n\nC\n"); /* it is not YAML */
+    SAME("---\ntitle: {{ a\n---\n\nb\n", "---\ntitle: {{ a\n---\n\nB\n");
+    SAME("+++\ntitle = \"a \\\"b\\\"\" # c\nsummary='d'\ndescription = \"e\\u0020\"\nsubtitle = \"\"\"f\"\"\"\n[x]\ntitle = "
+         "\"g\"\n+++\nh\n",
+         "+++\ntitle = \"A \\\"B\\\"\" # c\nsummary='D'\ndescription = \"e\\u0020\"\nsubtitle = \"\"\"f\"\"\"\n[x]\ntitle = "
+         "\"g\"\n+++\nH\n");
+    SAME("---\na\n", "---\nA\n"); /* a line between paragraphs */
+    fake_expect("md", FAKE_REVERSED, "---\ntitle: dogs &amp [cats\n---\n", "---\ntitle: \"[CATS &AMP DOGS\"\n---\n");
+    fake_expect("md", FAKE_REVERSED, "---\ntitle: dogs big \"cats\n---\n", "---\ntitle: \"\\\"CATS BIG DOGS\"\n---\n");
+}
+END_TEST
+
 /* Texts of HTML are written as HTML, without backslashes; what is for programs stays. */
 START_TEST(blocks_of_html) {
     SAME("<div>\na <b>b</b> &amp; *c* &lt; d\n</div>\n\ne\n", "<div>\nA <b>B</b> &amp; *C* &lt; D\n</div>\n\nE\n");
@@ -315,6 +333,7 @@ Suite *markdown_suite(void) {
     tcase_add_test(cases, tags);
     tcase_add_test(cases, rows);
     tcase_add_test(cases, emphasis);
+    tcase_add_test(cases, front_matter);
     tcase_add_test(cases, blocks_of_html);
     tcase_add_test(cases, notation_of_wikis);
     tcase_add_test(cases, bombs);
