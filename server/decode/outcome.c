@@ -642,6 +642,30 @@ static int join_lists(const struct check_lists *first, const struct check_lists 
     return out->source && out->target ? 0 : -1;
 }
 
+/* If two models translate, differences between the first two languages count as well. */
+static int judge_differences(const struct sentence *sentence, const struct sentence *first, struct arena *arena,
+                             struct judgement *out) {
+    const struct sentence_check *both[] = {first ? first->check : NULL, sentence->check};
+    for (size_t check = 0; check < CHECKS; check++)
+        if (join_lists(both[0] ? &both[0]->lists[check] : NULL, both[1] ? &both[1]->lists[check] : NULL, arena,
+                       &out->lists[check]) != 0)
+            return -1;
+    return 0;
+}
+
+bool judgement_lacks(const struct text *text, size_t i) {
+    const struct outcome *outcome = text->jobs ? text->jobs[i].outcome : NULL;
+    const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
+    const struct sentence_check *both[] = {first ? first->check : NULL, text->jobs ? NULL : text->sentences[i].check};
+    size_t count = 0;
+    for (size_t check = 0; check < CHECKS; check++) {
+        count += outcome ? outcome->lists[check].source_count : 0;
+        for (size_t k = 0; k < 2 && !text->jobs; k++)
+            count += both[k] ? both[k]->lists[check].source_count : 0;
+    }
+    return count > 0;
+}
+
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out) {
     const struct hypothesis *best = &sentence->hypotheses[0];
@@ -668,14 +692,7 @@ int judgement_make(const struct request *request, const struct text *text, const
     if (request->warns && !sentence->given && !sentence->verbatim && !sentence->untranslated &&
         strcmp(writer->task, "translation") == 0 && translator_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
         return -1;
-
-    /* If two models translate, differences between the first two languages count as well. */
-    const struct sentence_check *both[] = {first ? first->check : NULL, sentence->check};
-    for (size_t check = 0; check < CHECKS; check++)
-        if (join_lists(both[0] ? &both[0]->lists[check] : NULL, both[1] ? &both[1]->lists[check] : NULL, arena,
-                       &out->lists[check]) != 0)
-            return -1;
-    return 0;
+    return judge_differences(sentence, first, arena, out);
 }
 
 /* ---- outcomes ---- */
@@ -844,7 +861,7 @@ void outcome_take(struct job *job) {
     } else if (!sentence->dropped && !atomic_load(&request->failed)) {
         struct arena scratch;
         struct sentence composed;
-        struct judgement judgement;
+        struct judgement judgement = {0};
         struct rendering rendering;
         bool made = sentence->hypotheses != NULL, judged = request->model != NULL; /* files without HTTP have no warnings */
         arena_init(&scratch, SCRATCH_BYTES);
@@ -854,9 +871,10 @@ void outcome_take(struct job *job) {
         const struct sentence *whole = first ? &composed : sentence;
         if (made && judged)
             made = judgement_make(request, job->text, whole, first, &scratch, &judgement) == 0;
+        else if (made)
+            made = judge_differences(whole, first, &scratch, &judgement) == 0;
         if (made)
-            job->outcome =
-                outcome_make(whole, job->text->placed, judged ? &judgement : NULL, &request->outcomes, &request->keeping, &scratch);
+            job->outcome = outcome_make(whole, job->text->placed, &judgement, &request->outcomes, &request->keeping, &scratch);
         arena_done(&scratch);
         if (!job->outcome) {
             error_memory(&error);

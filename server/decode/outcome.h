@@ -203,6 +203,9 @@ static inline const struct outcome_link *outcome_links(const struct outcome *out
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out);
 
+/* True if the translation of the text's sentence i lacks a number or a sign of its source. */
+bool judgement_lacks(const struct text *text, size_t i);
+
 /* Reads these facts from an outcome; the lists are in the arena. Returns -1 with ERROR_MEMORY. */
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
 

@@ -457,6 +457,7 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     struct span *spans = arena_alloc(&made, text->count, sizeof *spans); /* where the sentences stand in the source */
     if (!outcomes || !spans)
         goto done;
+    bool lossy = false;
     size_t most = text->source_length + 1, word_count = 0, link_count = 0, length = 0, before = 0;
     for (size_t i = 0; i <= text->count; i++) {
         size_t end = text->source_length;
@@ -466,6 +467,7 @@ int document_translate(const struct text *text, struct arena *arena, struct html
             arena_reset(&scratch);
             if (!outcomes[i])
                 goto done;
+            lossy |= judgement_lacks(text, i);
             most += outcomes[i]->length;
             word_count += outcomes[i]->word_count;
             link_count += outcomes[i]->link_count;
@@ -506,7 +508,7 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
         *out = (struct html_translation){joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
-                                         link_count, false};
+                                         link_count, lossy};
     result = 0;
 done:
     arena_done(&scratch);

@@ -1,4 +1,5 @@
 /* Documents of every format, and plain text: prose is translated, and nothing else changes. */
+#include "server/decode/outcome.h"
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -27,6 +28,51 @@ START_TEST(formats_by_name_and_type) {
     ck_assert_ptr_null(document_guess("srt", NULL));
     ck_assert_ptr_null(document_guess(NULL, "application/octet-stream"));
     ck_assert_ptr_null(document_find("doc"));
+}
+END_TEST
+
+/* A translation that lacks a sign is marked in a file that can have such a mark; otherwise the text stays, with a note. */
+START_TEST(translations_that_lack_something) {
+    static const struct {
+        const char *format, *source, *lossy, *complete;
+    } rows[] = {
+        {"po", "msgid \"a (b)\"\nmsgstr \"\"\n", "#, fuzzy\nmsgid \"a (b)\"\nmsgstr \"c\"\n",
+         "\n\nmsgid \"a (b)\"\nmsgstr \"c\"\n"},
+        {"xliff", "<xliff><trans-unit><source>a (b)</source><target state=\"new\"/></trans-unit></xliff>",
+         "<xliff target-language=\"fr\"><trans-unit><source>a (b)</source><target "
+         "state=\"needs-review-translation\">c</target></trans-unit></xliff>",
+         "<xliff target-language=\"fr\"><trans-unit><source>a (b)</source><target "
+         "state=\"translated\">c</target></trans-unit></xliff>"},
+        {"json", "{\"title\": \"a (b) here\"}", "{\"title\": \"a (b) here\"}", "{\"title\": \"c\"}"},
+    };
+    struct arena arena;
+    arena_init(&arena, 1 << 14);
+    struct outcome *outcome = arena_zalloc(&arena, 1, sizeof *outcome + 8);
+    outcome->length = 1;
+    outcome->text[0] = 'c';
+    for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
+        bool lossy = i % 2;
+        struct document_notes notes = {.arena = &arena};
+        struct document document = {.format = document_find(rows[i / 2].format),
+                                    .source = rows[i / 2].source,
+                                    .length = strlen(rows[i / 2].source),
+                                    .language = FAKE_LANGUAGE,
+                                    .notes = &notes};
+        struct html html;
+        ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
+        ck_assert_uint_eq(html.count, 1);
+        struct job job = {.source = {0, html.segments->length}, .outcome = outcome};
+        struct text text = {.source = html.segments->text, .source_length = html.segments->length, .jobs = &job, .count = 1};
+        struct html_translation translation;
+        size_t length;
+        outcome->lists[CHECK_SIGNS].source_count = lossy;
+        ck_assert_int_eq(document_translate(&text, &arena, &translation), 0);
+        ck_assert_int_eq(translation.lossy, lossy);
+        const char *written = document_write(&document, &html, &translation, &arena, &length, NULL);
+        ck_assert_msg(strstr(written, lossy ? rows[i / 2].lossy : rows[i / 2].complete), "%s", written);
+        ck_assert_uint_eq(notes.count, lossy && i / 2 == 2);
+    }
+    arena_done(&arena);
 }
 END_TEST
 
@@ -247,6 +293,7 @@ Suite *document_suite(void) {
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, formats_by_name_and_type);
     tcase_add_test(cases, bytes_that_are_no_text);
+    tcase_add_test(cases, translations_that_lack_something);
     tcase_add_test(cases, encodings);
     tcase_add_test(cases, txt_lines);
     tcase_add_test(cases, txt_sentences_over_lines);
