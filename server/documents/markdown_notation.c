@@ -82,7 +82,7 @@ const char *markdown_skip_tag(const char *at, const char *end) {
         return at + 1;
     if (at >= end || !isalpha((unsigned char)*at))
         return NULL;
-    while (at < end && (isalnum((unsigned char)*at) || strchr("-._:", *at)))
+    while (at < end && (isalnum((unsigned char)*at) || strchr("-._", *at)))
         at++;
     if (at < end && !isspace((unsigned char)*at) && *at != '/' && *at != '>')
         return NULL;
@@ -142,6 +142,8 @@ struct keeper {
     bool endless[MOST_BACKTICKS + 1]; /* no run of this many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
     const char *marked_end;           /* the mark that ends what is highlighted; NULL: none is open */
+    const char *spanned_end;          /* the bracket that ends a text with attributes; NULL: none is open */
+    const char *no_formula;           /* no "\\)" or "\\]" before this place */
     const char *no_display;           /* no line before this place ends a formula */
     struct arena *arena;
     struct markdown_kept_list *list;
@@ -197,6 +199,30 @@ static const char *find_display(struct keeper *keeper, const char *at) {
     return NULL;
 }
 
+/* Returns the word after white space at *at, and moves *at past it. */
+static struct html_bytes take_word(const char **at, const char *end) {
+    const char *begin = *at = skip_blanks(*at, end);
+    while (*at < end && isalpha((unsigned char)**at))
+        ++*at;
+    return bytes_between(begin, *at);
+}
+
+/* True for a block of MDX that is JavaScript: import ... from "...", export const .... */
+static bool is_program(const char *at, const char *end) {
+    struct html_bytes first = take_word(&at, end);
+    bool imports = bytes_are(first, "import");
+    if ((!imports && !bytes_are(first, "export")) || at == end || !isspace((unsigned char)*at))
+        return false;
+    const char *next = skip_blanks(at, end);
+    if (imports && next < end && strchr("\"'", *next))
+        return true;
+    size_t left = (size_t)(end - next);
+    bool from = memmem(next, left, " from \"", 7) || memmem(next, left, " from '", 7) || memmem(next, left, "} from", 6);
+    bool declares = bytes_among(take_word(&at, end), "const let var function default class async type interface") &&
+                    (memchr(next, '=', left) || memchr(next, '(', left) || memchr(next, '{', left) || memchr(next, ';', left));
+    return from || (!imports && (declares || *next == '{'));
+}
+
 /* Keeps notation at the beginning of a line. Returns its end, or `at`. */
 static const char *keep_line(struct keeper *keeper, const char *at) {
     const struct markdown_place *place = keeper->place;
@@ -227,6 +253,12 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
     const char *last = line;
     while (first && last > at && (last[-1] == ' ' || last[-1] == '\t'))
         last--;
+    if (first && (at == keeper->source || at[-1] == '\n') && is_program(at, keeper->stop)) {
+        const char *stop = keeper->stop;
+        while (stop > at && isspace((unsigned char)stop[-1]))
+            stop--;
+        return keep(keeper, at, stop, MARKDOWN_LINE);
+    }
     bool contents = first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
     const char *named = bytes_begin(at, line, "*[") ? memchr(at, ']', (size_t)(line - at)) : NULL;
     if (named && named + 1 < line && named[1] == ':') /* *[HTML]: what it stands for */
@@ -272,6 +304,18 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
                      close[-1] != '-';
         return plain ? close + 3 : keep(keeper, at, close + 3, MARKDOWN_UNIT);
     }
+    const char *after = markdown_skip_tag(at, stop), *name = at;
+    while (after && name < after && !isspace((unsigned char)*name))
+        name++;
+    for (const char *c = at; after && c < after; c++) { /* cmark reads no names with points and no expressions */
+        const char *end = *c == '{' ? skip_expression(c, after) : *c == '.' && c < name ? c + 1 : NULL;
+        if (end)
+            c = keep(keeper, c, end, MARKDOWN_VALUE) - 1;
+        const char *quote = c > at && c[-1] == '=' && (*c == '"' || *c == '\'') ? memchr(c + 1, *c, (size_t)(after - c - 1)) : NULL;
+        c = quote ? quote : c;
+    }
+    if (after)
+        return isalpha((unsigned char)at[1 + (at[1] == '/')]) ? after : keep(keeper, at, after, MARKDOWN_UNIT);
     bool tag = at + 1 < stop && (isalpha((unsigned char)at[1]) || strchr("/!?", at[1]));
     const char *close = tag && !keeper->no_angle ? memchr(at, '>', (size_t)(stop - at)) : NULL;
     keeper->no_angle = keeper->no_angle || (tag && !close);
@@ -305,6 +349,30 @@ static const char *keep_formula(struct keeper *keeper, const char *at) {
     return keep(keeper, at, next, MARKDOWN_NOUN);
 }
 
+/* Keeps \\( formula \\) and \\[ formula \\], with one backslash or two. Words in \\[ brackets \\] that have only one are text. */
+static const char *keep_backslashes(struct keeper *keeper, const char *at) {
+    const char *stop = keeper->stop, *open = at;
+    while (open < stop && *open == '\\')
+        open++;
+    size_t marks = (size_t)(open - at);
+    const char *escaped = at + (at + 1 < stop && ispunct((unsigned char)at[1]) ? 2 : 1);
+    if (marks > 2 || open == stop || (*open != '(' && *open != '[') || (keeper->no_formula && at < keeper->no_formula))
+        return escaped;
+    char closing = *open == '(' ? ')' : ']';
+    bool sign = marks == 2, letters = false;
+    for (const char *c = open + 1; c < stop; c++) {
+        const char *mark = c;
+        while (c < stop && *c == '\\')
+            c++;
+        if (c < stop && *c == closing && (size_t)(c - mark) == marks)
+            return mark > open + 1 && (sign || !letters) ? keep(keeper, at, c + 1, MARKDOWN_NOUN) : escaped;
+        sign |= c > mark || (c < stop && strchr("^_=+<>{}", *c));
+        letters |= c + 1 < stop && isalpha((unsigned char)*c) && isalpha((unsigned char)c[1]);
+    }
+    keeper->no_formula = stop;
+    return escaped;
+}
+
 /* Keeps :tada:. */
 static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     const char *c = at + 1;
@@ -318,7 +386,7 @@ static const char *keep_shortcode(struct keeper *keeper, const char *at) {
     return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
 }
 
-/* Keeps placeholders of site generators, and attributes: {{ name }}, {% if %}, {#name}, {:.class}, {.class}. */
+/* Keeps placeholders of site generators, attributes and expressions: {{ name }}, {% if %}, {#name}, {:.class}, {.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
     const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
     const char *mark = last - at < 3          ? NULL
@@ -328,16 +396,34 @@ static const char *keep_template(struct keeper *keeper, const char *at) {
                        : strchr("#:.", at[1]) ? "}"
                                               : NULL;
     const char *end = mark ? memmem(at + 2, (size_t)(last - at - 2), mark, strlen(mark)) : NULL;
-    return end ? keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT) : at + 1;
+    if (end)
+        return keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT);
+
+    /* An expression of MDX is a single word, or has the signs of a program. */
+    end = last - at > 2 && (isalpha((unsigned char)at[1]) || strchr("`'\"(_$", at[1])) ? skip_expression(at, last) : NULL;
+    bool word = end != NULL, signs = false;
+    for (const char *c = at + 1; end && c < end - 1; c++) {
+        word &= !isspace((unsigned char)*c) && *c != ',';
+        signs |= strchr("=()[]?`", *c) != NULL;
+    }
+    return end && (word || signs) ? keep(keeper, at, end, MARKDOWN_UNIT) : at + 1;
 }
 
-/* Keeps links of wikis, [[page]] and [[page|text]], with the sign of an embedded page before them; the mark on both sides of what
- * is highlighted, ==text==; and a comment, %%text%%. */
+/* Keeps the brackets around a [text]{.with} attributes, links of wikis, [[page]] and [[page|text]], with the sign of an embedded
+ * page before them; the mark on both sides of what is highlighted, ==text==; and a comment, %%text%%. */
 static const char *keep_wiki(struct keeper *keeper, const char *at) {
     const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
     const char *open = at + (*at == '!');
     if (at == keeper->marked_end)
         return keep(keeper, at, at + 2, MARKDOWN_UNIT);
+    if (at == keeper->spanned_end)
+        return keep(keeper, at, (const char *)memchr(at, '}', (size_t)(last - at)) + 1, MARKDOWN_UNIT);
+    const char *close_span = *at == '[' ? memchr(at + 1, ']', (size_t)(last - at - 1)) : NULL;
+    if (close_span > at + 1 && last - close_span > 3 && close_span[1] == '{' && strchr(".#:", close_span[2]) &&
+        !memchr(at + 1, '[', (size_t)(close_span - at - 1)) && memchr(close_span, '}', (size_t)(last - close_span))) {
+        keeper->spanned_end = close_span;
+        return keep(keeper, at, at + 1, MARKDOWN_UNIT);
+    }
     static const char *const pairs[][2] = {{"[[", "]]"}, {"==", "=="}, {"%%", "%%"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         if (!bytes_begin(open, last, pairs[i][0]) || last - open < 5 || open[2] == *open)
@@ -376,7 +462,7 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
         }
         switch (*at) {
         case '\\':
-            at += at + 1 < keeper.stop && ispunct((unsigned char)at[1]) ? 2 : 1;
+            at = keep_backslashes(&keeper, at);
             break;
         case '`':
             at = skip_code(&keeper, at);
@@ -395,6 +481,7 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
             break;
         case '!':
         case '[':
+        case ']':
         case '=':
         case '%':
             at = keep_wiki(&keeper, at);
@@ -407,9 +494,11 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
 }
 
 void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes) {
+    bool value = kept->kind == MARKDOWN_VALUE && kept->begin > 0 && copy[kept->begin - 1] == '=';
     for (size_t at = kept->begin; at < kept->end;) {
         if (copy[at] != '\n' && copy[at] != '\r') {
-            copy[at++] = ',';
+            bool ends = at == kept->begin || at + 1 == kept->end, quoted = ends && value;
+            copy[at++] = quoted ? '"' : kept->kind == MARKDOWN_VALUE ? 'x' : ',';
             continue;
         }
         at++;

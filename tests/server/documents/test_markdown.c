@@ -135,7 +135,7 @@ START_TEST(units) {
     SAME("<!-- a -- b\nc -->\n\nd\n", "<!-- a -- b\nc -->\n\nD\n");
     SAME("a <!-- b --\n", "A \\<!-- B --\n");
     SAME("a :tada: :+1: b 12:30:45 c:d:e ::f:: :g\n", "A :tada: :+1: B 12:30:45 C:D:E ::F:: :G\n");
-    SAME("a {{ b.c }} {% d %} e {f} {{g\n\n# h {#i}\n", "A {{ b.c }} {% d %} E {F} {{G\n\n# H {#i}\n");
+    SAME("a {{ b.c }} {% d %} e {f} {{g\n\n# h {#i}\n", "A {{ b.c }} {% d %} E {f} {{G\n\n# H {#i}\n");
     SAME("a http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n", "A http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n");
     SAME("a <http://b.c/d> <e@f.g>.\n", "A <http://b.c/d> <e@f.g>.\n");
 }
@@ -241,11 +241,33 @@ START_TEST(notation_of_wikis) {
 }
 END_TEST
 
+START_TEST(notation_of_mdx) {
+    SAME("import A from 'b'\nimport {\n  C,\n} from \"d\";\n\nexport const e = {\n  f: 'g h'\n}\n\ni\n",
+         "import A from 'b'\nimport {\n  C,\n} from \"d\";\n\nexport const e = {\n  f: 'g h'\n}\n\nI\n");
+    SAME("import a dog\n\nexport of cats from b\n", "IMPORT A DOG\n\nEXPORT OF CATS FROM B\n");
+    SAME("a <B c={() => d(e)} {...f} g=\"{h\">i j</B> k <L.M n={{ o: 1 }}/> p\n",
+         "A <B c={() => d(e)} {...f} g=\"{h\">I J</B> K <L.M n={{ o: 1 }}/> P\n");
+    SAME("<Tabs a={b > c}>\n<Item d=\"e\">\n\nf *g*\n\n</Item>\n</Tabs>\n",
+         "<Tabs a={b > c}>\n<Item d=\"e\">\n\nF *G*\n\n</Item>\n</Tabs>\n");
+    SAME("<>\na {b.c} d {e ? 'f' : \"g h\"} i {j k} l\n</>\n", "<>\nA {b.c} D {e ? 'f' : \"g h\"} I {J K} L\n</>\n");
+}
+END_TEST
+
+/* Formulas in brackets with backslashes, and texts with attributes. */
+START_TEST(brackets) {
+    SAME("a \\\\(x_1 * y*\\\\) b \\\\[z\\\\] c \\(ab = c\\), \\[d^2\\]\n",
+         "A \\\\(x_1 * y*\\\\) B \\\\[z\\\\] C \\(ab = c\\), \\[d^2\\]\n");
+    SAME("a \\[see here\\] b \\(or not\\)\n", "A \\[SEE HERE\\] B (OR NOT)\n");
+    SAME("a [b c]{.d} e [f]{#g .h} [i] {.j}\n", "A [B C]{.d} E [F]{#g .h} \\[I\\] {.j}\n");
+}
+END_TEST
+
 START_TEST(bombs) {
-    static const char *const middles[] = {
-        "[",        "![",   "*a ", "**a",  "`",   "> ",     "- ",      "<",        "<p>",   "<p a={", "<div>\n\n", "<div><!--",
-        "<p><pre>", "[a](", "a _", "\\",   "&",   "[^a",    "~~a ",    "|a\n|-\n", "$",     "$a ",    "$$\n",      "$$a\n",
-        ":a:",      "{{",   "{#",  "<!--", "<b>", "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",     "[a]: b\n"};
+    static const char *const middles[] = {"[",         "![",       "*a ",    "**a",     "`",        "> ",    "- ",   "<",
+                                          "<p>",       "<p a={",   "a={",    "{a",      "\\(",      "\\\\[", "[a]{", "<div>\n\n",
+                                          "<div><!--", "<p><pre>", "[a](",   "a _",     "\\",       "&",     "[^a",  "~~a ",
+                                          "|a\n|-\n",  "$",        "$a ",    "$$\n",    "$$a\n",    ":a:",   "{{",   "{#",
+                                          "<!--",      "<b>",      "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",   "[a]: b\n"};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
         struct html html;
@@ -272,7 +294,7 @@ END_TEST
 START_TEST(braces_in_a_long_line) {
     struct arena arena;
     struct html html;
-    char *text = fake_long("a ", "{a} %s ", "\n", 1 << 20);
+    char *text = fake_long("a ", "{a b} %s ", "\n", 1 << 20);
     arena_init(&arena, 1 << 16);
     ck_assert_int_eq(fake_read("md", text, &arena, &html, NULL), 0);
     free(text);
@@ -336,6 +358,8 @@ Suite *markdown_suite(void) {
     tcase_add_test(cases, front_matter);
     tcase_add_test(cases, blocks_of_html);
     tcase_add_test(cases, notation_of_wikis);
+    tcase_add_test(cases, notation_of_mdx);
+    tcase_add_test(cases, brackets);
     tcase_add_test(cases, bombs);
     tcase_add_test(cases, endless);
     tcase_add_test(cases, braces_in_a_long_line);
