@@ -298,7 +298,7 @@ struct markdown_kept {
     enum markdown_kept_kind {
         MARKDOWN_LINE, /* stands by itself */
         MARKDOWN_UNIT, /* is a unit of a sentence */
-        MARKDOWN_NOUN, /* is a unit that a word represents in the sentence */
+        MARKDOWN_NOUN, /* is a unit that a word, or a {name} itself, represents in the sentence */
         MARKDOWN_VALUE /* {stands} for a value, or for attributes, in a tag of JSX */
     } kind;
 };

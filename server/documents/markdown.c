@@ -246,7 +246,7 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
             else if (kept->kind != MARKDOWN_NOUN)
                 html_add_unit(&reader->builder, raw);
             else
-                html_add_word(&reader->builder, (struct html_bytes){"X", 1}, raw);
+                html_add_word(&reader->builder, *raw.start == '{' ? raw : (struct html_bytes){"X", 1}, raw);
         }
         size_t reference = at < end && *at == '&' ? markdown_reference_length(at, end) : 0;
         if (reference > 0 && isspace((unsigned char)text[read])) { /* white space that cannot be written in another way */

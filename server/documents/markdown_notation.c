@@ -406,14 +406,19 @@ static const char *keep_template(struct keeper *keeper, const char *at) {
         word &= !isspace((unsigned char)*c) && *c != ',';
         signs |= strchr("=()[]?`", *c) != NULL;
     }
-    return end && (word || signs) ? keep(keeper, at, end, MARKDOWN_UNIT) : at + 1;
+    return end && (word || signs) ? keep(keeper, at, end, word ? MARKDOWN_NOUN : MARKDOWN_UNIT) : at + 1;
 }
 
 /* Keeps the brackets around a [text]{.with} attributes, links of wikis, [[page]] and [[page|text]], with the sign of an embedded
- * page before them; the mark on both sides of what is highlighted, ==text==; and a comment, %%text%%. */
+ * page before them; the mark on both sides of what is highlighted, ==text==; a comment, %%text%%; and the name of a block at the
+ * end of its line, ^name. */
 static const char *keep_wiki(struct keeper *keeper, const char *at) {
     const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
-    const char *open = at + (*at == '!');
+    const char *open = at + (*at == '!'), *name = at + 1;
+    while (*at == '^' && name < last && (isalnum((unsigned char)*name) || *name == '-'))
+        name++;
+    if (name > at + 1 && name == last && (at == keeper->begin || isspace((unsigned char)at[-1]))) /* ^name-of-the-block */
+        return keep(keeper, at, name, MARKDOWN_UNIT);
     if (at == keeper->marked_end)
         return keep(keeper, at, at + 2, MARKDOWN_UNIT);
     if (at == keeper->spanned_end)
@@ -484,6 +489,7 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
         case ']':
         case '=':
         case '%':
+        case '^':
             at = keep_wiki(&keeper, at);
             break;
         default:

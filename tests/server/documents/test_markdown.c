@@ -235,6 +235,7 @@ START_TEST(notation_of_wikis) {
     SAME("see [[other page]] and ![[big cat.png]] now\n", "SEE [[other page]] AND ![[big cat.png]] NOW\n");
     SAME("a ==red dog== runs\n", "A ==RED DOG== RUNS\n");
     SAME("a dog %%hidden cat%% runs\n", "A DOG %%hidden cat%% RUNS\n");
+    SAME("a dog ^old-dog\n\n^x y\n", "A DOG ^old-dog\n\n^X Y\n");
     SAME("*[ABC]: a big cat\n", "*[ABC]: A BIG CAT\n");
     SAME("{/* a hidden cat */}\n\na dog\n", "{/* a hidden cat */}\n\nA DOG\n");
     SAME("a = b and 5 % of [it]\n", "A = B AND 5 % OF \\[IT\\]\n");
