@@ -169,13 +169,13 @@ START_TEST(values_and_notes) {
     char value[HEADER_BYTES], *translated = translation(DOG), *expected;
     ck_assert_int_gt(
         asprintf(&expected, "{\"a\": \"" DOG "\", \"b\": [\"%s\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}", translated), 0);
-    upload("a.json", "", json, FIELDS("target=fr", "source=en", "keys=b.*", "keys=c,!d"), &reply);
+    upload("a.json", "", json, FIELDS("target=fr", "source=en", "warnings=false", "keys=b.*", "keys=c,!d"), &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert_str_eq(reply.body, expected);
     ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
     ck_assert_str_eq(value, "untranslated");
     reply_done(&reply);
-    upload("a.json", "", json, FIELDS("target=fr", "source=en", "stream=true"), &reply);
+    upload("a.json", "", json, FIELDS("target=fr", "source=en", "warnings=false", "stream=true"), &reply);
     struct sse sse = sse_read(reply.body);
     ck_assert_uint_eq(sse_count(&sse, "warning"), 1);
     for (size_t i = 0; i < sse.count; i++)

@@ -207,12 +207,12 @@ START_TEST(a_place_in_the_queue) {
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = HOG}, &long_ones);
     metric_await(&daemon, "alignd_queue_depth", 63, flight);
-    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .from = HOG}, &reply);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'word'}", .from = HOG}, &reply);
     check_error(&reply, 429, "queue_full", "the queue is full");
     ck_assert_int_ge(retry_after(&reply), 1);
     reply_done(&reply);
     client_send(&daemon,
-                &(struct call){.path = "/translate", .json = "{'text': 'x'}", .from = OTHER, .headers = {"X-Deadline-Ms: 20"}},
+                &(struct call){.path = "/translate", .json = "{'text': 'word'}", .from = OTHER, .headers = {"X-Deadline-Ms: 20"}},
                 &reply);
     ck_assert_int_eq(reply.status, 504); /* accepted */
     reply_done(&reply);
@@ -340,7 +340,7 @@ END_TEST
 
 static long status_of(const struct daemon *daemon, const char *header, const char *other_header) {
     struct reply reply;
-    client_send(daemon, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {header, other_header}}, &reply);
+    client_send(daemon, &(struct call){.path = "/translate", .json = "{'text': 'word'}", .headers = {header, other_header}}, &reply);
     long status = reply.status;
     reply_done(&reply);
     return status;

@@ -107,7 +107,7 @@ START_TEST(traces) {
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     client_send(&daemon,
                 &(struct call){.path = "/translate",
-                               .json = "{'text': 'x', 'min_length': 5, 'max_length': 5}",
+                               .json = "{'text': 'word', 'min_length': 5, 'max_length': 5}",
                                .headers = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
                 &reply);
     ck_assert_int_eq(reply.status, 200);

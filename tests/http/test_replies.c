@@ -9,15 +9,15 @@
 #define EVERYTHING                                                                                                                 \
     "'tokens','log_probs','attention','soft_alignment','alignment','words','offsets','entropy','top_k','beam','timing','eos'"
 
-enum { TEXTS = 64, FEW_TEXTS = 4, TEXT_BYTES = 156, REPLY_KIB = 2048, UNREAD_KIB = 4096, READERS = 7 };
+enum { TEXTS = 64, FEW_TEXTS = 4, TEXT_BYTES = 156, WORD_BYTES = 12, REPLY_KIB = 2048, UNREAD_KIB = 4096, READERS = 7 };
 
 /* The longest reply that few bytes can ask for. */
 static char *long_question(size_t texts, const char *fields) {
     char *body = malloc(texts * (TEXT_BYTES + 3) + strlen(fields) + 400), *out = stpcpy(body, "{'text':[");
     for (size_t i = 0; i < texts; i++) {
         out = stpcpy(out, i > 0 ? ",'" : "'");
-        for (size_t j = 0; j < TEXT_BYTES / 2; j++)
-            out = stpcpy(out, "ab");
+        for (size_t j = 0; j < TEXT_BYTES / WORD_BYTES; j++)
+            out = stpcpy(out, "abababababa ");
         out = stpcpy(out, "'");
     }
     sprintf(out, "],'include':[" EVERYTHING "]%s}", fields);
