@@ -388,6 +388,261 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
     return NULL;
 }
 
+/* ---- signs put into the translation ----
+ * Signs that the translation lacks go beside the words that are aligned with those beside them in the source, and signs that it
+ * invented go. The words stay as the model wrote them, so this is tried before the sentence is decoded again. */
+
+enum { MOST_MENDED = 16, MOST_WRITTEN = 64 };
+
+/* A change of the translation: its bytes [at, at + removed) become put[length]. */
+struct edit {
+    size_t at, removed, length;
+    char put[MOST_WRITTEN];
+};
+
+static int compare_edits(const void *left, const void *right) {
+    const struct edit *a = left, *b = right;
+    if (a->at == b->at) /* what is put comes before what is taken out */
+        return (a->removed > b->removed) - (a->removed < b->removed);
+    return a->at < b->at ? -1 : 1;
+}
+
+static bool is_word_at(const char *text, size_t at) {
+    size_t next = at, length = strlen(text);
+    if (at >= length)
+        return false;
+    int32_t c = character_next(text, length, &next);
+    return character_is_letter(c) || character_is_mark(c) || character_digit(c) >= 0 || character_is_among(c, L"'\u2019-");
+}
+
+static bool is_space_before(const char *text, size_t at) {
+    return at == 0 || character_is_space(character_previous(text, &at));
+}
+
+static bool is_space_after(const char *text, size_t at) {
+    size_t length = strlen(text);
+    return at >= length || character_is_space(character_next(text, length, &at));
+}
+
+/* Finds the words of the translation that are aligned with the source's bytes [begin, end). Returns false if there are none, or
+ * most of the words among them belong to other parts of the source. */
+static bool find_aligned(const struct sentence *sentence, const struct rendering *rendering, struct span source, struct span *out) {
+    const struct hypothesis *h = &sentence->hypotheses[0];
+    const float *const *rows = h->alignment ? h->alignment : h->attention;
+    struct span own = sentence_own(sentence), found = {SIZE_MAX, 0};
+    size_t inside = 0, among = 0;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < h->length; i++) {
+            size_t best = own.begin, begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
+            while (begin < end && is_space_after(rendering->text, begin))
+                character_next(rendering->text, end, &begin);
+            if (!is_word_at(rendering->text, begin) || begin == end)
+                continue;
+            for (size_t j = own.begin; j < own.end; j++)
+                best = rows[i][j] > rows[i][best] ? j : best;
+            bool aligned = sentence->tokens[best].begin < source.end && source.begin < sentence->tokens[best].end;
+            if (pass == 0 && aligned) {
+                found.begin = begin < found.begin ? begin : found.begin;
+                found.end = end > found.end ? end : found.end;
+            } else if (pass == 1 && begin >= found.begin && end <= found.end) {
+                inside += aligned;
+                among++;
+            }
+        }
+    if (inside == 0 || 2 * inside <= among)
+        return false;
+    while (!is_space_before(rendering->text, found.begin)) {
+        size_t before = found.begin;
+        character_previous(rendering->text, &before);
+        if (!is_word_at(rendering->text, before))
+            break;
+        found.begin = before;
+    }
+    for (size_t length = strlen(rendering->text); is_word_at(rendering->text, found.end);)
+        character_next(rendering->text, length, &found.end);
+    *out = found;
+    return true;
+}
+
+/* Sets partners[i] to the sign that closes or opens sign i, or to i. Each sign opens if white space or another opening sign stands
+ * before it and none after it. */
+static void find_partners(const char *text, const struct signs *signs, size_t *partners, size_t *open) {
+    size_t depth = 0;
+    for (size_t i = 0; i < signs->count; i++) {
+        struct span span = signs->all[i].span;
+        bool after = is_space_after(text, span.end), before = is_space_before(text, span.begin);
+        partners[i] = i;
+        if (before && (!after || strncmp(text + span.begin, "\u00ab", 2) == 0))
+            open[depth++] = i;
+        else if (depth > 0 && !before && signs->all[open[depth - 1]].span.end < span.begin) {
+            partners[i] = open[--depth];
+            partners[open[depth]] = i;
+        }
+    }
+}
+
+/* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the alignment does not say. */
+static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i, size_t partner,
+                       const struct rendering *rendering, struct edit *out) {
+    struct span sign = signs->all[i].span, inner, place, other = signs->all[partner].span;
+    const char *form = signs_write(&sentence->translator->sign_rules, text, strlen(text), &signs->all[i], &inner);
+    bool opens = partner > i, closes = partner < i;
+    struct span beside = opens ? (struct span){sign.end, other.begin} : closes ? (struct span){other.end, sign.begin} : sign;
+    char *put = out->put;
+    if (!opens && !closes) { /* the word before it */
+        while (beside.begin > 0 && !is_word_at(text, beside.begin))
+            character_previous(text, &beside.begin);
+        beside.end = sign.begin;
+        for (size_t at = beside.begin; at > 0 && is_word_at(text, at); beside.begin = at) {
+            character_previous(text, &at);
+            if (!is_word_at(text, at))
+                break;
+        }
+    }
+    if ((form ? strlen(form) : sign.end - sign.begin) + 3 > sizeof out->put)
+        return false;
+    bool first = !opens && !closes && !is_word_at(text, beside.begin);
+    if (!first && !find_aligned(sentence, rendering, beside, &place))
+        return false;
+    if (!opens && !closes && !first && is_space_before(text, sign.begin))
+        *put++ = ' ';
+    put = form ? stpcpy(put, form) : mempcpy(put, text + sign.begin, sign.end - sign.begin);
+    if (first && is_space_after(text, sign.end))
+        *put++ = ' ';
+    out->at = first ? 0 : opens ? place.begin : place.end;
+    out->length = (size_t)(put - out->put);
+    return true;
+}
+
+/* Writes the edited text, and for each of its bytes the byte of the former one from which it comes. edits: in order. Returns NULL
+ * if they overlap or memory is out. */
+static char *write_edits(const char *text, const struct edit *edits, size_t count, size_t **from, struct arena *arena) {
+    size_t length = strlen(text), bytes = length, at = 0, used = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += edits[i].length;
+    char *out = arena_alloc(arena, bytes + 1, 1);
+    *from = arena_alloc(arena, bytes + 1, sizeof **from);
+    if (!out || !*from)
+        return NULL;
+    for (size_t i = 0; i <= count; i++) {
+        size_t stop = i < count ? edits[i].at : length;
+        if (stop < at)
+            return NULL;
+        for (; at < stop; at++) {
+            (*from)[used] = at;
+            out[used++] = text[at];
+        }
+        for (size_t k = 0; i < count && k < edits[i].length; k++) {
+            (*from)[used] = at;
+            out[used++] = edits[i].put[k];
+        }
+        at += i < count ? edits[i].removed : 0;
+    }
+    (*from)[used] = length;
+    out[used] = '\0';
+    return out;
+}
+
+/* Gives the hypothesis the tokens of another text. Each takes over the rows of the token from which its first byte comes; the first
+ * of those that replace a token takes over its log-probability, too. Returns false, and changes nothing, if the vocabulary cannot
+ * write the text or memory is out. */
+static bool rewrite(struct sentence *sentence, const struct rendering *rendering, const char *text, const size_t *from,
+                    struct arena *scratch) {
+    const struct tokenizer *tokenizer = sentence->translator->target;
+    struct hypothesis *h = &sentence->hypotheses[0];
+    struct token *made;
+    size_t count, old = 0;
+    if (tokenizer_encode(tokenizer, text, strlen(text), NULL, scratch, &made, &count, NULL) != 0 || count == 0 || h->length == 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (made[i].id == tokenizer_unknown(tokenizer) || tokenizer_byte(tokenizer, made[i].id) >= 0)
+            return false;
+    size_t room = count + h->ended;
+    int *tokens = arena_alloc(&sentence->arena, count + 1, sizeof *tokens);
+    float *log_probs = arena_zalloc(&sentence->arena, room, sizeof *log_probs);
+    float *entropies = arena_zalloc(&sentence->arena, room, sizeof *entropies);
+    const float **attention = arena_alloc(&sentence->arena, room, sizeof *attention);
+    const float **alignment = h->alignment == h->attention ? attention : arena_alloc(&sentence->arena, room, sizeof *alignment);
+    const struct alternatives **alternatives = arena_alloc(&sentence->arena, room, sizeof *alternatives);
+    if (!tokens || !log_probs || !entropies || !attention || !alignment || !alternatives)
+        return false;
+    for (size_t to = 0; to < room; to++) {
+        size_t taken = old;
+        if (to < count) {
+            size_t byte = from[made[to].begin];
+            while (old + 1 < h->length && rendering->tokens[old].end <= byte)
+                old++;
+            tokens[to] = made[to].id;
+        } else {
+            old = h->length;
+        }
+        attention[to] = h->attention[old];
+        alignment[to] = h->alignment[old];
+        alternatives[to] = h->alternatives[old];
+        entropies[to] = h->entropies[old];
+        for (taken += to > 0; taken <= old; taken++) /* all sums stay */
+            log_probs[to] += h->log_probs[taken];
+    }
+    h->tokens = tokens;
+    h->length = count;
+    h->log_probs = log_probs;
+    h->entropies = entropies;
+    h->attention = attention;
+    h->alignment = alignment;
+    h->alternatives = alternatives;
+    return true;
+}
+
+/* Puts missing signs into the best translation and takes invented ones out, if that makes fewer signs differ. */
+static void mend_signs(struct sentence *sentence, struct arena *scratch) {
+    const struct sign_rules *rules = &sentence->translator->sign_rules;
+    struct hypothesis *h = &sentence->hypotheses[0], before = *h;
+    struct sentence_check was = *sentence->check;
+    const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
+    struct rendering rendering;
+    struct signs source, target;
+    struct sign_difference difference;
+    for (size_t i = 0; i < h->length; i++)
+        if ((size_t)h->tokens[i] >= tokenizer_size(sentence->translator->target))
+            return; /* what is held is beside its words already */
+    if (!own || sentence->lowered || !(h->alignment ? h->alignment : h->attention) || !h->alternatives ||
+        translator_render(sentence, h, scratch, &rendering, NULL) != 0 ||
+        signs_read(rules, own, own_length(sentence), NULL, 0, scratch, &source, NULL) != 0 ||
+        signs_read(rules, rendering.text, strlen(rendering.text), NULL, 0, scratch, &target, NULL) != 0 ||
+        signs_compare(rules, own, &source, rendering.text, &target, scratch, &difference, NULL) != 0 ||
+        difference.source_count + difference.target_count > MOST_MENDED)
+        return;
+    size_t *partners = arena_alloc(scratch, source.count, sizeof *partners),
+           *open = arena_alloc(scratch, source.count, sizeof *open);
+    struct edit *edits = arena_zalloc(scratch, difference.source_count + difference.target_count, sizeof *edits);
+    size_t count = 0, *from;
+    if (!partners || !open || !edits)
+        return;
+    find_partners(own, &source, partners, open);
+    for (size_t k = 0; k < difference.target_count; k++) {
+        struct span span = difference.target[k];
+        if (is_space_before(rendering.text, span.begin) && is_space_after(rendering.text, span.end) && rendering.text[span.end])
+            span.end++;
+        edits[count++] = (struct edit){.at = span.begin, .removed = span.end - span.begin};
+    }
+    for (size_t i = 0; i < source.count; i++)
+        for (size_t k = 0; k < difference.source_count; k++)
+            if (difference.source[k].begin == source.all[i].span.begin &&
+                !place_sign(sentence, own, &source, i, partners[i], &rendering, &edits[count++]))
+                return;
+    qsort(edits, count, sizeof *edits, compare_edits);
+    const char *text = write_edits(rendering.text, edits, count, &from, scratch);
+    size_t differences = count_of(sentence, CHECK_SIGNS);
+    if (!text || !rewrite(sentence, &rendering, text, from, scratch))
+        return;
+    compare(sentence, true, scratch);
+    if (count_of(sentence, CHECK_SIGNS) >= differences ||
+        count_of(sentence, CHECK_NUMBERS) > was.lists[CHECK_NUMBERS].source_count + was.lists[CHECK_NUMBERS].target_count) {
+        *h = before;
+        *sentence->check = was;
+    }
+}
+
 struct sentence *correction_try_again(struct sentence *sentence, const struct lexicon *lexicon) {
     struct sentence *second = NULL;
     struct opaque_runs held = sentence->held;
@@ -396,6 +651,8 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     compare(sentence, true, &scratch);
+    if (other_signs_differ(&sentence->check->lists[CHECK_SIGNS]) && !sentence->check->shown)
+        mend_signs(sentence, &scratch);
     bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]), differs = count_differences(sentence) > 0;
     if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
         (!sentence->check->applies[CHECK_NUMBERS] || hold_amounts(sentence, signs, &scratch, &held)) &&
@@ -407,13 +664,28 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
     return second;
 }
 
+static size_t count_letters(const struct sentence *sentence, struct arena *scratch) {
+    struct rendering rendering;
+    size_t count = 0;
+    if (translator_render(sentence, &sentence->hypotheses[0], scratch, &rendering, NULL) == 0)
+        for (size_t at = 0, length = strlen(rendering.text); at < length;)
+            count += character_is_letter(character_next(rendering.text, length, &at));
+    return count;
+}
+
+/* Returns false if the second attempt has so many letters less that words are missing: a reader misses them more than signs. */
+static bool has_the_words(const struct sentence *second, const struct sentence *first, struct arena *scratch) {
+    return 5 * count_letters(second, scratch) >= 4 * count_letters(first, scratch);
+}
+
 void correction_choose(struct sentence *sentence, struct sentence *second) {
     struct sentence other = *second; /* the struct itself is in the first one's arena */
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);
     if (second->hypotheses)
         compare(second, true, &scratch);
-    if (second->hypotheses && count_differences(second) < count_differences(sentence)) {
+    if (second->hypotheses && count_differences(second) < count_differences(sentence) &&
+        has_the_words(second, sentence, &scratch)) {
         other = *sentence;
         *sentence = *second;
     }

@@ -454,6 +454,23 @@ static size_t as_footnote(const struct scan *scan) {
     return digits <= 4 && at > scan->begin + 1 && peek(scan, at) == ']' ? at + 1 : scan->begin;
 }
 
+/* 12(3)(b), 4(a)(ii), 587.1(1): parts of a clause of a law. */
+static size_t as_clause(const struct scan *scan) {
+    size_t end = skip_digits(scan, scan->begin), parts = 0;
+    while (peek(scan, end) == '.' && ascii_digit(peek(scan, end + 1)))
+        end = skip_digits(scan, end + 1);
+    for (size_t at = end; peek(scan, at) == '(' && end < scan->begin + MAX_CODE; at = end) {
+        size_t inside = at + 1, after = skip_digits(scan, inside);
+        after = after > inside ? after : scan_skip(scan, inside, "ivx");
+        after = after > inside ? after : inside + ascii_letter(peek(scan, inside));
+        if (after == inside || peek(scan, after) != ')')
+            break;
+        end = after + 1;
+        parts++;
+    }
+    return parts > 0 && end > scan->begin && !is_one_of(scan->former, ".,") && ends_word(scan, end) ? end : scan->begin;
+}
+
 /* C++ C# F# */
 static size_t as_language(const struct scan *scan) {
     size_t at = scan->begin, end = scan_skip(scan, at + 1, "+#");
@@ -1111,6 +1128,7 @@ static const struct notation {
     {"hashtag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "#", as_hashtag, NULL, NULL},
     {"name of an account", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "@", as_name, NULL, NULL},
     {"tag in brackets", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_tag, NULL, NULL},
+    {"clause", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "0123456789", as_clause, NULL, NULL},
     {"footnote", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_footnote, NULL, NULL},
     {"flag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "-", as_flag, NULL, NULL},
     {"break", NOTATION_LAYOUT, NOTATION_SEPARATOR, OPAQUE_CODE, ANYWHERE, "\\", as_break, NULL, NULL},

@@ -547,7 +547,7 @@ static const char *const names[WARNING_CODES] = {
 };
 
 /* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory runs out. */
-static int check_text(const struct request *request, const struct text *text, bool language, struct arena *arena,
+static int check_text(const struct request *request, const struct text *text, bool language, bool apart, struct arena *arena,
                       struct warnings *warnings) {
     struct judgement one, all = {0}; /* all holds the sums */
     if (text->count == 0)
@@ -584,7 +584,7 @@ static int check_text(const struct request *request, const struct text *text, bo
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
             warn_of_differences(request, text, check, &all.lists[check], arena, warnings) != 0)
             return -1;
-    return request->warns ? warn_of_doubt(request, text, !language, arena, warnings) : 0; /* "warnings": false disables it */
+    return request->warns ? warn_of_doubt(request, text, apart, arena, warnings) : 0; /* "warnings": false disables it */
 }
 
 int warnings_of_plan(struct request *request) {
@@ -615,7 +615,7 @@ int warnings_of_plan(struct request *request) {
             return -1;
         for (size_t j = 0; j < item->count; j++) {
             struct warning *last = warnings->last;
-            if (check_text(request, &item->texts[j], !segments, arena, warnings) != 0)
+            if (check_text(request, &item->texts[j], !segments, segments, arena, warnings) != 0)
                 return -1;
             for (struct warning *added = last ? last->next : warnings->first; added; added = added->next)
                 added->text = (size_t)(&item->texts[j] - request->texts);
@@ -631,10 +631,12 @@ void warning_begin(struct writer *w, const struct warning *warning) {
         warning->put(w, warning);
 }
 
-/* Writes the member "warnings" of a text's object if the text has warnings. arena provides scratch memory. */
-static void put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
+/* Writes the member "warnings" of a text's object if the text has warnings. apart: the object has no text in which sentences have
+ * places. arena provides scratch memory. */
+static void put_warnings(const struct request *request, const struct text *text, bool apart, struct arena *arena,
+                         struct writer *out) {
     struct warnings warnings = {0};
-    if (check_text(request, text, true, arena, &warnings) != 0)
+    if (check_text(request, text, true, apart, arena, &warnings) != 0)
         writer_fail(out);
     if (!warnings.first)
         return;
@@ -700,7 +702,7 @@ void api_render_text(struct request *request, const struct text *text, const str
             writer_end_object(out);
         }
         writer_end_array(out);
-        put_warnings(request, text, &arena, out);
+        put_warnings(request, text, markup != NULL, &arena, out);
         writer_end_object(out);
     } else {
         writer_fail(out);
