@@ -424,90 +424,136 @@ static bool is_space_after(const char *text, size_t at) {
     return at >= length || character_is_space(character_next(text, length, &at));
 }
 
-/* Finds the words of the translation that are aligned with the source's bytes [begin, end). Returns false if there are none, or
- * most of the words among them belong to other parts of the source. */
+/* Moves the span to whole words. */
+static struct span whole_words(const char *text, struct span span) {
+    while (!is_space_before(text, span.begin)) {
+        size_t before = span.begin;
+        character_previous(text, &before);
+        if (!is_word_at(text, before))
+            break;
+        span.begin = before;
+    }
+    for (size_t length = strlen(text); is_word_at(text, span.end);)
+        character_next(text, length, &span.end);
+    return span;
+}
+
+/* Returns the part of a token that is a word's; empty if it has none. */
+static struct span word_of(const struct rendering *rendering, size_t i) {
+    size_t begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
+    while (begin < end && is_space_after(rendering->text, begin))
+        character_next(rendering->text, end, &begin);
+    return (struct span){begin, is_word_at(rendering->text, begin) ? end : begin};
+}
+
+static bool is_aligned(const struct sentence *sentence, const struct hypothesis *h, size_t i, struct span source) {
+    const float *row = (h->alignment ? h->alignment : h->attention)[i];
+    struct span own = sentence_own(sentence);
+    size_t best = own.begin;
+    for (size_t j = own.begin; j < own.end; j++)
+        best = row[j] > row[best] ? j : best;
+    return sentence->tokens[best].begin < source.end && source.begin < sentence->tokens[best].end;
+}
+
+/* Finds the words of the translation that are aligned with the source's bytes. Returns false if there are none, or half of the
+ * words among them belong to other parts of the source. */
 static bool find_aligned(const struct sentence *sentence, const struct rendering *rendering, struct span source, struct span *out) {
     const struct hypothesis *h = &sentence->hypotheses[0];
-    const float *const *rows = h->alignment ? h->alignment : h->attention;
-    struct span own = sentence_own(sentence), found = {SIZE_MAX, 0};
+    struct span found = {SIZE_MAX, 0};
     size_t inside = 0, among = 0;
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < h->length; i++) {
-            size_t best = own.begin, begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
-            while (begin < end && is_space_after(rendering->text, begin))
-                character_next(rendering->text, end, &begin);
-            if (!is_word_at(rendering->text, begin) || begin == end)
-                continue;
-            for (size_t j = own.begin; j < own.end; j++)
-                best = rows[i][j] > rows[i][best] ? j : best;
-            bool aligned = sentence->tokens[best].begin < source.end && source.begin < sentence->tokens[best].end;
-            if (pass == 0 && aligned) {
-                found.begin = begin < found.begin ? begin : found.begin;
-                found.end = end > found.end ? end : found.end;
-            } else if (pass == 1 && begin >= found.begin && end <= found.end) {
-                inside += aligned;
-                among++;
-            }
+    for (size_t i = 0; i < h->length; i++) {
+        struct span word = word_of(rendering, i);
+        if (word.begin < word.end && is_aligned(sentence, h, i, source)) {
+            found.begin = word.begin < found.begin ? word.begin : found.begin;
+            found.end = word.end > found.end ? word.end : found.end;
         }
-    if (inside == 0 || 2 * inside <= among)
-        return false;
-    while (!is_space_before(rendering->text, found.begin)) {
-        size_t before = found.begin;
-        character_previous(rendering->text, &before);
-        if (!is_word_at(rendering->text, before))
-            break;
-        found.begin = before;
     }
-    for (size_t length = strlen(rendering->text); is_word_at(rendering->text, found.end);)
-        character_next(rendering->text, length, &found.end);
-    *out = found;
+    for (size_t i = 0; i < h->length; i++) {
+        struct span word = word_of(rendering, i);
+        if (word.begin < word.end && word.begin >= found.begin && word.end <= found.end) {
+            inside += is_aligned(sentence, h, i, source);
+            among++;
+        }
+    }
+    if (3 * inside < among || inside == 0)
+        return false;
+    *out = whole_words(rendering->text, found);
     return true;
 }
 
-/* Sets partners[i] to the sign that closes or opens sign i, or to i. Each sign opens if white space or another opening sign stands
- * before it and none after it. */
+/* Finds the word of the translation that stands where the source has this byte, if the order of words were the same. */
+static struct span find_beside(const struct sentence *sentence, const struct rendering *rendering, size_t byte) {
+    size_t length = strlen(rendering->text), own = own_length(sentence), at = own > 0 ? length * byte / own : 0;
+    struct span found = {0, 0};
+    for (size_t i = 0; i < sentence->hypotheses[0].length; i++) {
+        struct span word = word_of(rendering, i);
+        if (word.begin < word.end && (found.end == 0 || word.begin <= at))
+            found = word;
+    }
+    return whole_words(rendering->text, found);
+}
+
+/* Sets partners[i] to the sign that closes or opens sign i, or to i. A sign opens if white space stands before it and not after it;
+ * guillemets may have white space on their inner side, too. */
 static void find_partners(const char *text, const struct signs *signs, size_t *partners, size_t *open) {
     size_t depth = 0;
     for (size_t i = 0; i < signs->count; i++) {
         struct span span = signs->all[i].span;
         bool after = is_space_after(text, span.end), before = is_space_before(text, span.begin);
+        bool left = strncmp(text + span.begin, "\u00ab", 2) == 0 && after,
+             right = strncmp(text + span.begin, "\u00bb", 2) == 0 && before;
         partners[i] = i;
-        if (before && (!after || strncmp(text + span.begin, "\u00ab", 2) == 0))
+        if (left || (before && !after && !right)) {
             open[depth++] = i;
-        else if (depth > 0 && !before && signs->all[open[depth - 1]].span.end < span.begin) {
+        } else if (depth > 0 && (right || !before) && signs->all[open[depth - 1]].span.end < span.begin) {
             partners[i] = open[--depth];
             partners[open[depth]] = i;
         }
     }
 }
 
-/* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the alignment does not say. */
+/* Returns the word before a byte of the source, or the one after it. */
+static struct span word_beside(const char *text, size_t byte, bool after) {
+    struct span word = {byte, byte};
+    size_t length = strlen(text);
+    if (after) {
+        while (word.begin < length && !is_word_at(text, word.begin))
+            character_next(text, length, &word.begin);
+        word.end = word.begin;
+    } else {
+        while (word.begin > 0 && !is_word_at(text, word.begin))
+            character_previous(text, &word.begin);
+        word.end = word.begin;
+    }
+    return whole_words(text, word);
+}
+
+/* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the sign is part of a word. */
 static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i, size_t partner,
                        const struct rendering *rendering, struct edit *out) {
     struct span sign = signs->all[i].span, inner, place, other = signs->all[partner].span;
     const char *form = signs_write(&sentence->translator->sign_rules, text, strlen(text), &signs->all[i], &inner);
-    bool opens = partner > i, closes = partner < i;
-    struct span beside = opens ? (struct span){sign.end, other.begin} : closes ? (struct span){other.end, sign.begin} : sign;
+    bool space_before = is_space_before(text, sign.begin), space_after = is_space_after(text, sign.end);
+    bool opens = partner > i || (partner == i && space_before && !space_after), apart = space_before && space_after && partner == i;
+    size_t before = sign.begin;
+    if (before > 0)
+        character_previous(text, &before);
+    if ((form ? strlen(form) : sign.end - sign.begin) + 3 > sizeof out->put ||
+        (is_word_at(text, before) && before < sign.begin && is_word_at(text, sign.end)))
+        return false;
+    struct span beside = word_beside(text, opens ? sign.end : sign.begin, opens);
+    bool first = !opens && beside.begin == beside.end; /* no word stands before it */
+    struct span content = partner > i   ? (struct span){sign.end, other.begin}
+                          : partner < i ? (struct span){other.end, sign.begin}
+                                        : beside;
+    if (!first && !find_aligned(sentence, rendering, content, &place) &&
+        (partner != i || !find_aligned(sentence, rendering, beside, &place)))
+        place = find_beside(sentence, rendering, sign.begin);
     char *put = out->put;
-    if (!opens && !closes) { /* the word before it */
-        while (beside.begin > 0 && !is_word_at(text, beside.begin))
-            character_previous(text, &beside.begin);
-        beside.end = sign.begin;
-        for (size_t at = beside.begin; at > 0 && is_word_at(text, at); beside.begin = at) {
-            character_previous(text, &at);
-            if (!is_word_at(text, at))
-                break;
-        }
-    }
-    if ((form ? strlen(form) : sign.end - sign.begin) + 3 > sizeof out->put)
-        return false;
-    bool first = !opens && !closes && !is_word_at(text, beside.begin);
-    if (!first && !find_aligned(sentence, rendering, beside, &place))
-        return false;
-    if (!opens && !closes && !first && is_space_before(text, sign.begin))
+    if (!first && apart)
         *put++ = ' ';
     put = form ? stpcpy(put, form) : mempcpy(put, text + sign.begin, sign.end - sign.begin);
-    if (first && is_space_after(text, sign.end))
+    if (first && space_after)
         *put++ = ' ';
     out->at = first ? 0 : opens ? place.begin : place.end;
     out->length = (size_t)(put - out->put);
@@ -543,6 +589,28 @@ static char *write_edits(const char *text, const struct edit *edits, size_t coun
     return out;
 }
 
+/* Lists the tokens of the hypothesis that no vocabulary has, as runs of the edited text, so that they stay tokens. Returns false if
+ * an edit is within one, or memory is out. */
+static bool list_copied(const struct sentence *sentence, const struct rendering *rendering, const size_t *from, size_t length,
+                        struct opaque_runs *out, struct arena *scratch) {
+    const struct hypothesis *h = &sentence->hypotheses[0];
+    size_t at = 0;
+    *out = (struct opaque_runs){arena_zalloc(scratch, h->length, sizeof *out->all), 0};
+    for (size_t i = 0; out->all && i < h->length; i++) {
+        size_t begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
+        if ((size_t)h->tokens[i] < tokenizer_size(sentence->translator->target))
+            continue;
+        while (begin < end && is_space_after(rendering->text, begin))
+            character_next(rendering->text, end, &begin);
+        while (at < length && (from[at] < begin || (from[at] == begin && from[at + 1] == begin)))
+            at++;
+        if (begin == end || at + end - begin > length || from[at] != begin || from[at + (end - begin) - 1] != end - 1)
+            return false;
+        out->all[out->count++] = (struct opaque_run){.begin = at, .end = at + end - begin};
+    }
+    return out->all != NULL;
+}
+
 /* Gives the hypothesis the tokens of another text. Each takes over the rows of the token from which its first byte comes; the first
  * of those that replace a token takes over its log-probability, too. Returns false, and changes nothing, if the vocabulary cannot
  * write the text or memory is out. */
@@ -550,13 +618,31 @@ static bool rewrite(struct sentence *sentence, const struct rendering *rendering
                     struct arena *scratch) {
     const struct tokenizer *tokenizer = sentence->translator->target;
     struct hypothesis *h = &sentence->hypotheses[0];
+    struct tokenizer_reading how = {0};
     struct token *made;
-    size_t count, old = 0;
-    if (tokenizer_encode(tokenizer, text, strlen(text), NULL, scratch, &made, &count, NULL) != 0 || count == 0 || h->length == 0)
+    bool lowered;
+    size_t count, old = 0, copied = 0, length = strlen(text);
+    if (h->length == 0 || !list_copied(sentence, rendering, from, length, &how.held, scratch) ||
+        tokenizer_encode_around(tokenizer, text, length, &how, &lowered, scratch, &made, &count, NULL) != 0 || count == 0)
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (made[i].id == tokenizer_unknown(tokenizer) || tokenizer_byte(tokenizer, made[i].id) >= 0)
+    for (size_t i = 0; i < count; i++) {
+        bool held =
+            copied < how.held.count && made[i].begin == how.held.all[copied].begin && made[i].end == how.held.all[copied].end;
+        if (held) {
+            size_t k = 0;
+            while (k < h->length &&
+                   ((size_t)h->tokens[k] < tokenizer_size(tokenizer) || rendering->tokens[k].end <= from[made[i].begin]))
+                k++;
+            if (k == h->length)
+                return false;
+            made[i].id = h->tokens[k];
+            copied++;
+        } else if (made[i].id == tokenizer_unknown(tokenizer)) {
             return false;
+        }
+    }
+    if (copied < how.held.count)
+        return false;
     size_t room = count + h->ended;
     int *tokens = arena_alloc(&sentence->arena, count + 1, sizeof *tokens);
     float *log_probs = arena_zalloc(&sentence->arena, room, sizeof *log_probs);
@@ -599,16 +685,16 @@ static void mend_signs(struct sentence *sentence, struct arena *scratch) {
     struct hypothesis *h = &sentence->hypotheses[0], before = *h;
     struct sentence_check was = *sentence->check;
     const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
-    struct rendering rendering;
+    struct compared compared;
     struct signs source, target;
     struct sign_difference difference;
-    for (size_t i = 0; i < h->length; i++)
-        if ((size_t)h->tokens[i] >= tokenizer_size(sentence->translator->target))
-            return; /* what is held is beside its words already */
-    if (!own || sentence->lowered || !(h->alignment ? h->alignment : h->attention) || !h->alternatives ||
-        translator_render(sentence, h, scratch, &rendering, NULL) != 0 ||
-        signs_read(rules, own, own_length(sentence), NULL, 0, scratch, &source, NULL) != 0 ||
-        signs_read(rules, rendering.text, strlen(rendering.text), NULL, 0, scratch, &target, NULL) != 0 ||
+    if (!own || sentence->lowered || !(h->alignment ? h->alignment : h->attention) ||
+        translator_render(sentence, h, scratch, &compared.rendering, NULL) != 0 || !list_skipped(sentence, h, scratch, &compared))
+        return;
+    struct rendering rendering = compared.rendering;
+    if (signs_read(rules, own, own_length(sentence), compared.skip_source, compared.skip_sources, scratch, &source, NULL) != 0 ||
+        signs_read(rules, rendering.text, strlen(rendering.text), compared.skip_target, compared.skip_targets, scratch, &target,
+                   NULL) != 0 ||
         signs_compare(rules, own, &source, rendering.text, &target, scratch, &difference, NULL) != 0 ||
         difference.source_count + difference.target_count > MOST_MENDED)
         return;

@@ -454,6 +454,18 @@ static size_t as_footnote(const struct scan *scan) {
     return digits <= 4 && at > scan->begin + 1 && peek(scan, at) == ']' ? at + 1 : scan->begin;
 }
 
+/* 9×39, 15±2: numbers with signs of mathematics between them. */
+static size_t as_calculation(const struct scan *scan) {
+    size_t end = skip_digits(scan, scan->begin), parts = 0, next;
+    for (size_t at = end; end < scan->begin + MAX_CODE && u_charType(character_at(scan, at, &next)) == U_MATH_SYMBOL &&
+                          !is_one_of(peek(scan, at), "+=<>") && ascii_digit(peek(scan, next));
+         at = end) {
+        end = skip_digits(scan, next);
+        parts++;
+    }
+    return parts > 0 && !is_one_of(scan->former, ".,") && ends_word(scan, end) ? end : scan->begin;
+}
+
 /* 12(3)(b), 4(a)(ii), 587.1(1): parts of a clause of a law. */
 static size_t as_clause(const struct scan *scan) {
     size_t end = skip_digits(scan, scan->begin), parts = 0;
@@ -1129,6 +1141,7 @@ static const struct notation {
     {"name of an account", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "@", as_name, NULL, NULL},
     {"tag in brackets", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_tag, NULL, NULL},
     {"clause", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "0123456789", as_clause, NULL, NULL},
+    {"calculation", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, WORD, "0123456789", as_calculation, NULL, NULL},
     {"footnote", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, ANYWHERE, "[", as_footnote, NULL, NULL},
     {"flag", NOTATION_CODES, NOTATION_OPAQUE, OPAQUE_CODE, CHUNK, "-", as_flag, NULL, NULL},
     {"break", NOTATION_LAYOUT, NOTATION_SEPARATOR, OPAQUE_CODE, ANYWHERE, "\\", as_break, NULL, NULL},

@@ -71,6 +71,7 @@ static const struct {
     {"#caturday and #12, R&D #\xc3\xa9t\xc3\xa9!", "<#caturday><#12><R&D><#\xc3\xa9t\xc3\xa9>"},
     {"ask @anna_b. or @scope/pkg, not a@b", "<@anna_b><@scope/pkg>"},
     {"see [1] and [12] and [a], [note]", "<[1]><[12]><[a]>"},
+    {"plates of 9\u00d739 and 15\u00b12, 10 \u00d7 20", "<9\u00d739><15\u00b12>"},
     {"sections 12(3)(b), 4(a)(ii) and 587.1(1), but 10(ten) and (b)", "<12(3)(b)><4(a)(ii)><587.1(1)>"},
     {"C++ and C# and F#.", "<C++><C#><F#>"},
     {"Call +33 6 12 34 56 78 or (555) 123-4567 or 06 12 34 56 78.", "<+33 6 12 34 56 78><(555) 123-4567><06 12 34 56 78>"},
