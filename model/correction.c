@@ -711,8 +711,8 @@ static void mend_signs(struct sentence *sentence, struct arena *scratch) {
             span.end++;
         edits[count++] = (struct edit){.at = span.begin, .removed = span.end - span.begin};
     }
-    for (size_t i = 0; i < source.count; i++)
-        for (size_t k = 0; k < difference.source_count; k++)
+    for (size_t i = 0; i < source.count; i++) /* a name has words of its own in the translation, so it is not put beside them */
+        for (size_t k = 0; !sign_is_name(&source.all[i]) && k < difference.source_count; k++)
             if (difference.source[k].begin == source.all[i].span.begin &&
                 !place_sign(sentence, own, &source, i, partners[i], &rendering, &edits[count++]))
                 return;
