@@ -155,9 +155,8 @@ static const struct option rows[] = {
      PLAIN(ORIGINS, cors)},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
-     "translate the document FILE, or the input, as txt, srt, vtt, json, jsonl, md, html, po, xliff, docx, pptx, xlsx, odt, odp, "
-     "ods or "
-     "epub (default: as FILE's name says)",
+     "translate the document FILE, or the input, as txt, srt, vtt, json, jsonl, xcstrings, md, html, po, xliff, docx, pptx, xlsx, "
+     "odt, odp, ods or epub (default: as FILE's name says)",
      COMMAND_TRANSLATE, TEXT(format)},
     {"keys", "GLOBS", NULL,
      "in a JSON document, translate only the values whose path matches one of these globs, such as menu.*.label; a glob after ! "

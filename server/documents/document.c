@@ -134,6 +134,7 @@ static const struct document_format formats[] = {
     {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", "text/vtt", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
     {"json", "json arb jsonc json5 webmanifest", "application/json text/json", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, NULL, false, NULL, NULL},
     {"jsonl", "jsonl ndjson", "application/jsonl application/x-ndjson", "application/jsonl; charset=utf-8", "application/jsonl", false, NULL, false, json_read, NULL, false, NULL, NULL},
+    {"xcstrings", "xcstrings", "application/x-xcstrings", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, NULL, false, NULL, NULL},
     {"md", "md markdown mdx", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", "text/markdown", false, NULL, false, md_read, NULL, true, markdown_below, NULL},
     {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", "text/html", false, encoding_of_html, true, html_read_document, NULL, true, markup_below, NULL},
     {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", "text/x-gettext-translation", false, po_stated, false,

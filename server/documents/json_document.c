@@ -162,6 +162,15 @@ struct level {
     bool message;           /* the object has had a member of this name */
 };
 
+/* A string of a catalogue of Apple's, while it is read. */
+struct entry {
+    const char *inside, *localizations; /* after the braces that open it, and its member of this name; NULL: it has none */
+    const char *unfinished, *after;     /* the target's object, whose state is "new"; NULL: none */
+    struct html_bytes key, text;        /* text: of the source language; NULL: the key is the text */
+    struct html_bytes state;            /* of the target; NULL: none */
+    bool left;                          /* it is not translated, or has forms for numbers or devices */
+};
+
 struct json_reader {
     struct html_builder builder;
     struct document_spans *spans;
@@ -174,6 +183,9 @@ struct json_reader {
     struct level levels[MOST_DEPTH];
     struct key_state *places; /* [MOST_DEPTH + 1] how far the globs match above the first level, then at each; NULL: no globs */
     size_t depth;
+    bool catalog;               /* the file is a catalogue of strings */
+    struct html_bytes language; /* of its source */
+    struct entry entry;
     struct error *err;
 };
 
@@ -476,6 +488,136 @@ static void add_value(struct json_reader *reader, struct html_bytes raw, enum ke
     spans_end_text(spans, builder, first);
 }
 
+/* ---- catalogues of strings ----
+ *
+ * {"sourceLanguage": "en", "strings": {KEY: {"localizations": {LANGUAGE: {"stringUnit": {"state", "value"}}}}}} */
+
+enum { LEVEL_STRINGS = 1, LEVEL_ENTRY, LEVEL_LOCALIZATIONS, LEVEL_LANGUAGE, LEVEL_UNIT };
+
+/* True if the value at reader->at, a member of the last level, belongs to the strings. */
+static bool in_strings(const struct json_reader *reader) {
+    return reader->catalog && reader->depth > LEVEL_STRINGS && reader->levels[LEVEL_STRINGS].open == '{' &&
+           bytes_are(reader->levels[0].name, "strings");
+}
+
+static bool in_localization(const struct json_reader *reader, const char *language, size_t length) {
+    return reader->depth > LEVEL_LOCALIZATIONS && bytes_are(reader->levels[LEVEL_ENTRY].name, "localizations") &&
+           bytes_same(reader->levels[LEVEL_LOCALIZATIONS].name, (struct html_bytes){language, length});
+}
+
+/* Notes an object that begins at reader->at. */
+static void catalog_open(struct json_reader *reader) {
+    struct entry *entry = &reader->entry;
+    const struct level *level = &reader->levels[reader->depth - 1];
+    const char *target = reader->document->language;
+    if (!in_strings(reader))
+        return;
+    if (reader->depth == LEVEL_ENTRY)
+        *entry = (struct entry){.inside = reader->at + 1, .key = level->name};
+    else if (reader->depth == LEVEL_ENTRY + 1 && bytes_are(level->name, "localizations"))
+        entry->localizations = reader->at + 1;
+    else if (reader->depth == LEVEL_LOCALIZATIONS + 1 && in_localization(reader, target, strlen(target)))
+        entry->unfinished = reader->at;
+    else if (reader->depth == LEVEL_LANGUAGE + 1 && bytes_are(level->name, "variations"))
+        entry->left = true;
+}
+
+/* Notes a string, or a word. */
+static void catalog_value(struct json_reader *reader, struct html_bytes raw) {
+    const struct level *level = &reader->levels[reader->depth - 1];
+    const char *target = reader->document->language;
+    struct entry *entry = &reader->entry;
+    bool unit =
+        in_strings(reader) && reader->depth == LEVEL_UNIT + 1 && bytes_are(reader->levels[LEVEL_LANGUAGE].name, "stringUnit");
+    if (reader->depth == 1 && bytes_are(level->name, "sourceLanguage"))
+        reader->language = raw;
+    else if (in_strings(reader) && reader->depth == LEVEL_ENTRY + 1 && bytes_are(level->name, "shouldTranslate"))
+        entry->left = bytes_are(raw, "false");
+    else if (unit && in_localization(reader, target, strlen(target)) && bytes_are(level->name, "state"))
+        entry->state = raw;
+    else if (unit && in_localization(reader, reader->language.start, reader->language.length) && bytes_are(level->name, "value"))
+        entry->text = decode(&reader->decoded, raw).text;
+}
+
+/* Adds text between marks: directives of a format are words of it. */
+static void add_formats(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = DIRECTIVE_PERCENT};
+    struct span found = {0, 0};
+    (void)marking;
+    for (size_t at = 0; at < text.length; at = found.end) {
+        if (!directive_next(&scan, &found))
+            found = (struct span){text.length, text.length};
+        struct html_bytes before = {text.start + at, found.begin - at},
+                          directive = {text.start + found.begin, found.end - found.begin};
+        if (before.length > 0)
+            html_add_text(builder, before, before);
+        if (directive.length > 0)
+            html_add_word(builder, directive, directive);
+    }
+}
+
+/* Adds the span of the entry that ends at reader->at. */
+static void catalog_close(struct json_reader *reader) {
+    static const struct prose_place nowhere = {{"", 0}, {"", 0}};
+    static const struct html_marking marking = {.add_text = add_formats};
+    struct html_builder *builder = &reader->builder;
+    struct document_spans *spans = reader->spans;
+    struct entry *entry = &reader->entry;
+    struct html_bytes text = entry->text.start ? entry->text : entry->key;
+    size_t first = builder->html.piece_count;
+    if (in_strings(reader) && reader->depth == LEVEL_LANGUAGE + 1 && entry->unfinished && !entry->after)
+        entry->after = reader->at + 1;
+    if (!in_strings(reader) || reader->depth != LEVEL_ENTRY + 1)
+        return;
+    bool wanted = !entry->unfinished || bytes_are(entry->state, "new");
+    bool chosen = !reader->places || key_globs_choose(reader->document->keys, &reader->places[LEVEL_ENTRY]) != KEY_LEFT_OUT;
+    struct entry *kept = arena_alloc(builder->arena, 1, sizeof *kept);
+    if (!kept || entry->left || !wanted || !chosen || prose_judge(text, &nowhere, reader->scratch) == PROSE_PROGRAM)
+        return;
+    *kept = *entry;
+    const char *place = entry->unfinished ? entry->unfinished : entry->localizations ? entry->localizations : entry->inside;
+    spans_add(spans, builder, place, entry->unfinished ? entry->after : place, kept);
+    html_add_marked(builder, text, &marking);
+    spans_end_text(spans, builder, first);
+    if (!builder->failed)
+        spans->all[spans->count - 1].texts[0].plain = true;
+}
+
+/* A span_put: puts the target's object, or a member with it. */
+static void put_entry(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
+    const struct entry *entry = span->about;
+    struct html_buffer *out = &writer->out;
+    const char *next = span->end, *end = writer->document->source + writer->document->length;
+    if (!text->translated)
+        return;
+
+    /* Two directives without numbers may have changed places. */
+    struct html_bytes source = entry->text.start ? entry->text : entry->key;
+    struct directive_scan scan = {.text = source.start, .length = source.length, .notations = DIRECTIVE_PERCENT};
+    size_t in_order = 0;
+    for (struct span found; directive_next(&scan, &found);)
+        in_order +=
+            directive_takes_next(DIRECTIVE_PERCENT, (struct html_bytes){source.start + found.begin, found.end - found.begin});
+    span_keep(writer, span->begin);
+    if (!entry->localizations)
+        html_put_string(out, "\"localizations\" : {");
+    if (!entry->unfinished) {
+        html_put_string(out, "\"");
+        html_put_string(out, writer->document->language);
+        html_put_string(out, "\" : ");
+    }
+    html_put_string(out, "{\"stringUnit\" : {\"state\" : \"");
+    html_put_string(out, text->sound && in_order < 2 ? "translated" : "needs_review");
+    html_put_string(out, "\", \"value\" : \"");
+    html_put(out, text->text.start, text->text.length);
+    html_put_string(out, entry->localizations ? "\"}}" : "\"}}}");
+    while (next < end && strchr(" \t\r\n", *next))
+        next++;
+    if (!entry->unfinished && next < end && *next != '}')
+        html_put_string(out, ",");
+    span_skip(writer, span->end);
+}
+
 /* ---- values ---- */
 
 static size_t skip_digits(struct json_reader *reader) {
@@ -505,6 +647,8 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
             return refuse(reader, begin, "objects and arrays nest deeper than 512");
         struct html_bytes name = level ? level->name : (struct html_bytes){"", 0};
         bool about = level && (level->about || says_about(level));
+        if (level && first == '{')
+            catalog_open(reader);
         reader->levels[reader->depth++] = (struct level){.open = first, .name = name, .about = about};
         reader->at++;
         *expected = first == '{' ? NAME : ELEMENT;
@@ -516,6 +660,11 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
         bool whole;
         if (read_string(reader, &raw, &whole) != 0)
             return -1;
+        if (reader->catalog) {
+            if (level && whole)
+                catalog_value(reader, raw);
+            return 0;
+        }
         enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys, &reader->places[reader->depth]) : KEY_IN;
         if (whole && choice != KEY_LEFT_OUT)
             add_value(reader, raw, choice);
@@ -539,6 +688,8 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (bytes_begin(begin, end, words[i])) {
             reader->at += strlen(words[i]);
+            if (level)
+                catalog_value(reader, bytes_of(words[i]));
             return 0;
         }
     return refuse(reader, begin, "a value is expected here");
@@ -550,6 +701,8 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
     bool object = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{';
     bool may_end = *expected == MORE || *expected == NAME || *expected == ELEMENT;
     if (may_end && *reader->at == (object ? '}' : ']')) {
+        if (object)
+            catalog_close(reader);
         reader->at++;
         reader->depth--;
         *expected = reader->depth > 0 ? MORE : NOTHING;
@@ -666,11 +819,12 @@ int json_read(const struct document *document, struct arena *arena, struct html 
                                    .decoded = decoded,
                                    .scratch = scratch,
                                    .places = places,
+                                   .catalog = strcmp(document->format->name, "xcstrings") == 0,
                                    .err = err};
     if (places)
         key_globs_begin(document->keys, &places[0]);
     spans->about = messages;
-    spans->put = put_string;
+    spans->put = reader->catalog ? put_entry : put_string;
     for (enum expected expected = VALUE;;) {
         if (skip_space(reader) != 0)
             return -1;

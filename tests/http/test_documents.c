@@ -334,21 +334,22 @@ START_TEST(refusals) {
            "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
-    refuse(
-        "a.exe", "a", usual, 400,
-        "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, jsonl, md, html, po, "
-        "xliff, docx, "
-        "pptx, xlsx, odt, odp, ods, epub");
-    refuse(
-        "a", "a", usual, 400,
-        "the file's name has no known extension: set format to one of txt, srt, vtt, json, jsonl, md, html, po, xliff, docx, pptx, "
-        "xlsx, odt, odp, ods, epub");
+    refuse("a.exe", "a", usual, 400,
+           "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, jsonl, xcstrings, "
+           "md, html, po, "
+           "xliff, docx, "
+           "pptx, xlsx, odt, odp, ods, epub");
+    refuse("a", "a", usual, 400,
+           "the file's name has no known extension: set format to one of txt, srt, vtt, json, jsonl, xcstrings, md, html, po, "
+           "xliff, docx, pptx, "
+           "xlsx, odt, odp, ods, epub");
     refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
     refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
            "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
-           "format must be one of txt, srt, vtt, json, jsonl, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods, epub, got "
+           "format must be one of txt, srt, vtt, json, jsonl, xcstrings, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods, "
+           "epub, got "
            "\"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
     refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
@@ -969,7 +970,8 @@ START_TEST(deepl_document_ends) {
         {"a.txt", {"target_lang=FR", "output_format=pdf"}, "output_format must be that of the file, txt, got \"pdf\""},
         {"a.exe",
          {"target_lang=FR"},
-         "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, jsonl, md, html, po, "
+         "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, jsonl, xcstrings, "
+         "md, html, po, "
          "xliff, "
          "docx, pptx, "
          "xlsx, odt, odp, ods, epub"},

@@ -209,6 +209,31 @@ START_TEST(bombs) {
 }
 END_TEST
 
+#define CATALOG(strings)   "{\"sourceLanguage\":\"en\",\"strings\":{" strings "},\"version\":\"1.0\"}"
+#define UNIT(state, value) "{\"stringUnit\" : {\"state\" : \"" state "\", \"value\" : \"" value "\"}}"
+
+/* The key is the text unless the source language has one; what is translated stays. */
+START_TEST(catalogs_of_strings) {
+    fake_expect("xcstrings", FAKE_UPPER, CATALOG("\"a \\\"b\\\" <i>c</i> %lld d\":{}"),
+                CATALOG("\"a \\\"b\\\" <i>c</i> %lld d\":{\"localizations\" : {\"fr\" : " UNIT(
+                    "translated", "A \\\"B\\\" <i>C</i> %lld D") "}}"));
+    fake_expect("xcstrings", FAKE_UPPER,
+                CATALOG("\"a_b\": {\"comment\": \"c d\", \"localizations\": {\"en\": " UNIT("new", "e f") "}}"),
+                CATALOG("\"a_b\": {\"comment\": \"c d\", \"localizations\": {\"fr\" : " UNIT("translated", "E F") ",\"en\": " UNIT(
+                    "new", "e f") "}}"));
+    fake_expect("xcstrings", FAKE_UPPER,
+                CATALOG("\"a b %@ %@\": {\"localizations\": {\"fr\": " UNIT("new", "") ", \"de\": " UNIT("new", "") "}}"),
+                CATALOG("\"a b %@ %@\": {\"localizations\": {\"fr\": " UNIT("needs_review",
+                                                                            "A B %@ %@") ", \"de\": " UNIT("new", "") "}}"));
+#define STAYS                                                                                                                      \
+    CATALOG("\"a b\": {\"localizations\": {\"fr\": " UNIT(                                                                         \
+        "translated", "c") "}}, \"d e\": {\"shouldTranslate\": false}, \"%@\": {}, "                                               \
+                           "\"f g\": {\"localizations\": {\"en\": {\"variations\": {\"plural\": {\"one\": " UNIT("new",            \
+                                                                                                                 "h") "}}}}}")
+    fake_expect("xcstrings", FAKE_UPPER, STAYS, STAYS);
+}
+END_TEST
+
 Suite *document_json_suite(void) {
     Suite *suite = suite_create("document_json");
     TCase *cases = tcase_create("document_json");
@@ -227,5 +252,6 @@ Suite *document_json_suite(void) {
     tcase_add_test(cases, metadata);
     tcase_add_test(cases, damaged);
     tcase_add_test(cases, bombs);
+    tcase_add_test(cases, catalogs_of_strings);
     return suite;
 }
