@@ -94,7 +94,7 @@ START_TEST(signs_are_put_beside_their_words) {
         const char *text, *wanted;
     } rows[] = {
         {"The \"red\" house is old.", "La maison \"red\" est vieille."},
-        {"\"They feel that the law is wrong,\" she said.", "\"Ils sentent que la loi a tort, dit-elle.\""},
+        {"\"They feel that the law is wrong,\" she said.", "\"Ils sentent que la loi est incorrecte, dit-elle.\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct sentence *sentence = prepare(rows[i].text, &greedy);
