@@ -313,7 +313,7 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
 
 /* ---- doubt ---- */
 
-/* Chosen on one half of the judged translations and measured on the other (weights/evaluation/doubt.py). */
+/* Chosen on 439 judged translations and measured on 300 others (weights/evaluation/doubt.py). */
 static const double DOUBT_SHARE = 0.6, DOUBT_LIMIT = -1.37;
 
 struct doubted {

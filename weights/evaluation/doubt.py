@@ -1,8 +1,9 @@
 """How right the warning `doubtful` is: python3 -m weights.evaluation.doubt MODEL [MODEL ...] --data DATA [--alignd build/alignd] [--flores N]
 
 Input: model folders, and DATA with the corpora that results/judged.tsv names. That file has translations which a person read and judged: the model, the length
-(short: 2 to 8 words, middle: 9 to 20, long: 21 to 60), the corpus, digests of the source and of the translation, and 1 if the translation misleads a reader or
-cannot be understood. The limit in model/rendering.c was chosen on the sources whose digest is even; those that are odd measure it.
+(short: 2 to 8 words, middle: 9 to 20, long: 21 to 60), the corpus, digests of the source and of the translation, 1 if the translation misleads a reader or
+cannot be understood, and whether the limit in model/rendering.c was chosen on it or is measured with it. Other people than chose the limit judged the latter,
+without having seen which translations are marked.
 
 Output, for each length: how many judged translations the models still make, the share of wrong ones among the marked, and of marked ones among the wrong. Then
 the share of marked sentences of flores-dev for each model.
@@ -21,17 +22,13 @@ from ..model import folder
 from .client import Daemon, Variant, chunks, daemon
 
 JUDGED = Path(__file__).parent.parent / "results/judged.tsv"
-LENGTHS = ("short", "middle", "long")
+LENGTHS, USES = ("short", "middle", "long"), ("chosen", "measured")
 CORPORA = {"tatoeba": "tatoeba-{pair}/test.tsv.gz", "flores": "broad/flores-dev.{pair}.tsv.gz", "news": "broad/newstest-valid.{pair}.tsv.gz",
            "broad": "broad/broad-valid.{pair}.tsv.gz"}
 
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def is_odd(source: str) -> bool:
-    return int(source[-1], 16) % 2 == 1
 
 
 def sources(model: Path, data: Path, corpus: str) -> list[str]:
@@ -60,19 +57,19 @@ def shares(rows: Iterable[tuple[bool, bool]]) -> tuple[int, float, float]:
 
 def judge(clients: dict[str, Daemon], models: list[Path], data: Path) -> list[str]:
     rows = [line.split("\t") for line in JUDGED.read_text(encoding="utf-8").splitlines()[1:]]
-    measured: dict[tuple[str, bool], list[tuple[bool, bool]]] = defaultdict(list)
+    measured: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for model in models:
         name = folder.read_config(model)["name"]
-        mine = {(corpus, source): (length, translation, wrong == "1") for of, length, corpus, source, translation, wrong in rows if of == name}
+        mine = {(corpus, source): (length, translation, wrong == "1", use) for of, length, corpus, source, translation, wrong, use in rows if of == name}
         for corpus in {corpus for corpus, _ in mine}:
             texts = [text for text in dict.fromkeys(sources(model, data, corpus)) if (corpus, digest(text)) in mine]
             for text, (translation, marked) in zip(texts, translated(clients[name], texts), strict=True):
-                length, same, wrong = mine[corpus, digest(text)]
+                length, same, wrong, use = mine[corpus, digest(text)]
                 if digest(translation) == same:
-                    measured[length, is_odd(digest(text))].append((marked, wrong))
+                    measured[length, use].append((marked, wrong))
     lines = ["| length | chosen on: judged | wrong of the marked | marked of the wrong | measured on: judged | wrong of the marked | marked of the wrong |", "|---|---|---|---|---|---|---|"]
     for length in LENGTHS:
-        cells = [f"{count} | {right:.2f} | {caught:.2f}" for count, right, caught in (shares(measured[length, odd]) for odd in (False, True))]
+        cells = [f"{count} | {right:.2f} | {caught:.2f}" for count, right, caught in (shares(measured[length, use]) for use in USES)]
         lines.append(f"| {length} | {' | '.join(cells)} |")
     return lines
 
