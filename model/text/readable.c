@@ -113,6 +113,9 @@ static void choose_stand_in(const struct tokenizer *source, const struct tokeniz
     *out = found;
 }
 
+/* A vocabulary of fewer pieces spells common words, too. */
+enum { LEAST_PIECES = 2000 };
+
 int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
                   const char *path, struct error *err) {
     *readable = (struct readable){0};
@@ -126,6 +129,7 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
     if (result == 0) {
         size_t size = tokenizer_size(source);
         readable->unreadable = calloc(size, sizeof *readable->unreadable);
+        readable->has_words = size >= LEAST_PIECES;
         result = readable->unreadable ? 0 : error_memory(err);
         for (size_t id = 0; id < size && result == 0; id++) {
             int32_t c = only_character(tokenizer_piece(source, (int)id), tokenizer_mark(source));
@@ -301,7 +305,49 @@ struct opaque_run readable_around(const char *text, size_t length, size_t begin,
     return run;
 }
 
+/* ---- rare words ---- */
+
+static bool is_cased(int32_t c) {
+    return c >= 0 && u_hasBinaryProperty(c, UCHAR_CASED);
+}
+
+/* Returns whether the word that begins with tokens[0] is spelt almost letter by letter: 13 or more tokens for 20 letters. The words
+ * of languages that write no spaces have no case. */
+static bool is_rare(const char *text, size_t length, const struct token *tokens, size_t count, struct opaque_run *word) {
+    enum { LEAST_LETTERS = 16, LEAST_TOKENS = 11, PER_TOKENS = 13, PER_LETTERS = 20 };
+    if (count < LEAST_TOKENS)
+        return false;
+    for (size_t i = 1; i < LEAST_TOKENS; i++) /* which almost no word passes */
+        if (tokens[i].begin != tokens[i - 1].end)
+            return false;
+    size_t at = tokens[0].begin, before = at, letters = 0, used = 0;
+    int32_t left = at > 0 ? character_previous(text, &before) : ' ';
+    if (!is_cased(character_next(text, length, &at)) || is_written(left) || left == '-') /* the word begins elsewhere */
+        return false;
+    *word = word_around(text, length, tokens[0].begin, at);
+    while (used < count && tokens[used].begin < word->end)
+        used++;
+    for (at = word->begin; at < word->end; letters++)
+        if (!is_written(character_next(text, length, &at)) && text[at - 1] != '-')
+            return false;
+    return letters >= LEAST_LETTERS && used * PER_LETTERS >= letters * PER_TOKENS;
+}
+
 /* ---- holding ---- */
+
+/* Adds a run that begins in the last one or after it; runs that overlap become one. Returns NULL if memory is out. */
+static struct opaque_run *add_run(struct arena *arena, struct opaque_run *runs, size_t *count, size_t *room,
+                                  struct opaque_run run) {
+    struct opaque_run *last = *count > 0 ? &runs[*count - 1] : NULL;
+    if (last && run.begin < last->end) {
+        last->end = run.end > last->end ? run.end : last->end;
+        return runs;
+    }
+    runs = arena_grow(arena, runs, *count, room, 1, sizeof *runs);
+    if (runs)
+        runs[(*count)++] = run;
+    return runs;
+}
 
 int readable_hold(const struct readable *readable, const char *text, size_t length, const struct token *tokens, size_t count,
                   struct opaque_runs *held, size_t *found, struct arena *arena, struct error *err) {
@@ -311,6 +357,13 @@ int readable_hold(const struct readable *readable, const char *text, size_t leng
         while (next_held < held->count && held->all[next_held].end <= tokens[i].begin)
             next_held++;
         bool inside = next_held < held->count && held->all[next_held].begin <= tokens[i].begin;
+        struct opaque_run word;
+        if (!inside && readable->has_words && is_rare(text, length, tokens + i, count - i, &word)) {
+            runs = add_run(arena, runs, &run_count, &room, word);
+            if (!runs)
+                return error_memory(err);
+            done = word.end;
+        }
         if (inside || !readable->unreadable[tokens[i].id])
             continue;
         /* each visible character of the token is held with the run that it belongs to */
@@ -319,18 +372,10 @@ int readable_hold(const struct readable *readable, const char *text, size_t leng
             int32_t c = character_next(text, length, &next);
             if (character_is_space(c) || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT))
                 continue;
-            runs = arena_grow(arena, runs, run_count, &room, 1, sizeof *runs);
+            runs = add_run(arena, runs, &run_count, &room, readable_around(text, length, at, next));
             if (!runs)
                 return error_memory(err);
-            struct opaque_run run = readable_around(text, length, at, next);
-            struct opaque_run *last = run_count > 0 ? &runs[run_count - 1] : NULL;
-            if (last && run.begin < last->end) { /* they overlap and become one run */
-                last->end = run.end > last->end ? run.end : last->end;
-                next = last->end > next ? last->end : next;
-            } else {
-                runs[run_count++] = run;
-                next = run.end;
-            }
+            next = runs[run_count - 1].end > next ? runs[run_count - 1].end : next;
         }
         done = run_count > 0 ? runs[run_count - 1].end : done;
     }

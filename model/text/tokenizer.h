@@ -151,7 +151,8 @@ void labels_done(struct labels *labels);
  *
  * Bytes and <unk> are unreadable. So are symbols that the folder does not list as copied, and letters and marks that the vocabulary
  * has only as a piece of one character although the language does not write with them: such a piece comes from the list of
- * characters and was hardly trained.
+ * characters and was hardly trained. A long word in letters with case is unreadable if it is spelt almost letter by letter, as
+ * names of other languages are: of 19,000 German words of 16 letters or more, among them the compounds, not one is.
  *
  * A model reads a piece that it copies well in the place of a run that it cannot read. FOLDER/opaque.json, which
  * weights/evaluation/opaque.py measures, may name them: {"copied": "+%", "word": "X", "sign": "*"} are the symbols that the model
@@ -161,6 +162,7 @@ void labels_done(struct labels *labels);
 /* It is immutable after readable_init and therefore thread-safe. */
 struct readable {
     bool *unreadable; /* [V] by piece; NULL: all can be read */
+    bool has_words;   /* the vocabulary is large enough that its pieces show which words are rare */
     struct respelling respelling;
     struct stand_ins stand_ins;
 };

@@ -57,6 +57,20 @@ START_TEST(what_is_spelt_in_bytes_is_held) {
 }
 END_TEST
 
+/* Words that are spelt letter by letter are held; long words of the language are not, nor are letters without case. */
+START_TEST(long_rare_words_are_held) {
+    tokenizer = tokenizer_open("sentencepiece", "weights/de-en/joint.spm", NULL, &err);
+    ck_assert_msg(tokenizer != NULL, "%s", err.message);
+    ck_assert_int_eq(readable_init(&readable, tokenizer, tokenizer, "de", "weights/de-en/opaque.json", &err), 0);
+    expect_held("Das ist (Grzegorzyszczykiewicz), sagt er.", "<Grzegorzyszczykiewicz>");
+    expect_held("Frau Krzyzanowska-Wrzeszczykiewicz singt.", "<Krzyzanowska-Wrzeszczykiewicz>");
+    expect_held("Die Geschwindigkeitsbegrenzung und die Krankenversicherungsbeiträge", "");
+    expect_held("Herr Brzeczyk singt.", "");
+    expect_held("Das Donaudampfschifffahrtsgesellschaftskapitänspatent ist alt.", "");
+    close_all();
+}
+END_TEST
+
 /* A run that is longer than the part of a text that is read at once is held as one; what was held already stays as it was. */
 START_TEST(a_run_of_many_windows_is_one) {
     enum { CHARACTERS = 5000, BYTES = 3 * CHARACTERS };
@@ -126,6 +140,7 @@ Suite *readable_suite(void) {
     tcase_add_checked_fixture(cases, scratch_setup, scratch_teardown);
     tcase_add_test(cases, what_is_spelt_in_bytes_is_held);
     tcase_add_test(cases, a_run_of_many_windows_is_one);
+    tcase_add_test(cases, long_rare_words_are_held);
     tcase_add_test(cases, marks_are_respelled_where_they_are_lost);
     tcase_add_test(cases, a_folder_may_tell_what_is_copied);
     suite_add_tcase(suite, cases);
