@@ -311,8 +311,8 @@ static bool is_cased(int32_t c) {
     return c >= 0 && u_hasBinaryProperty(c, UCHAR_CASED);
 }
 
-/* Returns whether the word that begins with tokens[0] is spelt almost letter by letter: 13 or more tokens for 20 letters. The words
- * of languages that write no spaces have no case. */
+/* Returns whether the word that begins with tokens[0] is spelt almost letter by letter: 13 or more tokens for 20 letters, and no
+ * part between hyphens in few tokens, as in DBCOLUMNDESC-Struktur. The words of languages that write no spaces have no case. */
 static bool is_rare(const char *text, size_t length, const struct token *tokens, size_t count, struct opaque_run *word) {
     enum { LEAST_LETTERS = 16, LEAST_TOKENS = 11, PER_TOKENS = 13, PER_LETTERS = 20 };
     if (count < LEAST_TOKENS)
@@ -325,11 +325,19 @@ static bool is_rare(const char *text, size_t length, const struct token *tokens,
     if (!is_cased(character_next(text, length, &at)) || is_written(left) || left == '-') /* the word begins elsewhere */
         return false;
     *word = word_around(text, length, tokens[0].begin, at);
-    while (used < count && tokens[used].begin < word->end)
-        used++;
-    for (at = word->begin; at < word->end; letters++)
-        if (!is_written(character_next(text, length, &at)) && text[at - 1] != '-')
+    for (size_t begin = word->begin; begin < word->end; begin = at) { /* the parts that hyphens join */
+        int32_t c = 0;
+        size_t spelt = used, part = 0;
+        for (at = begin; at < word->end && c != '-'; part++, letters++) {
+            c = character_next(text, length, &at);
+            if (c != '-' && !is_written(c))
+                return false;
+        }
+        while (used < count && tokens[used].begin < at)
+            used++;
+        if ((used - spelt) * 2 < part)
             return false;
+    }
     return letters >= LEAST_LETTERS && used * PER_LETTERS >= letters * PER_TOKENS;
 }
 

@@ -393,7 +393,7 @@ static bool read_name(struct reader *reader, size_t begin, size_t limit) {
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (size_t i = begin; i < end; i++)
         hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return !name || add(reader, begin, end, NAME | hash, listed);
+    return !name || add(reader, begin, end + plural, NAME | hash, listed);
 }
 
 /* ---- a text ---- */
@@ -514,10 +514,16 @@ static bool has_word(const char *text, const char *word, size_t length) {
         size_t n = 0;
         while (n < length && at[n] && (at[n] == word[n] || (length > 1 && ascii_letter(word[n]) && (at[n] ^ word[n]) == 0x20)))
             n++;
-        if (n == length && (at == text || !ascii_word(at[-1])) && (!ascii_word(at[n]) || (at[n] == 's' && !ascii_word(at[n + 1]))))
+        if (n == length && (at == text || !ascii_word(at[-1])) &&
+            (!ascii_word(at[n]) || ((at[n] | 0x20) == 's' && !ascii_word(at[n + 1]))))
             return true;
     }
     return false;
+}
+
+/* Returns the length of a name without the ending of its plural. */
+static size_t name_bytes(const struct sign *name, const char *text) {
+    return name->span.end - name->span.begin - (text[name->span.end - 1] == 's');
 }
 
 /* Removes the names of the translation, and those of the source that it has in some form: the same word, or another name of about
@@ -527,7 +533,7 @@ static size_t forgive_names(const struct sign **left, size_t lefts, const char *
     enum { MOST = 16 };                                          /* names that are looked for */
     size_t others[LONGEST_NAME + 2] = {0}, kept = 0, looked = 0; /* by their bytes */
     for (size_t i = 0; i < *rights; i++) {
-        size_t bytes = right[i]->span.end - right[i]->span.begin;
+        size_t bytes = name_bytes(right[i], target);
         if (!sign_is_name(right[i]))
             right[kept++] = right[i];
         else if (bytes < sizeof others / sizeof *others)
@@ -536,7 +542,7 @@ static size_t forgive_names(const struct sign **left, size_t lefts, const char *
     *rights = kept;
     kept = 0;
     for (size_t i = 0; i < lefts; i++) {
-        size_t bytes = left[i]->span.end - left[i]->span.begin;
+        size_t bytes = name_bytes(left[i], source);
         bool found = false;
         if (sign_is_name(left[i])) {
             found = looked++ >= MOST || has_word(target, source + left[i]->span.begin, bytes);

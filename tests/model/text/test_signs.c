@@ -87,6 +87,7 @@ START_TEST(names_in_capitals_are_signs) {
         {"en", "fr", "The WHO and the WTO met.", "L'OMS et la WTO se sont vues.", ""},
         {"en", "fr", "The WTO and the IMF met.", "Le quoi s'est réuni.", "WTO IMF"},
         {"en", "de", "We need NGOs.", "Wir brauchen eine NGO.", ""},
+        {"en", "de", "All NGOs met.", "Alle trafen sich.", "NGOs"},
         {"en", "de", "The NGO's house is new.", "Das Haus ist neu.", "NGO"},
         {"en", "de", "Members of NATO met.", "Mitglieder der Nato trafen sich.", ""},
         {"en", "de", "The plan of the WTO is new.", "Der neue Plan ist UNESCO.", "WTO"},
