@@ -143,7 +143,7 @@ struct keeper {
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
     const char *marked_end;           /* the mark that ends what is highlighted; NULL: none is open */
     const char *spanned_end;          /* the bracket that ends a text with attributes; NULL: none is open */
-    const char *no_formula;           /* no "\\)" or "\\]" before this place */
+    bool no_formula[2][2];            /* no end of a formula follows: with one backslash or two, and of either bracket */
     const char *no_display;           /* no line before this place ends a formula */
     struct arena *arena;
     struct markdown_kept_list *list;
@@ -356,7 +356,7 @@ static const char *keep_backslashes(struct keeper *keeper, const char *at) {
         open++;
     size_t marks = (size_t)(open - at);
     const char *escaped = at + (at + 1 < stop && ispunct((unsigned char)at[1]) ? 2 : 1);
-    if (marks > 2 || open == stop || (*open != '(' && *open != '[') || (keeper->no_formula && at < keeper->no_formula))
+    if (marks > 2 || open == stop || (*open != '(' && *open != '[') || keeper->no_formula[marks - 1][*open == '['])
         return escaped;
     char closing = *open == '(' ? ')' : ']';
     bool sign = marks == 2, letters = false;
@@ -366,10 +366,10 @@ static const char *keep_backslashes(struct keeper *keeper, const char *at) {
             c++;
         if (c < stop && *c == closing && (size_t)(c - mark) == marks)
             return mark > open + 1 && (sign || !letters) ? keep(keeper, at, c + 1, MARKDOWN_NOUN) : escaped;
-        sign |= c > mark || (c < stop && strchr("^_=+<>{}", *c));
+        sign |= c < stop && ((c > mark && isalpha((unsigned char)*c)) || strchr("^_=+<>{}", *c));
         letters |= c + 1 < stop && isalpha((unsigned char)*c) && isalpha((unsigned char)c[1]);
     }
-    keeper->no_formula = stop;
+    keeper->no_formula[marks - 1][*open == '['] = true;
     return escaped;
 }
 

@@ -258,6 +258,7 @@ END_TEST
 START_TEST(brackets) {
     SAME("a \\\\(x_1 * y*\\\\) b \\\\[z\\\\] c \\(ab = c\\), \\[d^2\\]\n",
          "A \\\\(x_1 * y*\\\\) B \\\\[z\\\\] C \\(ab = c\\), \\[d^2\\]\n");
+    SAME("a \\(b \\[\\frac x\\] \\[c \\* d ef\\]\n", "A (B \\[\\frac x\\] \\[C \\* D EF\\]\n");
     SAME("a \\[see here\\] b \\(or not\\)\n", "A \\[SEE HERE\\] B (OR NOT)\n");
     SAME("a [b c]{.d} e [f]{#g .h} [i] {.j}\n", "A [B C]{.d} E [F]{#g .h} \\[I\\] {.j}\n");
 }
