@@ -759,9 +759,11 @@ static size_t count_letters(const struct sentence *sentence, struct arena *scrat
     return count;
 }
 
-/* Returns false if the second attempt has so many letters less that words are missing: a reader misses them more than signs. */
+/* Returns false if the second attempt has so many letters less that words are missing: a reader misses them more than signs. A few
+ * letters less are no matter, so that "Chapter I" may lose the words into which the first attempt put its numeral. */
 static bool has_the_words(const struct sentence *second, const struct sentence *first, struct arena *scratch) {
-    return 5 * count_letters(second, scratch) >= 4 * count_letters(first, scratch);
+    enum { FEW = 5 };
+    return 5 * (count_letters(second, scratch) + FEW) >= 4 * count_letters(first, scratch);
 }
 
 void correction_choose(struct sentence *sentence, struct sentence *second) {
