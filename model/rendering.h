@@ -142,7 +142,7 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
 /* Puts the one with fewer differences into *sentence and ends the other one. The second attempt need not have been decoded. */
 void correction_choose(struct sentence *sentence, struct sentence *second);
 
-/* ---- corrections: the mark at the end ----
+/* ---- corrections: the mark at the end (ending.c) ----
  * Corrects the mark that ends a sentence, so that a question stays a question and an exclamation stays an exclamation.
  *
  * Models sometimes end the translation of "Watch out!" with a full stop or with nothing. Such a translation gets the mark of its

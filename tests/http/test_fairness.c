@@ -340,7 +340,8 @@ END_TEST
 
 static long status_of(const struct daemon *daemon, const char *header, const char *other_header) {
     struct reply reply;
-    client_send(daemon, &(struct call){.path = "/translate", .json = "{'text': 'word'}", .headers = {header, other_header}}, &reply);
+    client_send(daemon, &(struct call){.path = "/translate", .json = "{'text': 'word'}", .headers = {header, other_header}},
+                &reply);
     long status = reply.status;
     reply_done(&reply);
     return status;
