@@ -48,7 +48,7 @@ def signs(text: str) -> collections.Counter:
     for m in re.finditer(r'(?<=\d)"', text):
         before = sum(text[: m.start()].count(q) for q in QUOTES)
         inches += before % 2 == 0
-    quotes = sum(text.count(q) for q in QUOTES) - inches
+    quotes = sum(text.count(q) for q in QUOTES) - inches + 2 * len(re.findall(r"(?<!\w)['‘‚]\w[^'‘’‚]*['’‘](?!\w)", text))
     if quotes:
         found["quotes"] = quotes
     for m in re.finditer(r"([.,;:!?\-*_#=~|/\\+<>^`$&%@])\1+", text.replace("…", "...").replace("—", "--").replace("–", "--")):
