@@ -338,9 +338,20 @@ static bool has_letter(const char *text, struct span span) {
     return false;
 }
 
+/* Marks the tokens of a glossary's phrases, whose probability says nothing about the translation. Returns NULL if memory is out. */
+static bool *mark_phrases(const struct sentence *sentence, const struct hypothesis *h, struct arena *arena) {
+    const struct phrases *phrases = &sentence->options.phrases;
+    bool *marks = arena_zalloc(arena, h->length + 1, sizeof *marks);
+    for (const struct phrase *phrase = phrases->list; marks && phrase < phrases->list + phrases->count; phrase++)
+        for (size_t i = 0; i + phrase->length <= h->length; i++)
+            if (memcmp(h->tokens + i, phrase->tokens, phrase->length * sizeof *phrase->tokens) == 0)
+                memset(marks + i, true, phrase->length);
+    return marks;
+}
+
 /* Lists the words of a rendering that have letters, and returns their number. A character of a script without spaces is a word. */
 static size_t list_doubted(const struct sentence *sentence, const struct hypothesis *h, const struct rendering *rendering,
-                           struct doubted *words) {
+                           const bool *phrases, struct doubted *words) {
     size_t count = 0, length = strlen(rendering->text);
     bool open = false; /* the last word goes on with the next token */
     for (size_t i = 0; i < h->length; i++) {
@@ -351,7 +362,7 @@ static size_t list_doubted(const struct sentence *sentence, const struct hypothe
             begins = true;
         next = begin;
         begins |= begin < span.end && character_is_wide(character_next(rendering->text, length, &next));
-        bool known = (size_t)h->tokens[i] < tokenizer_size(sentence->translator->target);
+        bool known = (size_t)h->tokens[i] < tokenizer_size(sentence->translator->target) && !phrases[i];
         if (!known || begins || !open) {
             count -= open && !has_letter(rendering->text, words[count - 1].span);
             open = known;
@@ -370,11 +381,13 @@ int translator_doubts(const struct sentence *sentence, const struct hypothesis *
                       struct error *err) {
     struct rendering rendering;
     struct doubted *words = arena_alloc(arena, hypothesis->length + 1, sizeof *words);
-    if (!words)
+    bool *phrases = mark_phrases(sentence, hypothesis, arena);
+    if (!words || !phrases)
         return error_memory(err);
     if (translator_render(sentence, hypothesis, arena, &rendering, err) != 0)
         return -1;
-    size_t count = list_doubted(sentence, hypothesis, &rendering, words), least = (size_t)ceil(DOUBT_SHARE * (double)count);
+    size_t count = list_doubted(sentence, hypothesis, &rendering, phrases, words),
+           least = (size_t)ceil(DOUBT_SHARE * (double)count);
     double sum = 0;
     qsort(words, count, sizeof *words, by_log_prob);
     for (size_t i = 0; i < least; i++)

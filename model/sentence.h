@@ -25,7 +25,7 @@ struct forced_attention {
 };
 
 /* What a translation is compared for, in the order of the answer. */
-enum check { CHECK_NUMBERS, CHECK_SIGNS, CHECKS };
+enum check { CHECK_NUMBERS, CHECK_SIGNS, CHECK_GLOSSARY, CHECKS };
 
 /* What each side has and the other lacks, as it is written. */
 struct check_lists {

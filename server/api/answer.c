@@ -445,6 +445,18 @@ static void put_lists(struct writer *w, const struct warning *warning) {
     put_list(w, "target", lists->target, lists->target_count);
 }
 
+/* The lists of a glossary have an entry's phrases at the same place. */
+static void put_entries(struct writer *w, const struct warning *warning) {
+    const struct check_lists *lists = warning->detail;
+    writer_begin_array(w, "entries");
+    for (size_t i = 0; i < lists->source_count; i++) {
+        writer_begin_object(w, NULL);
+        writer_strings(w, "source", lists->source[i], "target", lists->target[i], NULL);
+        writer_end_object(w);
+    }
+    writer_end_array(w);
+}
+
 static void add_all(const char *const *strings, size_t count, const char **list, size_t *used) {
     for (size_t i = 0; i < count; i++)
         list[(*used)++] = strings[i];
@@ -455,10 +467,12 @@ static int warn_of_differences(const struct request *request, const struct text 
                                const struct check_lists *all, struct arena *arena, struct warnings *warnings) {
     static const struct {
         enum warning_code code;
+        void (*put)(struct writer *w, const struct warning *warning);
         const char *message;
     } of[CHECKS] = {
-        [CHECK_NUMBERS] = {WARNING_NUMBERS, "the numbers in the translation differ from those in the text"},
-        [CHECK_SIGNS] = {WARNING_SIGNS, "the signs in the translation differ from those in the text"},
+        [CHECK_NUMBERS] = {WARNING_NUMBERS, put_lists, "the numbers in the translation differ from those in the text"},
+        [CHECK_SIGNS] = {WARNING_SIGNS, put_lists, "the signs in the translation differ from those in the text"},
+        [CHECK_GLOSSARY] = {WARNING_GLOSSARY, put_entries, "the translation lacks entries of the glossary that occur in the text"},
     };
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     const char **source = arena_alloc(arena, all->source_count, sizeof *source);
@@ -474,7 +488,7 @@ static int warn_of_differences(const struct request *request, const struct text 
     }
     lists->source = source;
     lists->target = target;
-    return add_warning(warnings, arena, of[check].code, put_lists, lists, "%s", of[check].message);
+    return add_warning(warnings, arena, of[check].code, of[check].put, lists, "%s", of[check].message);
 }
 
 /* The translation of a text of which sentences are doubtful, and the words [count] in it that the model was unsure of. */
@@ -543,7 +557,8 @@ static int warn_of_doubt(const struct request *request, const struct text *text,
 static const char *const names[WARNING_CODES] = {
     [WARNING_LANGUAGE] = "language",   [WARNING_UNTRANSLATED] = "untranslated", [WARNING_UNKNOWN] = "unknown",
     [WARNING_SHORTENED] = "shortened", [WARNING_NUMBERS] = "numbers",           [WARNING_SIGNS] = "signs",
-    [WARNING_DOUBTFUL] = "doubtful",   [WARNING_ENCODING] = "encoding",         [WARNING_CHANGED] = "changed",
+    [WARNING_GLOSSARY] = "glossary",   [WARNING_DOUBTFUL] = "doubtful",         [WARNING_ENCODING] = "encoding",
+    [WARNING_CHANGED] = "changed",
 };
 
 /* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory runs out. */

@@ -452,6 +452,7 @@ enum warning_code {
     WARNING_SHORTENED,    /* much of it may have been left out */
     WARNING_NUMBERS,      /* the translation has different numbers */
     WARNING_SIGNS,        /* the translation has different signs */
+    WARNING_GLOSSARY,     /* it lacks entries of the glossary */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
     WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
     WARNING_CHANGED,      /* a document was changed beside its text: a signature was removed, for example */

@@ -666,6 +666,52 @@ bool judgement_lacks(const struct text *text, size_t i) {
     return count > 0;
 }
 
+/* True if the phrase begins at text[at], in capitals or small letters. */
+static bool begins_phrase(const char *text, size_t length, size_t at, const char *phrase, struct span span) {
+    for (size_t read = span.begin; read < span.end;)
+        if (at >= length ||
+            character_lower(character_next(text, length, &at)) != character_lower(character_next(phrase, span.end, &read)))
+            return false;
+    return true;
+}
+
+/* True if the translation has one of the phrases of an entry. */
+static bool has_target(const char *text, const struct glossary_entry *entry) {
+    size_t length = strlen(text);
+    for (const char *phrase = entry->target, *end; phrase; phrase = *end ? end + 1 : NULL) {
+        end = strchrnul(phrase, '|');
+        struct span visible = segmenter_trim(phrase, (size_t)(end - phrase));
+        for (size_t at = 0; at < length; character_next(text, length, &at))
+            if (begins_phrase(text, length, at, phrase, visible))
+                return true;
+    }
+    return false;
+}
+
+/* Lists the entries of the glossary that occur in the sentence and not in its translation. */
+static int judge_glossary(const struct request *request, const struct sentence *sentence, struct arena *arena,
+                          struct check_lists *out) {
+    const struct lexicon *lexicon = request->glossary.lexicon;
+    const struct glossary_entry *entry;
+    struct rendering rendering = {0};
+    struct span span;
+    size_t source_room = 0, target_room = 0;
+    for (size_t at = 0;
+         lexicon && lexicon_next(lexicon, sentence_text(sentence), sentence_text_length(sentence), &at, &span, &entry);) {
+        if (!rendering.text && translator_render(sentence, &sentence->hypotheses[0], arena, &rendering, NULL) != 0)
+            return -1;
+        if (has_target(rendering.text, entry))
+            continue;
+        out->source = arena_grow(arena, out->source, out->source_count, &source_room, 1, sizeof *out->source);
+        out->target = arena_grow(arena, out->target, out->target_count, &target_room, 1, sizeof *out->target);
+        if (!out->source || !out->target)
+            return -1;
+        out->source[out->source_count++] = entry->source;
+        out->target[out->target_count++] = entry->target;
+    }
+    return 0;
+}
+
 int judgement_make(const struct request *request, const struct text *text, const struct sentence *sentence,
                    const struct sentence *first, struct arena *arena, struct judgement *out) {
     const struct hypothesis *best = &sentence->hypotheses[0];
@@ -692,7 +738,9 @@ int judgement_make(const struct request *request, const struct text *text, const
     if (request->warns && !sentence->given && !sentence->verbatim && !sentence->untranslated &&
         strcmp(writer->task, "translation") == 0 && translator_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
         return -1;
-    return judge_differences(sentence, first, arena, out);
+    if (judge_differences(sentence, first, arena, out) != 0)
+        return -1;
+    return first || sentence->given ? 0 : judge_glossary(request, sentence, arena, &out->lists[CHECK_GLOSSARY]);
 }
 
 /* ---- outcomes ---- */

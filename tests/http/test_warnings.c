@@ -100,6 +100,29 @@ START_TEST(doubtful) {
 }
 END_TEST
 
+/* An entry that the client protects, and one that the translation has. */
+START_TEST(glossary) {
+    struct daemon warning;
+    struct reply reply;
+    daemon_start(&warning, ARGUMENTS("--model", "weights/en-fr", "--workers", "1"));
+    client_post(&warning, "/translate",
+                "{'text': 'The dog is in the house.', 'glossary': {'dog': 'toutou|clebs', 'house': 'maison'}, 'protect': ['dog']}",
+                200, &reply);
+    const json_t *found = find_warning(json_array_get(json_object_get(reply.json, "translations"), 0), "glossary");
+    const json_t *entries = json_object_get(found, "entries");
+    ck_assert_uint_eq(json_array_size(entries), 1);
+    ck_assert_str_eq(text_at(json_array_get(entries, 0), "source"), "dog");
+    ck_assert_str_eq(text_at(json_array_get(entries, 0), "target"), "toutou|clebs");
+    reply_done(&reply);
+    client_post(&warning, "/translate", "{'text': 'The dog is in the house.', 'glossary': {'dog': 'toutou'}}", 200, &reply);
+    const json_t *answer = json_array_get(json_object_get(reply.json, "translations"), 0);
+    ck_assert_ptr_null(find_warning(answer, "glossary"));
+    ck_assert_ptr_null(find_warning(answer, "doubtful")); /* the model would not have chosen the phrase */
+    reply_done(&reply);
+    daemon_stop(&warning);
+}
+END_TEST
+
 /* Their replies have no place for warnings: a header has the codes, of an answer from the cache, too. */
 START_TEST(other_dialects) {
     static const struct {
@@ -245,6 +268,7 @@ Suite *warnings_suite(void) {
     tcase_add_test(tests, language);
     tcase_add_test(tests, language_everywhere);
     tcase_add_test(tests, doubtful);
+    tcase_add_test(tests, glossary);
     tcase_add_test(tests, other_dialects);
     tcase_add_test(tests, turned_off);
     tcase_add_test(tests, unknown);

@@ -20,7 +20,7 @@ export interface Sentence {
   [more: string]: unknown;
 }
 /** What is likely wrong: the text is in another language (`language`: its code), has many unknown tokens, or was shortened. */
-export interface Warning { code: "language" | "untranslated" | "unknown" | "shortened" | "numbers" | "signs" | "doubtful" | "encoding" | "changed"; message: string; language?: string; source?: string[]; target?: string[]; quality?: number; words?: Place[] }
+export interface Warning { code: "language" | "untranslated" | "unknown" | "shortened" | "numbers" | "signs" | "glossary" | "doubtful" | "encoding" | "changed"; message: string; language?: string; source?: string[]; target?: string[]; quality?: number; words?: Place[]; entries?: { source: string; target: string }[] }
 export interface Answer { model?: string; source?: string; target?: string; text?: string; sentences: Sentence[]; warnings?: Warning[]; pivot?: [string, string] }
 /** A reply of `/attention` or `/translate`, or one of its results. */
 export type Reply = Answer | { results: Answer[] } | { translations: Answer[] };
