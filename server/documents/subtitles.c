@@ -325,6 +325,8 @@ static size_t speaker_name(struct html_bytes text) {
 static size_t lead_of(struct html_bytes text) {
     const char *at = text.start;
     struct html_bytes line = cue_line(text, &at);
+    if (line.length == 0)
+        return 0;
     size_t label = text_label(line.start, line.length);
     return label + speaker_name(bytes_between(line.start + label, line.start + line.length));
 }
