@@ -118,7 +118,7 @@ def test_no_phrase_is_much_like_one_of_the_second_fifty(path: Path) -> None:
 
 def test_the_steps_after_a_run_are_those_of_the_card(tmp_path: Path) -> None:
     todo = finish.steps(tmp_path / "run", tmp_path / "fr-en", tmp_path / "data", tmp_path / "text", "en-fr", True, tmp_path / "en-fr", tmp_path / "alignd")
-    assert [step.name for step in todo] == ["export", "unknown", "head", "text", "shortlist", "opaque", "quality", "doubt", "report"]
+    assert [step.name for step in todo] == ["export", "unknown", "head", "text", "shortlist", "opaque", "quality", "report"]
     assert [step.name for step in todo if "--flip" in step.arguments] == ["unknown", "head", "shortlist", "opaque", "quality", "report"]
     assert todo[-1].arguments[-2:] == ["--compute", "int8"] and "--reverse" in todo[-1].arguments
     with pytest.raises(SystemExit, match="--from wrong goes on"):

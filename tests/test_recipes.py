@@ -79,9 +79,9 @@ def test_an_opus_package_answers(tmp_path):
         model = first_model(url)
         assert model["variants"] == ["fra"] and model["alignment"] == "attention" and model["limits"]["max_source_tokens"] == 512
         assert model["defaults"] == {"compute": "float32", "shortlist": False, "beam_size": 6, "length_penalty": 1}
-        answer = ask(url, text="“What” did you… do？", target="fr")
+        answer = ask(url, text="“What” did you… do？", target="fr", verbatim=True)
         assert answer["variant"] == "fra" and answer["translations"][0]["sentences"][0]["source_tokens"][0] == ">>fra<<"
-        plain = ask(url, text='"What" did you... do?', target="fr")["translations"][0]
+        plain = ask(url, text='"What" did you... do?', target="fr", verbatim=True)["translations"][0]
         assert answer["translations"][0]["sentences"][0]["source_tokens"] == plain["sentences"][0]["source_tokens"]
 
 
