@@ -24,10 +24,10 @@ struct forced_attention {
     const float *weights; /* [length] of the sentence, not negative, sum 1 */
 };
 
-/* What a translation is compared for, in the order of the answer. */
+/* The kinds of comparison of a sentence with its translation, in the order of the answer. */
 enum check { CHECK_NUMBERS, CHECK_SIGNS, CHECK_GLOSSARY, CHECKS };
 
-/* What each side has and the other lacks, as it is written. */
+/* The strings that each side has and the other lacks, as they are written. */
 struct check_lists {
     const char **source, **target;
     size_t source_count, target_count;

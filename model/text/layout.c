@@ -123,7 +123,7 @@ static size_t skip_numeral(const char *text, size_t at, size_t end) {
     return after;
 }
 
-/* What an enumerator counts with, and its place. */
+/* The kind of an enumerator, such as a number or a letter, and its place. */
 struct enumerator {
     enum { COUNTS_NOTHING, COUNTS_DIGITS, COUNTS_PARTS, COUNTS_LETTER, COUNTS_NUMERAL } counts;
     size_t end;      /* after the number or letter */

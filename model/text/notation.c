@@ -20,7 +20,7 @@ struct scan {
     bool line;        /* only white space precedes it in its line */
 };
 
-/* What a caller looks for: bits of notation_set, and a bit for each role. */
+/* The search of a caller: bits of notation_set, and a bit for each role. */
 struct wanted {
     unsigned sets, roles;
 };

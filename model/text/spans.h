@@ -50,7 +50,7 @@ bool segmenter_has_ordinals(const struct segmenter *segmenter);
  * What is not language in a text is written in some notation. One table has a row for each: where it may begin, how it ends, what
  * its run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
 
-/* What a run is for the text around it. */
+/* The role of a run in the text around it. */
 enum notation_role {
     NOTATION_OPAQUE,    /* a unit of its sentence: an address, {name} */
     NOTATION_PAIR,      /* a mark on one side of words: **; at an edge of a sentence it is a gap, and within it a unit */
