@@ -445,7 +445,7 @@ struct work {
     char language[VARIANT_CODE_BYTES];
     struct key_globs *keys; /* NULL: none */
     struct document_notes notes;
-    struct html html;
+    struct markup markup;
     struct request request;
     sem_t done;
 };
@@ -485,10 +485,10 @@ static int read_document(struct work *work, struct error *err) {
     while (result == 0 && !feof(in) && !ferror(in)) {
         if (work->room - work->length < READ_BYTES) {
             size_t room = 2 * work->room + READ_BYTES;
-            char *longer = work->length < HTML_MAX_BYTES ? realloc(work->bytes, room) : NULL;
+            char *longer = work->length < MARKUP_MAX_BYTES ? realloc(work->bytes, room) : NULL;
             if (!longer) {
                 result =
-                    work->length < HTML_MAX_BYTES ? error_memory(err) : error_set(err, ERROR_LENGTH, "the document is too long");
+                    work->length < MARKUP_MAX_BYTES ? error_memory(err) : error_set(err, ERROR_LENGTH, "the document is too long");
                 break;
             }
             work->bytes = longer;
@@ -525,25 +525,25 @@ static int decode_document(struct work *work, struct offline *run, struct error 
                                        .keys = work->keys,
                                        .notes = &work->notes};
     if (document_decode(&work->document, NULL, info->source, &request->arena, &inner) != 0 ||
-        document_read(&work->document, &request->arena, &work->html, &inner) != 0)
+        document_read(&work->document, &request->arena, &work->markup, &inner) != 0)
         return error_set(err, inner.code, "%s: %s", work->name, inner.message);
-    work->html.language = work->language;
-    work->html.from = info->source;
+    work->markup.language = work->language;
+    work->markup.from = info->source;
 
     request->loaded = loaded_model_acquire(model);
     request->variant = variant;
     request->language = variant_source(info, work->options->from);
     ask_translation(run, request);
     request->split = request->aligns = request->lean = true;
-    request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
+    request->texts = arena_zalloc(&request->arena, work->markup.count, sizeof *request->texts);
     if (!request->texts)
         return error_memory(err);
-    for (size_t i = 0; i < work->html.count; i++) {
-        const struct html_segment *segment = &work->html.segments[i];
+    for (size_t i = 0; i < work->markup.count; i++) {
+        const struct markup_segment *segment = &work->markup.segments[i];
         request->texts[i] = (struct text){
-            .source = segment->text, .source_length = segment->length, .placed = html_is_placed(&work->html, segment)};
+            .source = segment->text, .source_length = segment->length, .placed = markup_is_placed(&work->markup, segment)};
     }
-    request->text_count = work->html.count;
+    request->text_count = work->markup.count;
     request->finish = document_finish;
     request->owner = work;
     if (request_prepare(request, model->translator, &input, err) != 0)
@@ -558,15 +558,15 @@ static int decode_document(struct work *work, struct offline *run, struct error 
 
 static int print_document(struct work *work, FILE *out, struct error *err) {
     struct arena *arena = &work->request.arena;
-    struct html_translation *translations = arena_zalloc(arena, work->html.count, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, work->markup.count, sizeof *translations);
     size_t length;
     if (!translations)
         return error_memory(err);
-    for (size_t i = 0; i < work->html.count; i++) {
+    for (size_t i = 0; i < work->markup.count; i++) {
         if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
             return error_memory(err);
     }
-    char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
+    char *text = document_write(&work->document, &work->markup, translations, arena, &length, err);
     if (!text)
         return -1;
     fwrite(text, 1, length, out);

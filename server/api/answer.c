@@ -684,7 +684,7 @@ void api_put_pivot(const struct text *text, struct writer *out) {
     writer_end_array(out);
 }
 
-void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out) {
+void api_render_text(struct request *request, const struct text *text, const struct bytes *markup, struct writer *out) {
     struct arena arena;
     struct rendered rendered;
     arena_init(&arena, SCRATCH_BYTES);
@@ -770,7 +770,7 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
     }
     arena_init(&arena, 1 << 14);
     if (plan_write(plan, item, &arena, &answer) == 0 && join(item, &arena, &text) == 0)
-        api_render_text(request, &text, &(struct html_bytes){answer.text, answer.length}, out);
+        api_render_text(request, &text, &(struct bytes){answer.text, answer.length}, out);
     else
         writer_fail(out);
     arena_done(&arena);

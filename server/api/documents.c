@@ -222,7 +222,7 @@ static int read_order(const struct service *service, const struct call *call, en
         return api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
     if (document_decode(&document, file->media_type, order->source, arena, &error) != 0)
         return error.code == ERROR_MEMORY ? api_fail_memory(reply) : api_refuse(reply, "file", "file: %s", error.message);
-    order->file = (struct html_bytes){document.source, document.length};
+    order->file = (struct bytes){document.source, document.length};
     order->encoding = document.encoding;
 
     const char *name = value_of(sent[NAME_FIELD]);

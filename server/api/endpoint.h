@@ -129,7 +129,7 @@ struct plan_item {
     size_t count;
     bool parsed; /* html and count are set */
     bool marked; /* it is a text with marks (server/markup/markup.h), which is handled like markup */
-    struct html html;
+    struct markup markup;
 };
 
 /* The plan by which a request's texts make its answer, in the request's arena. Dialects that use plans set request->plan. */
@@ -227,9 +227,9 @@ struct order {
     /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of characters. NULL: the words of
      * alignd's own dialect. */
     void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply);
-    const struct html_tags *tags;           /* the markup is XML with these options; NULL: HTML */
+    const struct xml_tags *tags;            /* the markup is XML with these options; NULL: HTML */
     const struct document_format *document; /* the markup is a document of this format; NULL: not a document */
-    struct html_bytes file;                 /* the document, in the arena; then texts is NULL */
+    struct bytes file;                      /* the document, in the arena; then texts is NULL */
     const struct encoding *encoding;        /* of the document, in the arena; NULL: UTF-8 */
     const struct key_globs *keys;           /* the values to translate; NULL: all */
     struct document_notes *notes;           /* the document's name, in the arena */
@@ -432,7 +432,7 @@ int api_read_glossary(const struct service *service, json_t *value, struct reque
 /* Writes one text's answer, {"text","sentences":[...]} and any "warnings", as the README describes it. It stops early if the writer
  * has ended or the request is over. markup: replaces "text" if the text was cut at its tags; its sentences then have no offsets in
  * the whole. NULL: "text" is made of the sentences. */
-void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out);
+void api_render_text(struct request *request, const struct text *text, const struct bytes *markup, struct writer *out);
 /* Writes "pivot", the names of a text's two models. */
 void api_put_pivot(const struct text *text, struct writer *out);
 /* The same as api_render_text for an item of request->plan. */

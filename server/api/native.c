@@ -426,8 +426,8 @@ static int read_markup(const struct api_form *form, struct request *request, str
         return 0;
 
     /* each text is an item */
-    static const struct html_tags tags = {.outline = true};
-    static const struct order html = {0}, xml = {.tags = &tags};
+    static const struct xml_tags tags = {.outline = true};
+    static const struct order markup = {0}, xml = {.tags = &tags};
     struct arena *arena = &request->arena;
     const struct translator_info *info = &request->model->info;
     const char *target = form->target_language ? form->target_language : info->target;
@@ -440,7 +440,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
                           .count = request->text_count,
                           .strings = request->text_count,
                           .markup = !text,
-                          .order = strcmp(form->format, "xml") == 0 ? &xml : &html};
+                          .order = strcmp(form->format, "xml") == 0 ? &xml : &markup};
     for (size_t i = 0; i < plan->count; i++) {
         const struct text *whole = &request->texts[i];
         items[i] = (struct plan_item){.source = whole->source,

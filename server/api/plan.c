@@ -205,19 +205,19 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
     int read = 0;
     if (plan->order->document) {
         struct document document = document_of(plan, item);
-        read = document_read(&document, arena, &item->html, err);
+        read = document_read(&document, arena, &item->markup, err);
     } else if (plan->markup && plan->order->tags) {
-        read = html_parse_xml(item->source, item->length, plan->order->tags, arena, &item->html, err);
+        read = markup_parse_xml(item->source, item->length, plan->order->tags, arena, &item->markup, err);
     } else if (plan->markup) {
-        read = html_parse(item->source, item->length, arena, &item->html, err);
+        read = markup_parse_html(item->source, item->length, arena, &item->markup, err);
     } else {
-        read = document_read_text(item->source, item->length, plan->order->joined, arena, &item->html, &item->marked, err);
+        read = document_read_text(item->source, item->length, plan->order->joined, arena, &item->markup, &item->marked, err);
     }
     if (read != 0)
         return -1;
     item->parsed = true;
     if (plan->markup || item->marked)
-        item->count = item->html.count;
+        item->count = item->markup.count;
     return 0;
 }
 
@@ -237,8 +237,8 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
         char *joined = malloc(MOST_BYTES);
         if (!joined)
             return PLAN_MEMORY;
-        for (size_t i = 0; i < item->html.count && text.length < MOST_BYTES; i++) {
-            const struct html_segment *segment = &item->html.segments[i];
+        for (size_t i = 0; i < item->markup.count && text.length < MOST_BYTES; i++) {
+            const struct markup_segment *segment = &item->markup.segments[i];
             size_t taken = utf8_clip(segment->text, segment->length, MOST_BYTES - text.length - 1);
             memcpy(joined + text.length, segment->text, taken);
             joined[text.length + taken] = '\n';
@@ -251,7 +251,7 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
     }
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
-        bool tags = (plan->markup && !plan->order->document) || html_is_marked((struct html_bytes){item->source, item->length});
+        bool tags = (plan->markup && !plan->order->document) || marks_are_in((struct bytes){item->source, item->length});
         item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models) : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
@@ -299,8 +299,8 @@ size_t plan_characters(const struct plan *plan, size_t index) {
     size_t characters = 0;
     if (!plan->markup && !item->marked)
         return utf8_count(item->source, item->length);
-    for (size_t i = 0; i < item->html.count; i++)
-        characters += utf8_count(item->html.segments[i].text, item->html.segments[i].length);
+    for (size_t i = 0; i < item->markup.count; i++)
+        characters += utf8_count(item->markup.segments[i].text, item->markup.segments[i].length);
     return characters;
 }
 
@@ -309,7 +309,7 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
         struct plan_item *item = &plan->items[i];
         const struct plan_item *same = &plan->items[i % plan->strings]; /* each string is parsed once for all its targets */
         if (i >= plan->strings) {
-            item->html = same->html;
+            item->markup = same->markup;
             item->marked = same->marked;
             item->count = same->count;
         } else if (!item->parsed && parse_item(plan, item, arena, err) != 0) {
@@ -346,9 +346,9 @@ int plan_cut(struct plan *plan, struct request *request) {
             bool segment = plan->markup || item->marked;
             *text = *chosen;
             text->twin = twin ? &twin->texts[j] : NULL;
-            text->source = segment ? item->html.segments[j].text : item->source;
-            text->source_length = segment ? item->html.segments[j].length : item->length;
-            text->placed = segment && html_is_placed(&item->html, &item->html.segments[j]);
+            text->source = segment ? item->markup.segments[j].text : item->source;
+            text->source_length = segment ? item->markup.segments[j].length : item->length;
+            text->placed = segment && markup_is_placed(&item->markup, &item->markup.segments[j]);
         }
     }
     return 0;
@@ -394,11 +394,11 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
 }
 
 int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {
-    struct html html = item->html;
-    html.language = item->target_language;
-    html.from = item->source_language;
+    struct markup markup = item->markup;
+    markup.language = item->target_language;
+    markup.from = item->source_language;
     *answer = (struct plan_answer){item->source, item->length};
-    struct html_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
     for (size_t i = 0; i < item->count; i++) {
         if (!translations || document_translate(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
@@ -408,10 +408,10 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
     const char *written;
     if (plan->order->document) {
         struct document document = document_of(plan, item);
-        written = document_write(&document, &html, translations, arena, &length, NULL);
+        written = document_write(&document, &markup, translations, arena, &length, NULL);
     } else {
-        written = plan->markup ? html_write(&html, translations, arena, &length, NULL)
-                               : document_write_text(item->source, item->length, &html, translations, arena, &length, NULL);
+        written = plan->markup ? markup_write(&markup, translations, arena, &length, NULL)
+                               : document_write_text(item->source, item->length, &markup, translations, arena, &length, NULL);
     }
     if (!written)
         return -1;

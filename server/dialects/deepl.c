@@ -27,7 +27,7 @@ static unsigned deepl_status(const struct dialect_error *error) {
 /* ---- fields ---- */
 
 /* Reads an array of strings, or one string, whose names are separated by commas or spaces, into the arena. */
-static int read_names(const json_t *root, const char *field, struct arena *arena, struct html_names *names, struct reply *reply) {
+static int read_names(const json_t *root, const char *field, struct arena *arena, struct xml_names *names, struct reply *reply) {
     const json_t *value = json_object_get(root, field);
     const char **all = arena_alloc(arena, MOST_TAGS, sizeof *all);
     size_t strings = json_is_array(value) ? json_array_size(value) : value && !json_is_null(value);
@@ -57,7 +57,7 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
     order->markup = handling != NULL;
     if (!handling || strcmp(handling, "html") == 0)
         return 0;
-    struct html_tags *tags = arena_zalloc(arena, 1, sizeof *tags);
+    struct xml_tags *tags = arena_zalloc(arena, 1, sizeof *tags);
     if (!tags)
         return api_fail_memory(reply);
     order->tags = tags;

@@ -18,66 +18,67 @@ enum {
 /* ---- both languages: the separators of a sentence and the translation below it ---- */
 
 /* Plain text: begins a line that is indented as the sentence is. */
-static void text_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
+static void text_below(struct bytes_buffer *out, const struct markup *markup, const struct markup_segment *segment, bool after) {
     if (after)
         return;
-    const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
-    struct html_bytes rest = {"\n", 1}, lead = nothing; /* what precedes the segment in its line */
+    const struct piece *before = segment->first > 0 ? &markup->pieces[segment->first - 1] : NULL;
+    struct bytes rest = {"\n", 1}, lead = nothing; /* what precedes the segment in its line */
     if (before && before->kind == PIECE_BREAK)
-        lead = (struct html_bytes){before->raw, before->length};
+        lead = (struct bytes){before->raw, before->length};
     for (const char *c = lead.start, *end = c + lead.length; c < end; c++)
         if (*c == '\n' || *c == '\r')
             lead = bytes_between(c + 1, end);
-    if (segment->end < html->piece_count)
-        rest = (struct html_bytes){html->pieces[segment->end].raw, html->pieces[segment->end].length};
+    if (segment->end < markup->piece_count)
+        rest = (struct bytes){markup->pieces[segment->end].raw, markup->pieces[segment->end].length};
     const char *line_end = memmem(rest.start, rest.length, "\r\n", 2) ? "\r\n"
                            : memchr(rest.start, '\r', rest.length)    ? "\r"
                                                                       : "\n";
-    html_put_string(out, line_end);
+    bytes_put_string(out, line_end);
     for (size_t i = 0; i < lead.length; i++)
         if (lead.start[i] == '\t')
-            html_put(out, "\t", 1);
+            bytes_put(out, "\t", 1);
         else if (((unsigned char)lead.start[i] & 0xc0) != 0x80) /* a character, of a bullet for example */
-            html_put(out, " ", 1);
+            bytes_put(out, " ", 1);
 }
 
 /* Markdown: writes <br>, which may stand wherever a sentence may. */
-static void markdown_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
-    (void)html;
+static void markdown_below(struct bytes_buffer *out, const struct markup *markup, const struct markup_segment *segment,
+                           bool after) {
+    (void)markup;
     (void)segment;
-    html_put_string(out, after ? "" : "<br>");
+    bytes_put_string(out, after ? "" : "<br>");
 }
 
 /* HTML: writes <br/> and an element that states the language, or a slash in elements that may contain only text. */
-static void markup_below(struct html_buffer *out, const struct html *html, const struct html_segment *segment, bool after) {
+static void html_below(struct bytes_buffer *out, const struct markup *markup, const struct markup_segment *segment, bool after) {
     static const char *const names[] = {"<title", "<option"}; /* elements that may contain only text */
-    const struct html_piece *before = segment->first > 0 ? &html->pieces[segment->first - 1] : NULL;
+    const struct piece *before = segment->first > 0 ? &markup->pieces[segment->first - 1] : NULL;
     bool plain = false;
     for (size_t i = 0; before && i < sizeof names / sizeof *names; i++)
         plain |= before->length > strlen(names[i]) && strncasecmp(before->raw, names[i], strlen(names[i])) == 0;
     if (after) {
-        html_put_string(out, plain ? "" : "</span>");
+        bytes_put_string(out, plain ? "" : "</span>");
     } else if (plain) {
-        html_put_string(out, " / ");
+        bytes_put_string(out, " / ");
     } else {
-        html_put_string(out, "<br/><span lang=\"");
-        html_put_escaped(out, html->language, strlen(html->language), "&<>\"");
-        html_put_string(out, "\">");
+        bytes_put_string(out, "<br/><span lang=\"");
+        bytes_put_escaped(out, markup->language, strlen(markup->language), "&<>\"");
+        bytes_put_string(out, "\">");
     }
 }
 
 /* ---- formats ---- */
 
-static int txt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    static const struct html_marking as_it_is;
-    struct html_builder builder = document_builder(document, arena);
-    text_add_lines(&builder, (struct html_bytes){document->source, document->length}, text_label, &as_it_is);
-    return html_build(&builder, NULL, out, err);
+static int txt_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+    static const struct marking as_it_is;
+    struct piece_builder builder = document_builder(document, arena);
+    text_add_lines(&builder, (struct bytes){document->source, document->length}, text_label, &as_it_is);
+    return piece_build(&builder, NULL, out, err);
 }
 
 /* HTML is read in server/markup. */
-static int html_read_document(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    return html_parse(document->source, document->length, arena, out, err);
+static int html_read_document(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+    return markup_parse_html(document->source, document->length, arena, out, err);
 }
 
 static struct office_document office_of(const struct document *document) {
@@ -87,7 +88,7 @@ static struct office_document office_of(const struct document *document) {
                                     .bilingual = document->bilingual};
 }
 
-static int archive_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+static int archive_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
     const struct office_document office = office_of(document);
     struct office_changes changes = {0};
     return office_read(&office, arena, out, &changes, err);
@@ -97,7 +98,7 @@ static char *archive_finish(const struct document *document, const char *written
                             size_t *out_length, struct error *err) {
     const struct office_document office = office_of(document);
     struct office_changes changes = {0};
-    char *out = office_write(&office, (struct html_bytes){written, written_length}, arena, out_length, &changes, err);
+    char *out = office_write(&office, (struct bytes){written, written_length}, arena, out_length, &changes, err);
     if (out && changes.signatures)
         document_note(document, NULL, "changed",
                       "the digital signatures were removed, because they are not valid for a translation");
@@ -111,12 +112,12 @@ static char *archive_finish(const struct document *document, const char *written
 }
 
 /* PO files state their encoding in the header, where CHARSET stands for one to be filled in. ASCII is UTF-8. */
-static struct html_bytes po_stated(struct html_bytes file) {
+static struct bytes po_stated(struct bytes file) {
     static const char field[] = "\"Content-Type:";
     size_t length = file.length < PO_LOOKED_AT ? file.length : PO_LOOKED_AT;
     const char *begin = memmem(file.start, length, field, strlen(field));
     const char *end = begin ? memchr(begin, '\n', (size_t)(file.start + length - begin)) : NULL;
-    struct html_bytes found = end ? encoding_of_type(bytes_between(begin, end)) : nothing;
+    struct bytes found = end ? encoding_of_type(bytes_between(begin, end)) : nothing;
     return bytes_among_any_case(found, "US-ASCII ASCII CHARSET") ? nothing : found;
 }
 
@@ -136,7 +137,7 @@ static const struct document_format formats[] = {
     {"jsonl", "jsonl ndjson", "application/jsonl application/x-ndjson", "application/jsonl; charset=utf-8", "application/jsonl", false, NULL, false, json_read, NULL, false, NULL, NULL},
     {"xcstrings", "xcstrings", "application/x-xcstrings", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, NULL, false, NULL, NULL},
     {"md", "md markdown mdx", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", "text/markdown", false, NULL, false, md_read, NULL, true, markdown_below, NULL},
-    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", "text/html", false, encoding_of_html, true, html_read_document, NULL, true, markup_below, NULL},
+    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", "text/html", false, encoding_of_html, true, html_read_document, NULL, true, html_below, NULL},
     {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", "text/x-gettext-translation", false, po_stated, false,
      po_read, NULL, false, NULL, NULL},
     {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", "application/xliff+xml", false, encoding_of_xml, true,
@@ -172,7 +173,7 @@ const struct document_format *document_guess(const char *file_name, const char *
         if (bytes_among_any_case(bytes_of(dot + 1), formats[i].extensions))
             return &formats[i];
     for (size_t i = 0; media_type && i < FORMAT_COUNT; i++)
-        if (bytes_among_any_case((struct html_bytes){media_type, strcspn(media_type, "; \t")}, formats[i].media_types))
+        if (bytes_among_any_case((struct bytes){media_type, strcspn(media_type, "; \t")}, formats[i].media_types))
             return &formats[i];
     return NULL;
 }
@@ -267,24 +268,24 @@ int document_decode(struct document *document, const char *media_type, const cha
                     struct error *err) {
     /* Languages whose older files are in encodings that look like Windows-1252. */
     static const char others[] = "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
-    static const struct html_bytes guess = {"Windows-1252", 12};
+    static const struct bytes guess = {"Windows-1252", 12};
     const struct document_format *format = document->format;
-    const struct html_bytes file = {document->source, document->length};
+    const struct bytes file = {document->source, document->length};
     struct encoding *encoding = arena_zalloc(arena, 1, sizeof *encoding);
-    struct html_bytes decoded = file;
+    struct bytes decoded = file;
     if (!encoding)
         return error_memory(err);
-    if (format->archive || file.length >= HTML_MAX_BYTES)
+    if (format->archive || file.length >= MARKUP_MAX_BYTES)
         return 0;
-    const struct html_bytes stated[] = {media_type ? encoding_of_type(bytes_of(media_type)) : nothing,
-                                        format->stated ? format->stated(file) : nothing};
+    const struct bytes stated[] = {media_type ? encoding_of_type(bytes_of(media_type)) : nothing,
+                                   format->stated ? format->stated(file) : nothing};
     if (encoding_read(file, stated, sizeof stated / sizeof *stated, arena, encoding, &decoded, err) != 0)
         return -1;
     if (*encoding->name) {
         document->encoding = encoding;
     } else if (format->older_encodings && !utf8_valid(file.start, file.length)) {
         bool valid;
-        if ((language && bytes_among_any_case((struct html_bytes){language, strcspn(language, "-_@")}, others)) ||
+        if ((language && bytes_among_any_case((struct bytes){language, strcspn(language, "-_@")}, others)) ||
             !is_latin(file.start, file.length))
             return error_set(err, ERROR_INPUT,
                              "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
@@ -302,20 +303,20 @@ int document_decode(struct document *document, const char *media_type, const cha
 
 /* Writes a document in its encoding. One that can neither hold all characters nor refer to them becomes UTF-8; what the file states
  * says so already. */
-static char *encode(const struct document *document, struct html_bytes text, struct arena *arena, size_t *out_length,
+static char *encode(const struct document *document, struct bytes text, struct arena *arena, size_t *out_length,
                     struct error *err) {
     const struct encoding *encoding = document->encoding;
     const struct document_format *format = document->format;
-    struct html_buffer restated = {.arena = arena};
-    struct html_bytes stated = format->stated && !format->references ? format->stated(text) : nothing, out = text;
+    struct bytes_buffer restated = {.arena = arena};
+    struct bytes stated = format->stated && !format->references ? format->stated(text) : nothing, out = text;
     if (stated.length > 0) {
         size_t before = (size_t)(stated.start - text.start), after = before + stated.length;
-        html_put(&restated, text.start, before);
-        html_put_string(&restated, encoding->name);
-        html_put(&restated, text.start + after, text.length - after);
+        bytes_put(&restated, text.start, before);
+        bytes_put_string(&restated, encoding->name);
+        bytes_put(&restated, text.start + after, text.length - after);
         if (restated.failed)
             return error_memory(err), NULL;
-        out = (struct html_bytes){restated.bytes, restated.length};
+        out = (struct bytes){restated.bytes, restated.length};
     }
     int lacks = encoding_write(out, encoding, format->references, arena, &out, err);
     if (lacks < 0)
@@ -341,9 +342,9 @@ static struct document without_mark(const struct document *document) {
     return unmarked;
 }
 
-int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+int document_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
     bool valid = true;
-    if (document->length >= HTML_MAX_BYTES)
+    if (document->length >= MARKUP_MAX_BYTES)
         return error_set(err, ERROR_LENGTH, "the document is too long");
     bool text = !document->format->archive;
     if (text && (!utf8_valid(document->source, document->length) || memchr(document->source, '\0', document->length))) {
@@ -357,62 +358,63 @@ int document_read(const struct document *document, struct arena *arena, struct h
     return 0;
 }
 
-char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+char *document_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err) {
     struct document unmarked = without_mark(document);
-    char *written = html->spans ? spans_write(&unmarked, html, translations, arena, out_length, err)
-                                : html_write(html, translations, arena, out_length, err);
+    char *written = markup->spans ? spans_write(&unmarked, markup, translations, arena, out_length, err)
+                                  : markup_write(markup, translations, arena, out_length, err);
     if (written && document->format->finish)
         written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
     if (written && document->encoding)
-        return encode(document, (struct html_bytes){written, *out_length}, arena, out_length, err);
+        return encode(document, (struct bytes){written, *out_length}, arena, out_length, err);
     if (!written || unmarked.source == document->source)
         return written;
-    struct html_buffer out = {.arena = arena};
-    html_put(&out, document->source, (size_t)(unmarked.source - document->source));
-    html_put(&out, written, *out_length);
-    return html_take(&out, out_length, err);
+    struct bytes_buffer out = {.arena = arena};
+    bytes_put(&out, document->source, (size_t)(unmarked.source - document->source));
+    bytes_put(&out, written, *out_length);
+    return bytes_take(&out, out_length, err);
 }
 
 /* ---- texts that are not documents ---- */
 
-static bool has_lines(struct html_bytes text) {
+static bool has_lines(struct bytes text) {
     return memchr(text.start, '\n', text.length) || memchr(text.start, '\r', text.length);
 }
 
-int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct html *out, bool *marked,
+int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct markup *out, bool *marked,
                        struct error *err) {
-    static const struct html_marking as_it_is;
-    struct html_builder builder = {.arena = arena, .document = {text, length}, .html.spaced = true};
-    struct html_bytes all = {text, length};
+    static const struct marking as_it_is;
+    struct piece_builder builder = {.arena = arena, .document = {text, length}, .markup.spaced = true};
+    struct bytes all = {text, length};
     struct icu_source source;
     struct error error = {0};
     bool message = icu_message_is(text, length);
     if (!message && !(wrapped && has_lines(all)))
-        return html_parse_text(text, length, arena, out, marked, err);
+        return marks_parse(text, length, arena, out, marked, err);
     *marked = true;
     if (!message) {
         text_add_lines(&builder, all, text_label, &as_it_is);
-        return html_build(&builder, NULL, out, err);
+        return piece_build(&builder, NULL, out, err);
     }
     if (icu_source_open(all, arena, &source, &error) == 0)
         icu_source_add(&builder, &source, &as_it_is);
     else if (error.code == ERROR_MEMORY)
         return error_memory(err);
     if (builder.failed == ERROR_INPUT || error.code != ERROR_NONE) { /* the message has too many parts, or cannot be read */
-        builder = (struct html_builder){.arena = arena, .document = all};
-        html_add_break(&builder, all);
+        builder = (struct piece_builder){.arena = arena, .document = all};
+        piece_add_break(&builder, all);
     }
-    return html_build(&builder, NULL, out, err);
+    return piece_build(&builder, NULL, out, err);
 }
 
-char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
-                          struct arena *arena, size_t *out_length, struct error *err) {
-    struct html_bytes settled;
-    char *written = html_write(html, translations, arena, out_length, err);
+char *document_write_text(const char *text, size_t length, const struct markup *markup,
+                          const struct markup_translation *translations, struct arena *arena, size_t *out_length,
+                          struct error *err) {
+    struct bytes settled;
+    char *written = markup_write(markup, translations, arena, out_length, err);
     if (!written || !icu_message_is(text, length))
         return written;
-    messages_settle_icu((struct html_bytes){text, length}, (struct html_bytes){written, *out_length}, arena, &settled);
+    messages_settle_icu((struct bytes){text, length}, (struct bytes){written, *out_length}, arena, &settled);
     *out_length = settled.length;
     written = arena_copy(arena, settled.start, settled.length);
     if (!written)
@@ -428,7 +430,7 @@ static struct span span_of(struct outcome_place place, size_t by) {
 
 /* Finds the words of what stands between two sentences, which the translation copies: labels and other layout. Links them with
  * themselves, `by` bytes further. Returns their number. words: NULL if they are only counted. */
-static size_t find_copied(const char *source, size_t begin, size_t end, size_t by, struct span *words, struct html_link *links) {
+static size_t find_copied(const char *source, size_t begin, size_t end, size_t by, struct span *words, struct markup_link *links) {
     size_t count = 0;
     for (size_t at = begin, next = begin; at < end; at = next) {
         bool space = character_is_space(character_next(source, end, &next));
@@ -438,7 +440,7 @@ static size_t find_copied(const char *source, size_t begin, size_t end, size_t b
             continue;
         if (words) {
             words[count] = (struct span){at + by, next + by};
-            links[count] = (struct html_link){{at, next}, words[count]};
+            links[count] = (struct markup_link){{at, next}, words[count]};
         }
         count++;
     }
@@ -446,10 +448,10 @@ static size_t find_copied(const char *source, size_t begin, size_t end, size_t b
 }
 
 /* Joins the outcomes of the text's sentences with what is between them. */
-int document_translate(const struct text *text, struct arena *arena, struct html_translation *out) {
+int document_translate(const struct text *text, struct arena *arena, struct markup_translation *out) {
     struct arena made, scratch; /* scratch: for one sentence */
     int result = -1;
-    *out = (struct html_translation){0};
+    *out = (struct markup_translation){0};
     arena_init(&made, SCRATCH_BLOCK_BYTES);
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
     arena_limit(&made, arena->budget);
@@ -482,7 +484,7 @@ int document_translate(const struct text *text, struct arena *arena, struct html
 
     char *joined = arena_alloc(arena, most, 1);
     struct span *words = arena_alloc(arena, word_count, sizeof *words);
-    struct html_link *links = arena_alloc(arena, link_count, sizeof *links);
+    struct markup_link *links = arena_alloc(arena, link_count, sizeof *links);
     if (!joined || !words || !links)
         goto done;
     word_count = link_count = before = 0;
@@ -500,7 +502,7 @@ int document_translate(const struct text *text, struct arena *arena, struct html
             words[word_count++] = span_of(outcome_words(outcome)[k], length);
         for (size_t k = 0; k < outcome->link_count; k++) {
             const struct outcome_link *link = &outcome_links(outcome)[k];
-            links[link_count++] = (struct html_link){span_of(link->source, 0), span_of(link->target, length)};
+            links[link_count++] = (struct markup_link){span_of(link->source, 0), span_of(link->target, length)};
         }
         memcpy(joined + length, outcome->text, outcome->length);
         length += outcome->length;
@@ -508,8 +510,8 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     }
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
-        *out = (struct html_translation){joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
-                                         link_count, lossy};
+        *out = (struct markup_translation){joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
+                                           link_count, lossy};
     result = 0;
 done:
     arena_done(&scratch);
@@ -519,8 +521,8 @@ done:
 
 /* ---- tools that readers share ---- */
 
-void text_escape_markup(struct html_buffer *out, const char *text, size_t length) {
-    html_put_escaped(out, text, length, "&<>");
+void text_escape_markup(struct bytes_buffer *out, const char *text, size_t length) {
+    bytes_put_escaped(out, text, length, "&<>");
 }
 
 /* ---- lines ---- */
@@ -538,7 +540,7 @@ bool line_next(struct line *line, const char *end) {
     return true;
 }
 
-struct html_bytes line_trimmed(const struct line *line) {
+struct bytes line_trimmed(const struct line *line) {
     const char *begin = line->begin, *end = line->end;
     while (begin < end && strchr(" \t\f\v", *begin))
         begin++;
@@ -568,14 +570,14 @@ size_t text_label(const char *text, size_t length) {
 
 /* ---- plain text ---- */
 
-void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking) {
-    struct html_bytes last = nothing; /* the last line of the sentence */
+void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead, const struct marking *marking) {
+    struct bytes last = nothing; /* the last line of the sentence */
     const char *end = text.start + text.length, *added = text.start;
     size_t parts = 0; /* the number of its lines */
     struct line line = {.next = text.start};
     for (bool more = true; more;) {
         more = line_next(&line, end);
-        struct html_bytes says = more ? line_trimmed(&line) : nothing;
+        struct bytes says = more ? line_trimmed(&line) : nothing;
         size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
         size_t first = 0;
         int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
@@ -584,20 +586,20 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, text_l
         small = small && (says.length < first + 1 || !strchr(".)", says.start[first])); /* a. is the label of an item */
         bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
         if (continues) {
-            html_add_close(builder, bytes_between(added, says.start));
+            piece_add_close(builder, bytes_between(added, says.start));
         } else if (parts > 0) {
-            html_add_close(builder, nothing);
+            piece_add_close(builder, nothing);
             parts = 0;
         }
         if (says.length == 0)
             continue;
         last = bytes_between(says.start + bullet, says.start + says.length);
         if (!continues)
-            html_add_break(builder, bytes_between(added, last.start));
+            piece_add_break(builder, bytes_between(added, last.start));
         added = last.start + last.length;
         parts++;
-        html_add_part(builder);
-        html_add_marked(builder, last, marking);
+        piece_add_part(builder);
+        piece_add_marked(builder, last, marking);
     }
-    html_add_break(builder, bytes_between(added, end));
+    piece_add_break(builder, bytes_between(added, end));
 }

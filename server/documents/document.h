@@ -1,5 +1,5 @@
 /* Documents are files in formats that hold more than sentences. The reader of a format reports the text to translate and everything
- * around it as pieces (server/markup/markup.h); html_write inserts the translations. Everything else stays byte for byte, except
+ * around it as pieces (server/markup/markup.h); markup_write inserts the translations. Everything else stays byte for byte, except
  * that HTML is written in one notation (server/markup/markup.h). Archives of XML are in server/office. This module is independent
  * of HTTP.
  *
@@ -47,8 +47,8 @@ struct document {
 };
 
 /* Reads a document, whose source is valid UTF-8 without zero bytes, unless it is an archive, and outlives the html. Returns and
- * fails like html_parse; messages name the line, or the part of an archive. */
-typedef int document_reader(const struct document *document, struct arena *arena, struct html *out, struct error *err);
+ * fails like markup_parse_html; messages name the line, or the part of an archive. */
+typedef int document_reader(const struct document *document, struct arena *arena, struct markup *out, struct error *err);
 /* Finishes a document that was written, for example by breaking lines. The result is in the arena. Returns NULL with
  * ERROR_MEMORY. */
 typedef char *document_finisher(const struct document *document, const char *written, size_t written_length, struct arena *arena,
@@ -62,12 +62,12 @@ struct document_format {
     const char *bare_type;    /* of an answer that is not UTF-8: without the encoding */
     bool older_encodings;     /* Windows-1252 is guessed where files state no encoding */
     /* Returns the encoding that a file states; NULL: files state none. */
-    struct html_bytes (*stated)(struct html_bytes text);
+    struct bytes (*stated)(struct bytes text);
     bool references; /* a file may have references to characters that its encoding lacks */
     document_reader *read;
     document_finisher *finish; /* NULL: nothing is left to do */
     bool bilingual;            /* a document may have the translation below its source */
-    html_below *below;         /* in such a document, for each segment; NULL: the finisher does it */
+    markup_below *below;       /* in such a document, for each segment; NULL: the finisher does it */
     /* The file is an archive with text in it (server/office), and not text itself; NULL: it is text. */
     const struct office_family *archive;
 };
@@ -96,9 +96,9 @@ const char *document_type(const struct document_format *format, const struct enc
 
 /* Finds the segments to translate. The source may be any bytes, and must outlive the html. Returns -1 with ERROR_MEMORY,
  * ERROR_LENGTH, or ERROR_INPUT with a message that says what is wrong, and where. */
-int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err);
-/* Writes the document with its translations, like html_write. */
-char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+int document_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err);
+/* Writes the document with its translations, like markup_write. */
+char *document_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err);
 
 /* Returns false if the text (NUL-terminated) lacks all characters with which marks and messages begin, so that document_read_text
@@ -110,16 +110,17 @@ static inline bool document_text_may_be_marked(const char *text, size_t length) 
 /* Reads a text of a request that is not a document, but may have marks in it (server/markup/markup.h) or be a message in ICU's
  * notation. wrapped: its sentences may run over line ends, which stay (text_add_lines). If it is plain, *marked is false and
  * nothing is read. A message that cannot be parsed, or has too many parts, has no segments and stays unchanged. Fails like
- * html_parse_text. */
-int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct html *out, bool *marked,
+ * marks_parse. */
+int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct markup *out, bool *marked,
                        struct error *err);
-/* Writes such a text with its translations, like html_write. A message whose translation is not valid stays unchanged. */
-char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
-                          struct arena *arena, size_t *out_length, struct error *err);
+/* Writes such a text with its translations, like markup_write. A message whose translation is not valid stays unchanged. */
+char *document_write_text(const char *text, size_t length, const struct markup *markup,
+                          const struct markup_translation *translations, struct arena *arena, size_t *out_length,
+                          struct error *err);
 
 /* Makes the translation of a decoded text of a request, with the links of its words, in the arena. Its text is NULL if it is blank,
  * so that the segment stays unchanged. Returns -1 if memory runs out. */
-int document_translate(const struct text *text, struct arena *arena, struct html_translation *out);
+int document_translate(const struct text *text, struct arena *arena, struct markup_translation *out);
 
 /* ---- values of a JSON document ----
  *
@@ -156,28 +157,28 @@ enum prose {
 
 /* The names of the members that hold a string; for an array, those of the member that holds the array. Length 0: no name. */
 struct prose_place {
-    struct html_bytes name, parent;
+    struct bytes name, parent;
 };
 
 /* Judges valid UTF-8 by the rule in FORMATS.md ("Which strings are prose"): by the notation of the string first, and by the
  * names of the members that hold it if a single word could be either. scratch: room for as many bytes. Time is linear. */
-enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch);
+enum prose prose_judge(struct bytes text, const struct prose_place *place, char *scratch);
 
 /* ---- tools that readers share ---- */
 
 document_reader subtitles_read, json_read, md_read, po_read, xliff_read;
 document_finisher subtitles_finish;
 
-/* Writes a document that gives spans (server/documents/spans.h), like html_write. */
-char *spans_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+/* Writes a document that gives spans (server/documents/spans.h), like markup_write. */
+char *spans_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
                   struct arena *arena, size_t *out_length, struct error *err);
 
 /* Adds a note about this place of the source; NULL: about all of it. If memory runs out, the notes' arena has failed. */
 __attribute__((format(printf, 4, 5))) void document_note(const struct document *document, const char *at, const char *code,
                                                          const char *format, ...);
 
-static inline struct html_builder document_builder(const struct document *document, struct arena *arena) {
-    return (struct html_builder){.arena = arena, .document = {document->source, document->length}, .html.spaced = true};
+static inline struct piece_builder document_builder(const struct document *document, struct arena *arena) {
+    return (struct piece_builder){.arena = arena, .document = {document->source, document->length}, .markup.spaced = true};
 }
 
 /* ---- lines and plain text ---- */
@@ -190,40 +191,40 @@ struct line {
 /* Moves to the next line; returns false after the last. At first, *line is zeroed except for next, the begin of the document. */
 bool line_next(struct line *line, const char *end);
 /* Returns the text of a line without ASCII white space at either end. */
-struct html_bytes line_trimmed(const struct line *line);
+struct bytes line_trimmed(const struct line *line);
 
 /* Returns the bytes of a bullet or similar mark, with the white space after it, before a line's text. */
 typedef size_t text_lead(const char *text, size_t length);
 /* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends, as in wrapped text: its lines
  * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */
-void text_add_lines(struct html_builder *builder, struct html_bytes text, text_lead *lead, const struct html_marking *marking);
+void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead, const struct marking *marking);
 
 /* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white space. */
 size_t text_label(const char *text, size_t length);
 /* True if the last character ends a sentence, apart from white space, quotation marks and the like, or the text is blank. */
 bool text_ends_sentence(const char *text, size_t length);
 
-/* An html_escape that writes "&amp;", "&lt;" and "&gt;". */
-void text_escape_markup(struct html_buffer *out, const char *text, size_t length);
+/* An markup_escape that writes "&amp;", "&lt;" and "&gt;". */
+void text_escape_markup(struct bytes_buffer *out, const char *text, size_t length);
 
 /* ---- messages in ICU's notation ---- */
 
 /* A message with whole sentences in its branches (icu_message_expand). */
 struct icu_source {
-    struct html_bytes original; /* as it was read, before whole sentences moved into its branches */
-    struct html_bytes text;
+    struct bytes original; /* as it was read, before whole sentences moved into its branches */
+    struct bytes text;
     struct icu_message message;
 };
 
 /* Reads a text. The results are in the arena, or borrow the text. Fails like icu_message_read. */
-int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_source *out, struct error *err);
+int icu_source_open(struct bytes text, struct arena *arena, struct icu_source *out, struct error *err);
 /* Appends its pieces: each line of a branch is a sentence, which may hold marks; arguments are words of it. The text outlives the
  * builder's html. written: its function returns how bytes of the text are written in the document, and is called in their order. */
-void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written);
+void icu_source_add(struct piece_builder *builder, const struct icu_source *source, const struct marking *written);
 /* Makes a message from the written form of these pieces; if it is not valid, apostrophes that quote what follows are doubled. If
  * nothing changed, *out is the original. Returns false, and leaves *out, if the message does not have the arguments of the source
  * in their branches, or not the marks of the source, or if memory runs out. */
-bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena, struct html_bytes *out);
+bool icu_source_settle(const struct icu_source *source, struct bytes translation, struct arena *arena, struct bytes *out);
 
 /* ---- directives for programs ---- */
 
@@ -236,11 +237,11 @@ enum {
     DIRECTIVE_DOLLAR = 1 << 4    /* $name ${name} */
 };
 /* Returns the notations that a flag of gettext's, such as c-format, announces. */
-unsigned directives_of(struct html_bytes flag);
+unsigned directives_of(struct bytes flag);
 /* Returns the bytes of the directive that begins there, or 0. */
 size_t directive_at(unsigned notations, const char *at, const char *end);
 /* True if the directive has no number and takes the next argument: %s, {}. */
-bool directive_takes_next(unsigned notations, struct html_bytes directive);
+bool directive_takes_next(unsigned notations, struct bytes directive);
 
 /* A scan for directives and for placeholders of other kinds (model/text/spans.h), which starts as {text, length, notations}. */
 struct directive_scan {
@@ -256,18 +257,18 @@ struct directive_scan {
 bool directive_next(struct directive_scan *scan, struct span *found);
 
 /* True if the bytes are valid UTF-8 without control characters other than tabs and line ends. */
-bool messages_can_hold(struct html_bytes text);
+bool messages_can_hold(struct bytes text);
 /* Makes the translation of a message in ICU's notation from its written form. Returns false, with the source in *out, if the
  * translation is not valid. */
-bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
+bool messages_settle_icu(struct bytes source, struct bytes written, struct arena *arena, struct bytes *out);
 
 /* ---- front matter (front_matter.c) ---- */
 
 /* Adds the front matter of a document, with its title and description as texts if they are translated; other notation stays.
  * Returns its end, which is the document's begin if there is none. Memory that lacks leaves it as it is, or fails the builder. */
-const char *front_matter_read(struct html_builder *builder, struct html_bytes document, bool translated);
-/* An html_close for the texts of front matter; returns false for other ends. */
-bool front_matter_close(struct html_buffer *out, const struct html_end *end);
+const char *front_matter_read(struct piece_builder *builder, struct bytes document, bool translated);
+/* An markup_close for the texts of front matter; returns false for other ends. */
+bool front_matter_close(struct bytes_buffer *out, const struct markup_end *end);
 
 /* ---- Markdown's notation (markdown_notation.c) ----
  *
@@ -321,10 +322,10 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
 /* Overwrites kept notation, in a copy of the source, with a character that has no meaning for cmark; lines and quotations stay. */
 void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
 
-/* An html_escape that puts a backslash before bytes that would be read as notation after the output so far. */
-void markdown_escape(struct html_buffer *out, const char *text, size_t length);
-/* An html_close: a link by its text whose text has changed gets its former text as its name; marks of emphasis move to where they
+/* An markup_escape that puts a backslash before bytes that would be read as notation after the output so far. */
+void markdown_escape(struct bytes_buffer *out, const char *text, size_t length);
+/* An markup_close: a link by its text whose text has changed gets its former text as its name; marks of emphasis move to where they
  * are read as such, or become HTML tags if there is no such place. */
-void markdown_close(struct html_buffer *out, const struct html_end *end);
+void markdown_close(struct bytes_buffer *out, const struct markup_end *end);
 
 #endif

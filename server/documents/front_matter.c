@@ -17,25 +17,25 @@ enum style { STYLE_PLAIN, STYLE_SINGLE, STYLE_DOUBLE, STYLE_LITERAL /* of TOML: 
 static const char ends[STYLES];
 
 struct front_matter {
-    struct html_builder *builder;
+    struct piece_builder *builder;
     const char *done, *end; /* up to `done` it is in pieces */
 };
 
 /* Adds the text of a value that is written in [begin,end), without its quotation marks. */
-static void add_value(struct front_matter *matter, struct html_bytes text, const char *begin, const char *end, enum style style) {
-    struct html_builder *builder = matter->builder;
-    struct html_bytes raw = bytes_between(begin, end), own = raw;
+static void add_value(struct front_matter *matter, struct bytes text, const char *begin, const char *end, enum style style) {
+    struct piece_builder *builder = matter->builder;
+    struct bytes raw = bytes_between(begin, end), own = raw;
     if (!bytes_same(text, raw))
-        own = (struct html_bytes){arena_copy(builder->arena, text.start, text.length), text.length};
+        own = (struct bytes){arena_copy(builder->arena, text.start, text.length), text.length};
     if (!own.start || text.length == 0)
         return;
-    html_add_break(builder, bytes_between(matter->done, begin));
-    size_t first = builder->html.piece_count;
-    html_add_part(builder);
-    html_add_text(builder, own, raw);
-    html_add_close(builder, (struct html_bytes){&ends[style], 0});
-    for (size_t i = first; i < builder->html.piece_count; i++)
-        builder->html.pieces[i].notation = HTML_AS_IT_IS;
+    piece_add_break(builder, bytes_between(matter->done, begin));
+    size_t first = builder->markup.piece_count;
+    piece_add_part(builder);
+    piece_add_text(builder, own, raw);
+    piece_add_close(builder, (struct bytes){&ends[style], 0});
+    for (size_t i = first; i < builder->markup.piece_count; i++)
+        builder->markup.pieces[i].notation = PIECE_AS_IT_IS;
     matter->done = end;
 }
 
@@ -66,7 +66,7 @@ static const char *place_of(struct walk *walk, size_t index) {
 }
 
 static void take_scalar(struct walk *walk, const yaml_event_t *event) {
-    struct html_bytes text = {(const char *)event->data.scalar.value, event->data.scalar.length};
+    struct bytes text = {(const char *)event->data.scalar.value, event->data.scalar.length};
     if (!walk->value) {
         walk->read = bytes_among_any_case(text, read_keys);
         return;
@@ -123,23 +123,23 @@ static void read_yaml(struct front_matter *matter) {
 }
 
 /* True if the text is read as itself where it follows a key without quotation marks. */
-static bool reads_as_itself(struct html_bytes text, struct arena *arena) {
+static bool reads_as_itself(struct bytes text, struct arena *arena) {
     static const char key[] = "a: ", words[] = "true false yes no on off null y n";
-    struct html_buffer line = {.arena = arena};
+    struct bytes_buffer line = {.arena = arena};
     yaml_parser_t parser;
     yaml_event_t event;
     size_t scalars = 0;
     bool itself = false, whole = false;
-    html_put_string(&line, key);
-    html_put(&line, text.start, text.length);
-    if (line.failed || bytes_among_any_case(text, words) || !html_has_letters(text.start, 0, text.length) ||
+    bytes_put_string(&line, key);
+    bytes_put(&line, text.start, text.length);
+    if (line.failed || bytes_among_any_case(text, words) || !markup_has_letters(text.start, 0, text.length) ||
         !open_yaml(&parser, line.bytes, line.length))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {
         scalars += event.type == YAML_SCALAR_EVENT;
         if (event.type == YAML_SCALAR_EVENT && scalars == 2)
             itself = event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-                     bytes_same(text, (struct html_bytes){(const char *)event.data.scalar.value, event.data.scalar.length});
+                     bytes_same(text, (struct bytes){(const char *)event.data.scalar.value, event.data.scalar.length});
         whole = event.type == YAML_STREAM_END_EVENT;
         more = !whole && scalars < 3 && event.type != YAML_SEQUENCE_START_EVENT;
     }
@@ -153,18 +153,18 @@ static bool reads_as_itself(struct html_bytes text, struct arena *arena) {
 static void read_toml(struct front_matter *matter) {
     struct line line = {.next = matter->done};
     while (line_next(&line, matter->end)) {
-        struct html_bytes says = line_trimmed(&line);
+        struct bytes says = line_trimmed(&line);
         const char *end = says.start + says.length, *equals = memchr(says.start, '=', says.length), *at = equals;
-        struct html_buffer text = {.arena = matter->builder->arena};
+        struct bytes_buffer text = {.arena = matter->builder->arena};
         if (says.length > 0 && *says.start == '[')
             return;
         if (!equals)
             continue;
-        while (at > says.start && html_is_space(at[-1]))
+        while (at > says.start && byte_is_space(at[-1]))
             at--;
         if (!bytes_among_any_case(bytes_between(says.start, at), read_keys))
             continue;
-        for (at = equals + 1; at < end && html_is_space(*at);)
+        for (at = equals + 1; at < end && byte_is_space(*at);)
             at++;
         char quote = at < end ? *at : ' ';
         const char *begin = at + 1;
@@ -174,19 +174,19 @@ static void read_toml(struct front_matter *matter) {
             at += quote == '"' && *at == '\\' && at + 1 < end;
             if (at[-1] == '\\' && at > begin && quote == '"' && *at != '"' && *at != '\\')
                 break;
-            html_put(&text, at, 1);
+            bytes_put(&text, at, 1);
         }
         if (at < end && *at == quote && text.length > 0 && !text.failed)
-            add_value(matter, (struct html_bytes){text.bytes, text.length}, begin, at, quote == '"' ? STYLE_DOUBLE : STYLE_LITERAL);
+            add_value(matter, (struct bytes){text.bytes, text.length}, begin, at, quote == '"' ? STYLE_DOUBLE : STYLE_LITERAL);
     }
 }
 
 /* ---- the interface ---- */
 
-const char *front_matter_read(struct html_builder *builder, struct html_bytes document, bool translated) {
+const char *front_matter_read(struct piece_builder *builder, struct bytes document, bool translated) {
     const char *end = document.start + document.length, *after = document.start;
     struct line line = {.next = document.start};
-    struct html_bytes mark = line_next(&line, end) ? line_trimmed(&line) : nothing;
+    struct bytes mark = line_next(&line, end) ? line_trimmed(&line) : nothing;
     struct front_matter matter = {.builder = builder, .done = line.next};
     bool yaml = bytes_are(mark, "---");
     while ((yaml || bytes_are(mark, "+++")) && after == document.start && line_next(&line, end)) {
@@ -196,38 +196,37 @@ const char *front_matter_read(struct html_builder *builder, struct html_bytes do
         after = line.next;
     }
     if (after > document.start && translated && matter.end - matter.done <= MOST_BYTES) {
-        html_add_break(builder, bytes_between(document.start, matter.done));
+        piece_add_break(builder, bytes_between(document.start, matter.done));
         (yaml ? read_yaml : read_toml)(&matter);
     } else {
         matter.done = document.start;
     }
-    html_add_break(builder, bytes_between(matter.done, after));
+    piece_add_break(builder, bytes_between(matter.done, after));
     return after;
 }
 
-bool front_matter_close(struct html_buffer *out, const struct html_end *end) {
+bool front_matter_close(struct bytes_buffer *out, const struct markup_end *end) {
     uintptr_t place = (uintptr_t)end->written - (uintptr_t)ends;
     if (place >= STYLES)
         return false;
-    struct html_bytes text = {arena_copy(out->arena, out->bytes + end->inside, out->length - end->inside),
-                              out->length - end->inside};
+    struct bytes text = {arena_copy(out->arena, out->bytes + end->inside, out->length - end->inside), out->length - end->inside};
     bool plain = place == STYLE_PLAIN, quoted = plain && text.start && !reads_as_itself(text, out->arena);
     if (!text.start || (plain && !quoted))
         return true;
     out->length = end->inside;
     if (quoted)
-        html_put_string(out, "\"");
+        bytes_put_string(out, "\"");
     for (size_t i = 0; i < text.length; i++) {
         const char *at = text.start + i;
         bool escaped = (quoted || place == STYLE_DOUBLE) && (*at == '"' || *at == '\\');
         if (escaped || (place == STYLE_SINGLE && *at == '\''))
-            html_put_string(out, escaped ? "\\" : "'");
+            bytes_put_string(out, escaped ? "\\" : "'");
         if (place == STYLE_LITERAL && *at == '\'') /* which has no escapes */
-            html_put_string(out, "\u2019");
+            bytes_put_string(out, "\u2019");
         else
-            html_put(out, at, 1);
+            bytes_put(out, at, 1);
     }
     if (quoted)
-        html_put_string(out, "\"");
+        bytes_put_string(out, "\"");
     return true;
 }

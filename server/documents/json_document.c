@@ -155,24 +155,24 @@ enum expected {
 };
 
 struct level {
-    char open;              /* '{' or '[' */
-    struct html_bytes name; /* of the current member; for an array that of the member that holds it */
-    size_t index;           /* of the current element */
-    bool about;             /* it is below a member that says something about other members */
-    bool message;           /* the object has had a member of this name */
+    char open;         /* '{' or '[' */
+    struct bytes name; /* of the current member; for an array that of the member that holds it */
+    size_t index;      /* of the current element */
+    bool about;        /* it is below a member that says something about other members */
+    bool message;      /* the object has had a member of this name */
 };
 
 /* A string of a catalogue of Apple's, while it is read. */
 struct entry {
     const char *inside, *localizations; /* after the braces that open it, and its member of this name; NULL: it has none */
     const char *unfinished, *after;     /* the target's object, whose state is "new"; NULL: none */
-    struct html_bytes key, text;        /* text: of the source language; NULL: the key is the text */
-    struct html_bytes state;            /* of the target; NULL: none */
+    struct bytes key, text;             /* text: of the source language; NULL: the key is the text */
+    struct bytes state;                 /* of the target; NULL: none */
     bool left;                          /* it is not translated, or has forms for numbers or devices */
 };
 
 struct json_reader {
-    struct html_builder builder;
+    struct piece_builder builder;
     struct document_spans *spans;
     bool *messages; /* a string of the file has branches in ICU's notation */
     const struct document *document;
@@ -183,14 +183,14 @@ struct json_reader {
     struct level levels[MOST_DEPTH];
     struct key_state *places; /* [MOST_DEPTH + 1] how far the globs match above the first level, then at each; NULL: no globs */
     size_t depth;
-    bool catalog;               /* the file is a catalogue of strings */
-    struct html_bytes language; /* of its source */
+    bool catalog;          /* the file is a catalogue of strings */
+    struct bytes language; /* of its source */
     struct entry entry;
     struct error *err;
 };
 
 static int refuse(const struct json_reader *reader, const char *at, const char *what) {
-    return html_error_at(reader->err, reader->begin, at, "%s", what);
+    return markup_error_at(reader->err, reader->begin, at, "%s", what);
 }
 
 static int32_t read_hex(const char *at, const char *end) {
@@ -224,7 +224,7 @@ static size_t read_escape(const char *at, const char *end, int32_t *character) {
 
 /* Reads the string whose first quotation mark is at reader->at. *raw: without the marks. *whole: every escape stands for a
  * character that a text may have. */
-static int read_string(struct json_reader *reader, struct html_bytes *raw, bool *whole) {
+static int read_string(struct json_reader *reader, struct bytes *raw, bool *whole) {
     const char *begin = ++reader->at;
     *whole = true;
     while (reader->at < reader->end && *reader->at != '"') {
@@ -245,13 +245,13 @@ static int read_string(struct json_reader *reader, struct html_bytes *raw, bool 
 }
 
 struct json_string {
-    struct html_bytes raw, text; /* as written, and decoded; the same if there are no escapes */
-    size_t at;                   /* a place in the text */
-    const char *raw_at;          /* the same place in raw; callers ask for places in order */
+    struct bytes raw, text; /* as written, and decoded; the same if there are no escapes */
+    size_t at;              /* a place in the text */
+    const char *raw_at;     /* the same place in raw; callers ask for places in order */
 };
 
 /* Decodes a valid string into the room. Pieces borrow the text. */
-static struct json_string decode(char **room, struct html_bytes raw) {
+static struct json_string decode(char **room, struct bytes raw) {
     struct json_string string = {.raw = raw, .text = raw, .raw_at = raw.start};
     if (!memchr(raw.start, '\\', raw.length))
         return string;
@@ -285,20 +285,20 @@ static const char *raw_of(struct json_string *string, size_t byte) {
     return string->raw_at;
 }
 
-static void json_escape(struct html_buffer *out, const char *text, size_t length) {
+static void json_escape(struct bytes_buffer *out, const char *text, size_t length) {
     static const char digits[] = "0123456789abcdef", names[] = "\"\\bfnrt", means[] = "\"\\\b\f\n\r\t";
     for (size_t at = 0; at < length; at++) {
         size_t plain = at;
         while (at < length && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= ' ')
             at++;
-        html_put(out, text + plain, at - plain);
+        bytes_put(out, text + plain, at - plain);
         if (at == length)
             return;
         unsigned char c = (unsigned char)text[at];
         const char *name = c > 0 ? strchr(means, c) : NULL;
         const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]},
                    mark[] = {'\\', name ? names[name - means] : 'u'};
-        html_put(out, name ? mark : escape, name ? sizeof mark : sizeof escape);
+        bytes_put(out, name ? mark : escape, name ? sizeof mark : sizeof escape);
     }
 }
 
@@ -311,7 +311,7 @@ struct string_owner {
 };
 
 /* Returns the written form of a part; callers ask for parts in order. */
-static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
+static struct bytes write_part(const struct marking *marking, struct bytes part, struct arena *arena) {
     const struct string_owner *own = marking->owner;
     size_t begin = (size_t)(part.start - own->string->text.start);
     const char *from = raw_of(own->string, begin), *to = raw_of(own->string, begin + part.length);
@@ -321,7 +321,7 @@ static struct html_bytes write_part(const struct html_marking *marking, struct h
 }
 
 /* Skips letters, digits and some other characters. */
-static size_t skip_name(struct html_bytes text, size_t begin, const char *others) {
+static size_t skip_name(struct bytes text, size_t begin, const char *others) {
     size_t at = begin;
     while (at < text.length && at - begin < MOST_NAME &&
            (isalnum((unsigned char)text.start[at]) || (text.start[at] && strchr(others, text.start[at]))))
@@ -331,7 +331,7 @@ static size_t skip_name(struct html_bytes text, size_t begin, const char *others
 
 /* Returns the end of the reference that begins there: i18next's $t(key), vue-i18n's @:key, @.lower:key and @:(key), Chrome's
  * $NAME$, Laravel's :name. Returns `at` if none begins. */
-static size_t skip_reference(struct html_bytes text, size_t at) {
+static size_t skip_reference(struct bytes text, size_t at) {
     const char *begin = text.start + at, *end = text.start + text.length;
     if (end - begin < 3)
         return at;
@@ -359,22 +359,22 @@ static size_t skip_reference(struct html_bytes text, size_t at) {
 }
 
 /* Adds text between marks, in which references stay as they are. */
-static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+static void add_words(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
     const struct json_string *string = ((const struct string_owner *)marking->owner)->string;
     size_t begin = (size_t)(text.start - string->text.start), end = begin + text.length, plain = begin;
-    struct html_bytes whole = {string->text.start, end};
+    struct bytes whole = {string->text.start, end};
     for (size_t at = begin; at <= end;) {
         size_t after = at < end && memchr("$@:", whole.start[at], 3) ? skip_reference(whole, at) : at;
         if (after == at && at < end) {
             at++;
             continue;
         }
-        struct html_bytes before = {whole.start + plain, at - plain}, reference = {whole.start + at, after - at};
+        struct bytes before = {whole.start + plain, at - plain}, reference = {whole.start + at, after - at};
         if (before.length > 0)
-            html_add_text(builder, before, write_part(marking, before, builder->arena));
+            piece_add_text(builder, before, write_part(marking, before, builder->arena));
         if (at == end)
             break;
-        html_add_word(builder, (struct html_bytes){"{0}", 3}, write_part(marking, reference, builder->arena));
+        piece_add_word(builder, (struct bytes){"{0}", 3}, write_part(marking, reference, builder->arena));
         plain = at = after;
     }
 }
@@ -382,7 +382,7 @@ static void add_words(const struct html_marking *marking, struct html_builder *b
 /* Adds the sentences of a line: each of the alternatives between bars, as vue-i18n's plurals are written. */
 static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
     struct string_owner own = {reader, string};
-    const struct html_marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
+    const struct marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
     const char *text = string->text.start;
     size_t depth = 0;
     bool alternatives = false;
@@ -408,9 +408,9 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
         if (begin < at) {
             const char *from = raw_of(string, begin);
             if (from > reader->done)
-                html_add_break(&reader->builder, bytes_between(reader->done, from));
+                piece_add_break(&reader->builder, bytes_between(reader->done, from));
             reader->done = from;
-            html_add_marked(&reader->builder, bytes_between(text + begin, text + at), &marking);
+            piece_add_marked(&reader->builder, bytes_between(text + begin, text + at), &marking);
         }
         begin = at + 1;
     }
@@ -426,26 +426,26 @@ static bool says_about(const struct level *level) {
 }
 
 /* Keeps the decoded text of a string for its span. Returns NULL if memory runs out. */
-static const struct html_bytes *keep_text(struct json_reader *reader, struct html_bytes text) {
-    struct html_bytes *kept = arena_alloc(reader->builder.arena, 1, sizeof *kept);
+static const struct bytes *keep_text(struct json_reader *reader, struct bytes text) {
+    struct bytes *kept = arena_alloc(reader->builder.arena, 1, sizeof *kept);
     if (kept)
         *kept = text;
     return kept;
 }
 
 /* Adds the span of a value unless it is for programs or cannot be read. */
-static void add_value(struct json_reader *reader, struct html_bytes raw, enum key_choice choice) {
+static void add_value(struct json_reader *reader, struct bytes raw, enum key_choice choice) {
     static const struct prose_place nowhere = {{"", 0}, {"", 0}};
     struct prose_place place = nowhere;
-    struct html_builder *builder = &reader->builder;
+    struct piece_builder *builder = &reader->builder;
     struct document_spans *spans = reader->spans;
     struct json_string string = decode(&reader->decoded, raw);
-    struct html_bytes text = string.text;
+    struct bytes text = string.text;
     const char *raw_end = raw.start + raw.length;
     const struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
-    size_t first = builder->html.piece_count;
+    size_t first = builder->markup.piece_count;
     struct error error = {0};
-    if (builder->failed) /* html_build reports why */
+    if (builder->failed) /* piece_build reports why */
         return;
     if (reader->depth == 1 && bytes_are(level->name, locale_name)) { /* becomes the language of the translation */
         spans_add(spans, builder, raw.start, raw_end, NULL);
@@ -476,14 +476,14 @@ static void add_value(struct json_reader *reader, struct html_bytes raw, enum ke
         end = begin;
         while (end < text.length && (unsigned char)text.start[end] >= ' ')
             end++;
-        struct html_bytes line = {text.start + begin, end - begin};
+        struct bytes line = {text.start + begin, end - begin};
         if (line.length > 0 && (line.length == text.length || prose_judge(line, &nowhere, reader->scratch) == PROSE_LANGUAGE))
             add_alternatives(reader, &string, begin, end);
     }
-    if (builder->html.piece_count == first)
+    if (builder->markup.piece_count == first)
         return;
     if (reader->done < raw_end)
-        html_add_break(builder, bytes_between(reader->done, raw_end));
+        piece_add_break(builder, bytes_between(reader->done, raw_end));
     spans_add(spans, builder, raw.start, raw_end, keep_text(reader, text));
     spans_end_text(spans, builder, first);
 }
@@ -502,7 +502,7 @@ static bool in_strings(const struct json_reader *reader) {
 
 static bool in_localization(const struct json_reader *reader, const char *language, size_t length) {
     return reader->depth > LEVEL_LOCALIZATIONS && bytes_are(reader->levels[LEVEL_ENTRY].name, "localizations") &&
-           bytes_same(reader->levels[LEVEL_LOCALIZATIONS].name, (struct html_bytes){language, length});
+           bytes_same(reader->levels[LEVEL_LOCALIZATIONS].name, (struct bytes){language, length});
 }
 
 /* Notes an object that begins at reader->at. */
@@ -523,7 +523,7 @@ static void catalog_open(struct json_reader *reader) {
 }
 
 /* Notes a string, or a word. */
-static void catalog_value(struct json_reader *reader, struct html_bytes raw) {
+static void catalog_value(struct json_reader *reader, struct bytes raw) {
     const struct level *level = &reader->levels[reader->depth - 1];
     const char *target = reader->document->language;
     struct entry *entry = &reader->entry;
@@ -540,31 +540,30 @@ static void catalog_value(struct json_reader *reader, struct html_bytes raw) {
 }
 
 /* Adds text between marks: directives of a format are words of it. */
-static void add_formats(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+static void add_formats(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
     struct directive_scan scan = {.text = text.start, .length = text.length, .notations = DIRECTIVE_PERCENT};
     struct span found = {0, 0};
     (void)marking;
     for (size_t at = 0; at < text.length; at = found.end) {
         if (!directive_next(&scan, &found))
             found = (struct span){text.length, text.length};
-        struct html_bytes before = {text.start + at, found.begin - at},
-                          directive = {text.start + found.begin, found.end - found.begin};
+        struct bytes before = {text.start + at, found.begin - at}, directive = {text.start + found.begin, found.end - found.begin};
         if (before.length > 0)
-            html_add_text(builder, before, before);
+            piece_add_text(builder, before, before);
         if (directive.length > 0)
-            html_add_word(builder, directive, directive);
+            piece_add_word(builder, directive, directive);
     }
 }
 
 /* Adds the span of the entry that ends at reader->at. */
 static void catalog_close(struct json_reader *reader) {
     static const struct prose_place nowhere = {{"", 0}, {"", 0}};
-    static const struct html_marking marking = {.add_text = add_formats};
-    struct html_builder *builder = &reader->builder;
+    static const struct marking marking = {.add_text = add_formats};
+    struct piece_builder *builder = &reader->builder;
     struct document_spans *spans = reader->spans;
     struct entry *entry = &reader->entry;
-    struct html_bytes text = entry->text.start ? entry->text : entry->key;
-    size_t first = builder->html.piece_count;
+    struct bytes text = entry->text.start ? entry->text : entry->key;
+    size_t first = builder->markup.piece_count;
     if (in_strings(reader) && reader->depth == LEVEL_LANGUAGE + 1 && entry->unfinished && !entry->after)
         entry->after = reader->at + 1;
     if (!in_strings(reader) || reader->depth != LEVEL_ENTRY + 1)
@@ -577,7 +576,7 @@ static void catalog_close(struct json_reader *reader) {
     *kept = *entry;
     const char *place = entry->unfinished ? entry->unfinished : entry->localizations ? entry->localizations : entry->inside;
     spans_add(spans, builder, place, entry->unfinished ? entry->after : place, kept);
-    html_add_marked(builder, text, &marking);
+    piece_add_marked(builder, text, &marking);
     spans_end_text(spans, builder, first);
     if (!builder->failed)
         spans->all[spans->count - 1].texts[0].plain = true;
@@ -586,35 +585,34 @@ static void catalog_close(struct json_reader *reader) {
 /* A span_put: puts the target's object, or a member with it. */
 static void put_entry(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
     const struct entry *entry = span->about;
-    struct html_buffer *out = &writer->out;
+    struct bytes_buffer *out = &writer->out;
     const char *next = span->end, *end = writer->document->source + writer->document->length;
     if (!text->translated)
         return;
 
     /* Two directives without numbers may have changed places. */
-    struct html_bytes source = entry->text.start ? entry->text : entry->key;
+    struct bytes source = entry->text.start ? entry->text : entry->key;
     struct directive_scan scan = {.text = source.start, .length = source.length, .notations = DIRECTIVE_PERCENT};
     size_t in_order = 0;
     for (struct span found; directive_next(&scan, &found);)
-        in_order +=
-            directive_takes_next(DIRECTIVE_PERCENT, (struct html_bytes){source.start + found.begin, found.end - found.begin});
+        in_order += directive_takes_next(DIRECTIVE_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
     span_keep(writer, span->begin);
     if (!entry->localizations)
-        html_put_string(out, "\"localizations\" : {");
+        bytes_put_string(out, "\"localizations\" : {");
     if (!entry->unfinished) {
-        html_put_string(out, "\"");
-        html_put_string(out, writer->document->language);
-        html_put_string(out, "\" : ");
+        bytes_put_string(out, "\"");
+        bytes_put_string(out, writer->document->language);
+        bytes_put_string(out, "\" : ");
     }
-    html_put_string(out, "{\"stringUnit\" : {\"state\" : \"");
-    html_put_string(out, text->sound && in_order < 2 ? "translated" : "needs_review");
-    html_put_string(out, "\", \"value\" : \"");
-    html_put(out, text->text.start, text->text.length);
-    html_put_string(out, entry->localizations ? "\"}}" : "\"}}}");
+    bytes_put_string(out, "{\"stringUnit\" : {\"state\" : \"");
+    bytes_put_string(out, text->sound && in_order < 2 ? "translated" : "needs_review");
+    bytes_put_string(out, "\", \"value\" : \"");
+    bytes_put(out, text->text.start, text->text.length);
+    bytes_put_string(out, entry->localizations ? "\"}}" : "\"}}}");
     while (next < end && strchr(" \t\r\n", *next))
         next++;
     if (!entry->unfinished && next < end && *next != '}')
-        html_put_string(out, ",");
+        bytes_put_string(out, ",");
     span_skip(writer, span->end);
 }
 
@@ -645,7 +643,7 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
     if (first == '{' || first == '[') {
         if (reader->depth == MOST_DEPTH)
             return refuse(reader, begin, "objects and arrays nest deeper than 512");
-        struct html_bytes name = level ? level->name : (struct html_bytes){"", 0};
+        struct bytes name = level ? level->name : (struct bytes){"", 0};
         bool about = level && (level->about || says_about(level));
         if (level && first == '{')
             catalog_open(reader);
@@ -656,7 +654,7 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
     }
     *expected = reader->depth > 0 ? MORE : NOTHING;
     if (first == '"') {
-        struct html_bytes raw;
+        struct bytes raw;
         bool whole;
         if (read_string(reader, &raw, &whole) != 0)
             return -1;
@@ -708,7 +706,7 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
         *expected = reader->depth > 0 ? MORE : NOTHING;
         return 0;
     }
-    struct html_bytes raw;
+    struct bytes raw;
     bool whole;
     switch (*expected) {
     case VALUE:
@@ -762,15 +760,15 @@ static int skip_space(struct json_reader *reader) {
 /* Puts the translation of a message, or keeps the source if the translation does not have what the source has. If one string of a
  * file has branches, others are messages, too, in which apostrophes may quote. */
 static void put_string(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
-    const struct html_bytes *source = span->about;
+    const struct bytes *source = span->about;
     const bool *messages = writer->about;
     struct arena *arena = writer->out.arena;
-    struct html_bytes written = span->count > 0 ? text->text : nothing;
-    struct html_buffer settled = {.arena = arena};
+    struct bytes written = span->count > 0 ? text->text : nothing;
+    struct bytes_buffer settled = {.arena = arena};
     if (span->count == 0) { /* the locale has '_' */
         span_keep(writer, span->begin);
         for (const char *c = writer->document->language; *c; c++)
-            html_put(&writer->out, *c == '-' ? "_" : c, 1);
+            bytes_put(&writer->out, *c == '-' ? "_" : c, 1);
         span_skip(writer, span->end);
         return;
     }
@@ -784,22 +782,22 @@ static void put_string(struct span_writer *writer, const struct document_span *s
     }
     if (*messages && !span->texts[0].plain && memchr(source->start, '{', source->length)) {
         char *room = arena_alloc(arena, written.length + 1, 1);
-        struct html_bytes translated = room ? decode(&room, written).text : nothing, out = translated;
+        struct bytes translated = room ? decode(&room, written).text : nothing, out = translated;
         struct icu_source message;
         if (room && icu_source_open(*source, arena, &message, NULL) == 0 && icu_source_settle(&message, translated, arena, &out) &&
             out.start != translated.start) {
-            html_put(&settled, "", 0);
+            bytes_put(&settled, "", 0);
             json_escape(&settled, out.start, out.length);
-            written = (struct html_bytes){settled.bytes, settled.length};
+            written = (struct bytes){settled.bytes, settled.length};
         }
         writer->out.failed |= settled.failed || arena_failed(arena);
     }
     span_keep(writer, span->begin);
-    html_put(&writer->out, written.start, written.length);
+    bytes_put(&writer->out, written.start, written.length);
     span_skip(writer, span->end);
 }
 
-int json_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+int json_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
     const char *source = document->source, *end = source + document->length;
     struct json_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);

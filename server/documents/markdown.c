@@ -21,7 +21,7 @@ enum {
     ALIGNMENT = 16,
     BYTES_EACH = 256, /* of memory for each byte of the document, with bounds: */
     BYTES_LEAST = 1 << 22,
-    MOST_BYTES = 64 << 20, /* documents that need more have too many texts and marks (HTML_MAX_PIECES) */
+    MOST_BYTES = 64 << 20, /* documents that need more have too many texts and marks (MARKUP_MAX_PIECES) */
     MOST_STEPS = 1 << 29,  /* "<?" and "<!" times the length */
     MOST_SIBLINGS = 256,   /* nodes after an HTML tag that are searched for its end tag */
     MOST_DEFINITIONS = 64, /* lines of definitions before the text of a paragraph */
@@ -159,7 +159,7 @@ struct tag {
 };
 
 struct md_reader {
-    struct html_builder builder;
+    struct piece_builder builder;
     const char *source;          /* without front matter */
     const char *text, *at, *end; /* the same bytes as cmark reads them */
     const char *done;            /* the document up to here is in pieces */
@@ -173,14 +173,14 @@ struct md_reader {
     const char *covered; /* up to here everything was kept, and is in pieces */
     bool line_ends;      /* the last kept text is not part of a sentence */
     bool row;            /* the block is a row of links and images without words between them */
-    const char **opens;  /* [HTML_MAX_DEPTH] where the text of each open element begins */
-    struct tag *tags;    /* [tag_count], at most HTML_MAX_DEPTH */
+    const char **opens;  /* [MARKUP_MAX_DEPTH] where the text of each open element begins */
+    struct tag *tags;    /* [tag_count], at most MARKUP_MAX_DEPTH */
     size_t tag_count;
 };
 
 /* Returns the bytes of the document that cmark reads as these. */
-static struct html_bytes written(const struct md_reader *reader, const char *begin, const char *end) {
-    return (struct html_bytes){reader->source + (begin - reader->text), (size_t)(end - begin)};
+static struct bytes written(const struct md_reader *reader, const char *begin, const char *end) {
+    return (struct bytes){reader->source + (begin - reader->text), (size_t)(end - begin)};
 }
 
 /* True between the elements of a row, where no text is a word. */
@@ -199,19 +199,19 @@ static const struct markdown_kept *kept_at(struct md_reader *reader, const char 
 
 /* Adds text [length], which is written from `begin` on. */
 static void add_text(struct md_reader *reader, const char *text, size_t length, const char *begin) {
-    struct html_bytes raw = written(reader, begin, reader->at), own = raw;
+    struct bytes raw = written(reader, begin, reader->at), own = raw;
     if (raw.length == 0)
         return;
     if (in_row(reader)) {
-        html_add_break(&reader->builder, raw);
+        piece_add_break(&reader->builder, raw);
         return;
     }
     if (raw.length != length || memcmp(raw.start, text, length) != 0) {
         memcpy(reader->decoded, text, length);
-        own = (struct html_bytes){reader->decoded, length};
+        own = (struct bytes){reader->decoded, length};
         reader->decoded += length;
     }
-    html_add_text(&reader->builder, own, raw);
+    piece_add_text(&reader->builder, own, raw);
 }
 
 /* Each of these takes the content of a node. They return false if the text at reader->at is not the notation of that content. */
@@ -219,11 +219,11 @@ static void add_text(struct md_reader *reader, const char *text, size_t length, 
 static bool take_unit(struct md_reader *reader, const char *after) {
     if (!after)
         return false;
-    struct html_bytes raw = written(reader, reader->at, after);
+    struct bytes raw = written(reader, reader->at, after);
     if (in_row(reader))
-        html_add_break(&reader->builder, raw);
+        piece_add_break(&reader->builder, raw);
     else
-        html_add_unit(&reader->builder, raw);
+        piece_add_unit(&reader->builder, raw);
     reader->at = after;
     return true;
 }
@@ -238,15 +238,15 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
         const struct markdown_kept *kept = at >= reader->covered ? kept_at(reader, at) : NULL;
         if (kept && kept->end > kept->begin) {
             add_text(reader, text + first, read - first, begin);
-            struct html_bytes raw = written(reader, reader->text + kept->begin, reader->text + kept->end);
+            struct bytes raw = written(reader, reader->text + kept->begin, reader->text + kept->end);
             reader->covered = reader->text + kept->end;
             reader->line_ends = kept->kind == MARKDOWN_LINE;
             if (kept->kind == MARKDOWN_LINE)
-                html_add_break(&reader->builder, raw);
+                piece_add_break(&reader->builder, raw);
             else if (kept->kind != MARKDOWN_NOUN)
-                html_add_unit(&reader->builder, raw);
+                piece_add_unit(&reader->builder, raw);
             else
-                html_add_word(&reader->builder, *raw.start == '{' ? raw : (struct html_bytes){"X", 1}, raw);
+                piece_add_word(&reader->builder, *raw.start == '{' ? raw : (struct bytes){"X", 1}, raw);
         }
         size_t reference = at < end && *at == '&' ? markdown_reference_length(at, end) : 0;
         if (reference > 0 && isspace((unsigned char)text[read])) { /* white space that cannot be written in another way */
@@ -290,9 +290,9 @@ static bool take_break(struct md_reader *reader, cmark_node *node) {
     if (!after)
         return false;
     reader->at = after;
-    struct html_bytes raw = written(reader, line, after);
+    struct bytes raw = written(reader, line, after);
     if (hard)
-        html_add_break(&reader->builder, raw);
+        piece_add_break(&reader->builder, raw);
     if (hard || line < reader->covered)
         return true;
     const struct markdown_kept *end = kept_at(reader, line);
@@ -302,9 +302,9 @@ static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool last = following && cmark_node_get_type(following) == CMARK_NODE_HTML_INLINE && !cmark_node_next(following);
     bool beside_tag = (first || last) && reader->builder.depth == 0;
     if (ends || (next && next->kind == MARKDOWN_LINE) || in_row(reader) || beside_tag)
-        html_add_break(&reader->builder, raw);
+        piece_add_break(&reader->builder, raw);
     else
-        html_add_text(&reader->builder, (struct html_bytes){" ", 1}, raw);
+        piece_add_text(&reader->builder, (struct bytes){" ", 1}, raw);
     return true;
 }
 
@@ -319,8 +319,8 @@ static bool take_code(struct md_reader *reader, cmark_node *node) {
         while (close < end && *close == '`')
             close++;
         if ((size_t)(close - at) == marks) {
-            html_add_code(&reader->builder, written(reader, reader->at, open), written(reader, open, at),
-                          written(reader, at, close));
+            piece_add_code(&reader->builder, written(reader, reader->at, open), written(reader, open, at),
+                           written(reader, at, close));
             reader->at = close;
             return true;
         }
@@ -330,7 +330,7 @@ static bool take_code(struct md_reader *reader, cmark_node *node) {
 }
 
 static bool take_open(struct md_reader *reader, const char *after) {
-    if (!after || !html_add_open(&reader->builder, written(reader, reader->at, after)))
+    if (!after || !piece_add_open(&reader->builder, written(reader, reader->at, after)))
         return false;
     reader->at = after;
     reader->opens[reader->builder.depth - 1] = after;
@@ -338,7 +338,7 @@ static bool take_open(struct md_reader *reader, const char *after) {
 }
 
 static bool take_close(struct md_reader *reader, const char *after) {
-    if (!after || !html_add_close(&reader->builder, written(reader, reader->at, after)))
+    if (!after || !piece_add_close(&reader->builder, written(reader, reader->at, after)))
         return false;
     reader->at = after;
     return true;
@@ -363,7 +363,7 @@ static bool take_link_end(struct md_reader *reader) {
         at = next ? next : at + 1;
     }
     name[length++] = ']';
-    if (!html_add_close_or(&reader->builder, written(reader, reader->at, after), (struct html_bytes){name, length}))
+    if (!piece_add_close_or(&reader->builder, written(reader, reader->at, after), (struct bytes){name, length}))
         return false;
     reader->at = after;
     return true;
@@ -381,12 +381,12 @@ static bool take_address(struct md_reader *reader, cmark_node *node) {
     bool in_word =
         (begin > reader->text && isalnum((unsigned char)begin[-1])) || (after < reader->end && isalnum((unsigned char)*after));
     if (in_word)
-        html_add_unit(&reader->builder, written(reader, begin, after));
+        piece_add_unit(&reader->builder, written(reader, begin, after));
     else if (after - begin > MOST_ADDRESS)
-        html_add_word(&reader->builder, (struct html_bytes){some, sizeof some - 1}, written(reader, begin, after));
+        piece_add_word(&reader->builder, (struct bytes){some, sizeof some - 1}, written(reader, begin, after));
     else
-        html_add_code(&reader->builder, written(reader, begin, begin + angles), written(reader, begin + angles, after - angles),
-                      written(reader, after - angles, after));
+        piece_add_code(&reader->builder, written(reader, begin, begin + angles), written(reader, begin + angles, after - angles),
+                       written(reader, after - angles, after));
     reader->at = after;
     return true;
 }
@@ -406,7 +406,7 @@ static bool tag_name(cmark_node *node, bool end, char name[MOST_NAME]) {
 }
 
 static bool take_tag(struct md_reader *reader, cmark_node *node) {
-    struct html_builder *builder = &reader->builder;
+    struct piece_builder *builder = &reader->builder;
     const char *literal = cmark_node_get_literal(node), *begin = reader->at;
     size_t length = strlen(literal);
     if ((size_t)(reader->end - begin) < length || memcmp(begin, literal, length) != 0)
@@ -422,19 +422,19 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
             return true;
 
         /* The pieces between tags whose content is for programs become one unit, which a single text represents. */
-        bool one = builder->html.piece_count == around->piece + 2 && builder->html.pieces[around->piece + 1].kind == PIECE_TEXT;
-        struct html_piece text = one ? builder->html.pieces[around->piece + 1] : (struct html_piece){0};
-        struct html_bytes raw = written(reader, around->begin, after);
-        builder->html.piece_count = around->piece;
+        bool one = builder->markup.piece_count == around->piece + 2 && builder->markup.pieces[around->piece + 1].kind == PIECE_TEXT;
+        struct piece text = one ? builder->markup.pieces[around->piece + 1] : (struct piece){0};
+        struct bytes raw = written(reader, around->begin, after);
+        builder->markup.piece_count = around->piece;
         builder->depth = around->depth;
         if (one)
-            html_add_word(builder, (struct html_bytes){text.raw, text.length}, raw);
+            piece_add_word(builder, (struct bytes){text.raw, text.length}, raw);
         else
-            html_add_unit(builder, raw);
+            piece_add_unit(builder, raw);
         return true;
     }
     if (strncasecmp(literal, "<br", 3) == 0 && !isalnum((unsigned char)literal[3]) && literal[3] != '-') { /* as in HTML */
-        html_add_break(builder, written(reader, begin, after));
+        piece_add_break(builder, written(reader, begin, after));
         reader->at = after;
         return true;
     }
@@ -449,10 +449,10 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
         else if (tag_name(close, true, other) && strcmp(other, name) == 0 && --depth == 0)
             break;
     }
-    if (!close || depth > 0 || reader->tag_count == HTML_MAX_DEPTH)
+    if (!close || depth > 0 || reader->tag_count == MARKUP_MAX_DEPTH)
         return take_unit(reader, after);
     bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
-    reader->tags[reader->tag_count++] = (struct tag){close, builder->html.piece_count, builder->depth, begin, opaque};
+    reader->tags[reader->tag_count++] = (struct tag){close, builder->markup.piece_count, builder->depth, begin, opaque};
     return take_open(reader, after);
 }
 
@@ -613,23 +613,23 @@ static const char *markup_end(const char *at, const char *end, const char **next
 }
 
 /* Adds bytes of HTML: the texts between the tags of blocks are sentences. */
-static void add_markup(struct html_builder *builder, struct html_bytes markup) {
-    static const struct html_marking as_it_is;
+static void add_markup(struct piece_builder *builder, struct bytes markup) {
+    static const struct marking as_it_is;
     const char *end = markup.start + markup.length, *text = markup.start;
-    size_t first = builder->html.piece_count;
+    size_t first = builder->markup.piece_count;
     for (const char *at = text, *next; at <= end; at = next) {
         const char *after = at < end && *at == '<' ? markup_end(at, end, &next) : NULL;
         if (at == end || *at != '<')
             next = at + 1;
         if (!after && at < end)
             continue;
-        html_add_marked(builder, bytes_between(text, at), &as_it_is);
+        piece_add_marked(builder, bytes_between(text, at), &as_it_is);
         if (after)
-            html_add_break(builder, bytes_between(at, after));
+            piece_add_break(builder, bytes_between(at, after));
         text = next = after ? after : next;
     }
-    for (size_t i = first; i < builder->html.piece_count; i++)
-        builder->html.pieces[i].notation = HTML_ESCAPED;
+    for (size_t i = first; i < builder->markup.piece_count; i++)
+        builder->markup.pieces[i].notation = PIECE_ESCAPED;
 }
 
 /* In a quotation each line of a block stands after the marks of the quotation. */
@@ -637,13 +637,13 @@ static void take_markup(struct md_reader *reader, const struct block *block) {
     const char *begin = reader->text + block->place.begin, *end = reader->text + block->place.end;
     if (begin < reader->done)
         return;
-    html_add_break(&reader->builder, written(reader, reader->done, begin));
+    piece_add_break(&reader->builder, written(reader, reader->done, begin));
     for (const char *line = begin, *at = begin; line < end;) {
         while (at < end && (block->place.quotes == 0 || (*at != '\n' && *at != '\r')))
             at++;
         const char *next = at < end ? markdown_skip_line_end(at, end) : at;
         add_markup(&reader->builder, written(reader, line, at));
-        html_add_break(&reader->builder, written(reader, at, next));
+        piece_add_break(&reader->builder, written(reader, at, next));
         line = at = next;
     }
     reader->done = end;
@@ -653,7 +653,7 @@ static void take_markup(struct md_reader *reader, const struct block *block) {
 
 /* Takes a block whose content begins there. Returns false if it is written in another way than cmark reads it. */
 static bool take_block_from(struct md_reader *reader, const struct block *block, const char *begin) {
-    html_add_break(&reader->builder, written(reader, reader->done, begin));
+    piece_add_break(&reader->builder, written(reader, reader->done, begin));
     reader->at = reader->covered = begin;
     reader->line_ends = false;
     reader->tag_count = 0;
@@ -765,20 +765,20 @@ static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     return NULL;
 }
 
-int md_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = document_builder(document, arena);
+int md_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+    struct piece_builder builder = document_builder(document, arena);
     const char *source = document->source, *end = source + document->length;
     const char *begin = front_matter_read(&builder, bytes_between(source, end), !document->bilingual);
     struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *decoded = arena_alloc(arena, document->length + 1, 1);
-    const char **opens = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *opens);
-    struct tag *tags = arena_alloc(arena, HTML_MAX_DEPTH, sizeof *tags);
+    const char **opens = arena_alloc(arena, MARKUP_MAX_DEPTH, sizeof *opens);
+    struct tag *tags = arena_alloc(arena, MARKUP_MAX_DEPTH, sizeof *tags);
     if (arena_failed(arena))
         return error_memory(err);
     *reader = (struct md_reader){
         .builder = builder, .source = begin, .text = begin, .end = end, .decoded = decoded, .opens = opens, .tags = tags};
-    reader->builder.html.spaced = false; /* white space is collapsed where Markdown is shown */
-    size_t room = 0, *lines = NULL;      /* where each begins */
+    reader->builder.markup.spaced = false; /* white space is collapsed where Markdown is shown */
+    size_t room = 0, *lines = NULL;        /* where each begins */
     for (struct line line = {.next = begin}; line_next(&line, end); reader->line_count++) {
         lines = arena_grow(arena, lines, reader->line_count, &room, 1, sizeof *lines);
         if (!lines)
@@ -801,8 +801,8 @@ int md_read(const struct document *document, struct arena *arena, struct html *o
     reader->done = reader->text;
     for (size_t i = 0; i < reader->block_count; i++)
         (reader->blocks[i].place.markup ? take_markup : take_block)(reader, &reader->blocks[i]);
-    html_add_break(&reader->builder, written(reader, reader->done, reader->end));
+    piece_add_break(&reader->builder, written(reader, reader->done, reader->end));
     markdown_free(markdown);
-    reader->builder.html.close = markdown_close;
-    return html_build(&reader->builder, markdown_escape, out, err);
+    reader->builder.markup.close = markdown_close;
+    return piece_build(&reader->builder, markdown_escape, out, err);
 }

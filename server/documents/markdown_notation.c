@@ -200,7 +200,7 @@ static const char *find_display(struct keeper *keeper, const char *at) {
 }
 
 /* Returns the word after white space at *at, and moves *at past it. */
-static struct html_bytes take_word(const char **at, const char *end) {
+static struct bytes take_word(const char **at, const char *end) {
     const char *begin = *at = skip_blanks(*at, end);
     while (*at < end && isalpha((unsigned char)**at))
         ++*at;
@@ -209,7 +209,7 @@ static struct html_bytes take_word(const char **at, const char *end) {
 
 /* True for a block of MDX that is JavaScript: import ... from "...", export const .... */
 static bool is_program(const char *at, const char *end) {
-    struct html_bytes first = take_word(&at, end);
+    struct bytes first = take_word(&at, end);
     bool imports = bytes_are(first, "import");
     if ((!imports && !bytes_are(first, "export")) || at == end || !isspace((unsigned char)*at))
         return false;
@@ -516,7 +516,7 @@ void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quo
 /* ---- text that must not read as notation ---- */
 
 /* True if only indentation and marks of blocks stand before the end of the output in its line. */
-static bool begins_block(const struct html_buffer *out) {
+static bool begins_block(const struct bytes_buffer *out) {
     size_t at = out->length;
     while (at > 0 && strchr(" \t>*+-#.)0123456789|", out->bytes[at - 1]))
         at--;
@@ -529,14 +529,14 @@ static bool is_of_word(char c) {
 }
 
 /* True if a closing bracket stands right before, and would be read as part of a link (c is '(') or of a definition (c is ':'). */
-static bool follows_bracket(const struct html_buffer *out, char c) {
+static bool follows_bracket(const struct bytes_buffer *out, char c) {
     size_t at = out->length;
     if ((c != '(' && c != ':') || at < 2 || out->bytes[at - 1] != ']' || out->bytes[at - 2] == '\\')
         return false;
     for (at--; c == ':' && at > 0 && out->bytes[at] != '['; at--)
         if (out->bytes[at] == '\n')
             return false;
-    struct html_buffer head = {.bytes = out->bytes, .length = at};
+    struct bytes_buffer head = {.bytes = out->bytes, .length = at};
     return c == '(' || begins_block(&head);
 }
 
@@ -564,7 +564,7 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
     }
 }
 
-void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
+void markdown_escape(struct bytes_buffer *out, const char *text, size_t length) {
     size_t first = length, bare = 0, digits = 0;
     if (length > 0 && begins_block(out)) { /* a backslash keeps the text from being a list, a heading or a quotation */
         while (digits < length && isdigit((unsigned char)text[digits]))
@@ -594,18 +594,18 @@ void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
         bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
         if (!marked && at < length)
             continue;
-        html_put(out, text + plain, at - plain);
+        bytes_put(out, text + plain, at - plain);
         if (marked)
-            html_put(out, "\\", 1);
+            bytes_put(out, "\\", 1);
         plain = at;
     }
 }
 
 /* ---- ends of links and emphasis ---- */
 
-static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t length) {
+static void insert(struct bytes_buffer *out, size_t at, const char *bytes, size_t length) {
     size_t stop = out->length - at;
-    html_put(out, bytes, length); /* room for it */
+    bytes_put(out, bytes, length); /* room for it */
     if (out->failed)
         return;
     memmove(out->bytes + at + length, out->bytes + at, stop);
@@ -621,7 +621,7 @@ static bool is_in_word(int32_t c) {
     return c > 0 && !character_is_space(c) && !character_is_punctuation(c);
 }
 
-static void close_emphasis(struct html_buffer *out, const struct html_end *end) {
+static void close_emphasis(struct bytes_buffer *out, const struct markup_end *end) {
     const char *text = out->bytes;
     size_t marks = end->inside - end->open, begin = end->inside, stop = out->length, at = end->open;
     int32_t before = at > 0 ? character_previous(text, &at) : ' ';
@@ -675,11 +675,11 @@ static void close_emphasis(struct html_buffer *out, const struct html_end *end) 
     insert(out, end->open + head + marks, opening + marks, strlen(opening) - marks);
 }
 
-void markdown_close(struct html_buffer *out, const struct html_end *end) {
+void markdown_close(struct bytes_buffer *out, const struct markup_end *end) {
     if (front_matter_close(out, end))
         return;
     if (out->failed || end->inside == end->open || end->inside > out->length) {
-        html_put(out, end->written, end->written_length);
+        bytes_put(out, end->written, end->written_length);
         return;
     }
     if (strchr("*_~", out->bytes[end->open])) {
@@ -691,9 +691,9 @@ void markdown_close(struct html_buffer *out, const struct html_end *end) {
     bool named = end->replaced != end->written; /* replaced: "][name]" */
     size_t length = out->length - end->inside, at = end->open;
     if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
-        html_put(out, end->written, end->written_length);
+        bytes_put(out, end->written, end->written_length);
     else
-        html_put(out, end->replaced, end->replaced_length);
+        bytes_put(out, end->replaced, end->replaced_length);
     if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
         insert(out, at - 1, "\\", 1); /* otherwise it would be an image */
 }

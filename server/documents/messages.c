@@ -12,7 +12,7 @@ enum {
 
 /* ---- messages in ICU's notation ---- */
 
-int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_source *out, struct error *err) {
+int icu_source_open(struct bytes text, struct arena *arena, struct icu_source *out, struct error *err) {
     out->original = text;
     if (icu_message_expand(text.start, text.length, arena, &out->text.start, &out->text.length, err) != 0)
         return -1;
@@ -20,41 +20,41 @@ int icu_source_open(struct html_bytes text, struct arena *arena, struct icu_sour
 }
 
 /* Returns how these bytes are written in the document. */
-static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
+static struct bytes write_part(const struct marking *marking, struct bytes part, struct arena *arena) {
     return marking->written ? marking->written(marking, part, arena) : part;
 }
 
 /* Adds text as pieces; the end of a line separates sentences. */
-static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+static void add_lines(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
     for (size_t begin = 0, end; begin < text.length; begin = end) {
         bool control = (unsigned char)text.start[begin] < ' ';
         for (end = begin; end < text.length && ((unsigned char)text.start[end] < ' ') == control;)
             end++;
-        struct html_bytes line = {text.start + begin, end - begin};
-        struct html_bytes raw = write_part(marking, line, builder->arena);
+        struct bytes line = {text.start + begin, end - begin};
+        struct bytes raw = write_part(marking, line, builder->arena);
         if (control)
-            html_add_break(builder, raw);
+            piece_add_break(builder, raw);
         else
-            html_add_text(builder, line, raw);
+            piece_add_text(builder, line, raw);
     }
 }
 
-void icu_source_add(struct html_builder *builder, const struct icu_source *source, const struct html_marking *written) {
-    const struct html_marking own = {.owner = written->owner, .written = written->written, .add_text = add_lines};
+void icu_source_add(struct piece_builder *builder, const struct icu_source *source, const struct marking *written) {
+    const struct marking own = {.owner = written->owner, .written = written->written, .add_text = add_lines};
     for (size_t i = 0; i < source->message.count && !builder->failed; i++) {
         const struct icu_part *part = &source->message.parts[i];
-        struct html_bytes says = {source->text.start + part->begin, part->end - part->begin}, word = {"{0}", 3};
+        struct bytes says = {source->text.start + part->begin, part->end - part->begin}, word = {"{0}", 3};
         if (part->kind == ICU_TEXT) {
-            html_add_marked(builder, says, &own);
+            piece_add_marked(builder, says, &own);
             continue;
         }
-        struct html_bytes raw = write_part(&own, says, builder->arena);
+        struct bytes raw = write_part(&own, says, builder->arena);
         if (part->kind == ICU_SYNTAX) {
-            html_add_break(builder, raw);
+            piece_add_break(builder, raw);
         } else if (part->kind == ICU_QUOTE) {
-            html_add_text(builder, nothing, raw);
+            piece_add_text(builder, nothing, raw);
         } else if (part->kind == ICU_NUMBER) {
-            html_add_word(builder, (struct html_bytes){part->one ? "1" : "5", 1}, raw);
+            piece_add_word(builder, (struct bytes){part->one ? "1" : "5", 1}, raw);
         } else { /* {name} represents itself in the sentence; {0} represents any other argument */
             size_t begin = 1, end;
             while (begin < says.length && says.start[begin] == ' ')
@@ -67,34 +67,32 @@ void icu_source_add(struct html_builder *builder, const struct icu_source *sourc
                 memcpy(name + 1, says.start + begin, length);
                 name[0] = '{';
                 name[length + 1] = '}';
-                word = (struct html_bytes){name, length + 2};
+                word = (struct bytes){name, length + 2};
             }
-            html_add_word(builder, word, raw);
+            piece_add_word(builder, word, raw);
         }
     }
 }
 
-bool icu_source_settle(const struct icu_source *source, struct html_bytes translation, struct arena *arena,
-                       struct html_bytes *out) {
+bool icu_source_settle(const struct icu_source *source, struct bytes translation, struct arena *arena, struct bytes *out) {
     if (bytes_same(source->text, translation)) {
         *out = source->original;
         return true;
     }
     for (size_t attempt = 0; attempt < 2; attempt++) {
-        struct html_bytes text = translation;
+        struct bytes text = translation;
         struct icu_message message;
         if (attempt > 0) { /* an apostrophe before a brace quotes it; in text it must be doubled */
-            struct html_buffer doubled = {.arena = arena};
-            html_put(&doubled, "", 0);
+            struct bytes_buffer doubled = {.arena = arena};
+            bytes_put(&doubled, "", 0);
             for (size_t i = 0; i < text.length; i++) {
                 bool quotes = text.start[i] == '\'' && i + 1 < text.length && memchr("{}#|", text.start[i + 1], 4);
-                html_put(&doubled, quotes ? "''" : text.start + i, quotes ? 2 : 1);
+                bytes_put(&doubled, quotes ? "''" : text.start + i, quotes ? 2 : 1);
             }
-            text = doubled.failed ? nothing : (struct html_bytes){doubled.bytes, doubled.length};
+            text = doubled.failed ? nothing : (struct bytes){doubled.bytes, doubled.length};
         }
         if (icu_message_read(text.start, text.length, arena, &message, NULL) != 0 ||
-            !icu_message_same(source->text.start, &source->message, text.start, &message) ||
-            !html_same_marks(source->text, text, false))
+            !icu_message_same(source->text.start, &source->message, text.start, &message) || !marks_same(source->text, text, false))
             continue;
         *out = text;
         return true;
@@ -102,14 +100,14 @@ bool icu_source_settle(const struct icu_source *source, struct html_bytes transl
     return false;
 }
 
-bool messages_can_hold(struct html_bytes text) {
+bool messages_can_hold(struct bytes text) {
     for (size_t i = 0; i < text.length; i++)
         if ((unsigned char)text.start[i] < ' ' && !memchr("\n\t\r", text.start[i], 3))
             return false;
     return utf8_valid(text.start, text.length);
 }
 
-bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out) {
+bool messages_settle_icu(struct bytes source, struct bytes written, struct arena *arena, struct bytes *out) {
     struct icu_source opened;
     *out = source;
     return icu_source_open(source, arena, &opened, NULL) == 0 && icu_source_settle(&opened, written, arena, out);
@@ -117,7 +115,7 @@ bool messages_settle_icu(struct html_bytes source, struct html_bytes written, st
 
 /* ---- directives ---- */
 
-unsigned directives_of(struct html_bytes flag) {
+unsigned directives_of(struct bytes flag) {
     static const struct {
         const char *flags; /* separated by spaces */
         unsigned notations;
@@ -246,7 +244,7 @@ bool directive_next(struct directive_scan *scan, struct span *found) {
     return true;
 }
 
-bool directive_takes_next(unsigned notations, struct html_bytes directive) {
+bool directive_takes_next(unsigned notations, struct bytes directive) {
     const char *start = directive.start;
     size_t length = directive.length;
     if (*start == '{')

@@ -49,8 +49,8 @@ struct po_entry {
     struct po_plurals plurals; /* of the file at this place */
     unsigned notations;        /* of its directives, by its flags */
     bool header, fuzzy, wanted;
-    bool surplus;                 /* it has forms, not empty, beyond those of the language */
-    struct html_bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
+    bool surplus;            /* it has forms, not empty, beyond those of the language */
+    struct bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
 };
 
 struct po_file {
@@ -145,7 +145,7 @@ static int read_text(struct po_file *file, struct po_text *text) {
 }
 
 /* Decodes a text into the room. */
-static struct html_bytes decode(struct po_file *file, const struct po_text *text) {
+static struct bytes decode(struct po_file *file, const struct po_text *text) {
     char *begin = file->room;
     bool inside = false;
     for (const char *at = text->begin; at < text->end;) {
@@ -229,7 +229,7 @@ static bool is_header(const struct po_message *message) {
     return !message->context.begin && is_empty(&message->id);
 }
 
-static bool next_comment(const struct po_message *message, const char **at, struct html_bytes *line) {
+static bool next_comment(const struct po_message *message, const char **at, struct bytes *line) {
     if (*at == message->keyword)
         return false;
     const char *end = memchr(*at, '\n', (size_t)(message->keyword - *at));
@@ -238,7 +238,7 @@ static bool next_comment(const struct po_message *message, const char **at, stru
     return true;
 }
 
-static bool next_flag(struct html_bytes line, const char **at, struct html_bytes *flag) {
+static bool next_flag(struct bytes line, const char **at, struct bytes *flag) {
     if (line.length < 2 || memcmp(line.start, "#,", 2) != 0)
         return false;
     const char *end = line.start + line.length, *begin = *at ? *at : line.start + 2;
@@ -279,7 +279,7 @@ static const struct po_plurals *plurals_of(const char *language) {
     size_t lengths[] = {strlen(language), strcspn(language, "-_@")};
     for (size_t whole = 0; whole < 2; whole++)
         for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-            if (bytes_among_any_case((struct html_bytes){language, lengths[whole]}, table[i].languages))
+            if (bytes_among_any_case((struct bytes){language, lengths[whole]}, table[i].languages))
                 return &table[i].plurals;
     return &usual;
 }
@@ -294,18 +294,18 @@ static bool is_field(const struct line *line, const char *name) {
 }
 
 /* Returns the value of a field. Length 0: the field is empty or missing; if it is missing, start is NULL. */
-static struct html_bytes find_field(struct html_bytes header, const char *name) {
+static struct bytes find_field(struct bytes header, const char *name) {
     struct line line = {.next = header.start};
     while (line_next(&line, header.start + header.length))
         if (is_field(&line, name)) {
             line.begin += strlen(name) + 1;
             return line_trimmed(&line);
         }
-    return (struct html_bytes){NULL, 0};
+    return (struct bytes){NULL, 0};
 }
 
 /* Returns the value after `name=` in a field, up to a semicolon or white space. */
-static struct html_bytes find_parameter(struct html_bytes field, const char *name) {
+static struct bytes find_parameter(struct bytes field, const char *name) {
     size_t length = strlen(name);
     if (!field.start)
         return field;
@@ -322,8 +322,8 @@ static struct html_bytes find_parameter(struct html_bytes field, const char *nam
 }
 
 /* Returns the number of forms; 0 if it is missing, not a number or exceeds MOST_FORMS. */
-static size_t count_forms(struct html_bytes header) {
-    struct html_bytes number = find_parameter(find_field(header, plural_field), "nplurals");
+static size_t count_forms(struct bytes header) {
+    struct bytes number = find_parameter(find_field(header, plural_field), "nplurals");
     size_t forms = 0;
     for (size_t i = 0; i < number.length && i < 3; i++) {
         if (number.start[i] < '0' || number.start[i] > '9')
@@ -335,14 +335,14 @@ static size_t count_forms(struct html_bytes header) {
 
 /* True if the header has a rule that holds for the language. A header that names no language may have been copied from a file in
  * another: its rule holds if it is the rule of this language, but for white space, brackets and semicolons. */
-static bool has_rule(struct html_bytes header, const char *language) {
+static bool has_rule(struct bytes header, const char *language) {
     static const char ignored[] = " \t();";
-    struct html_bytes field = find_field(header, language_field), rule = find_field(header, plural_field);
+    struct bytes field = find_field(header, language_field), rule = find_field(header, plural_field);
     const char *own = plurals_of(language)->rule;
     if (count_forms(header) == 0)
         return false;
     if (field.length > 0)
-        return html_same_language(field, bytes_of(language));
+        return bytes_same_language(field, bytes_of(language));
     for (size_t i = 0;; i++, own++) {
         while (i < rule.length && strchr(ignored, rule.start[i]))
             i++;
@@ -354,12 +354,12 @@ static bool has_rule(struct html_bytes header, const char *language) {
     }
 }
 
-static void put_field(struct html_buffer *out, const char *name, const char *value) {
-    html_put_string(out, name);
-    html_put_string(out, ": ");
+static void put_field(struct bytes_buffer *out, const char *name, const char *value) {
+    bytes_put_string(out, name);
+    bytes_put_string(out, ": ");
     for (; *value; value++) /* the name of a locale has '_' */
-        html_put(out, name == language_field && *value == '-' ? "_" : value, 1);
-    html_put_string(out, "\n");
+        bytes_put(out, name == language_field && *value == '-' ? "_" : value, 1);
+    bytes_put_string(out, "\n");
 }
 
 /* ---- the file ---- */
@@ -369,7 +369,7 @@ static bool lacks(const struct po_entry *entry, size_t form) {
 }
 
 /* True for the messages in which GNOME's and KDE's programs expect the names and addresses of their translators. */
-static bool names_translators(struct html_bytes id) {
+static bool names_translators(struct bytes id) {
     static const char *const ids[] = {"translator-credits", "translator_credits", "Your names", "Your emails"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (bytes_are(id, ids[i]))
@@ -381,7 +381,7 @@ static int next_message(struct po_file *file) {
     struct po_entry *entry = &file->entry;
     const struct po_message *message = &entry->message;
     const char *language = file->document->language;
-    struct html_bytes line, flag;
+    struct bytes line, flag;
     int found = read_message(file, &entry->message);
     if (found != 1)
         return found;
@@ -425,25 +425,25 @@ static int next_message(struct po_file *file) {
 /* ---- translations with their placeholders ---- */
 
 struct found {
-    struct html_bytes *all; /* [count] sorted */
+    struct bytes *all; /* [count] sorted */
     size_t count, room;
     size_t next;     /* the number of those that take the next argument */
     bool numberable; /* these can get numbers: no width is an argument, and no other has a number */
 };
 
 static int compare_bytes(const void *a, const void *b) {
-    const struct html_bytes *x = a, *y = b;
+    const struct bytes *x = a, *y = b;
     int order = memcmp(x->start, y->start, x->length < y->length ? x->length : y->length);
     return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
 }
 
 /* Finds all placeholders of a text. Returns -1 if memory runs out. */
-static int find_all(struct html_bytes text, unsigned notations, struct arena *arena, struct found *out) {
+static int find_all(struct bytes text, unsigned notations, struct arena *arena, struct found *out) {
     struct directive_scan scan = {.text = text.start, .length = text.length, .notations = notations};
     *out = (struct found){.numberable = notations & DIRECTIVE_NUMBERED};
     for (struct span span; directive_next(&scan, &span);) {
-        struct html_bytes one = {text.start + span.begin, span.end - span.begin};
-        struct html_bytes *all = arena_grow(arena, out->all, out->count, &out->room, 1, sizeof *all);
+        struct bytes one = {text.start + span.begin, span.end - span.begin};
+        struct bytes *all = arena_grow(arena, out->all, out->count, &out->room, 1, sizeof *all);
         if (!all)
             return -1;
         out->all = all;
@@ -459,18 +459,18 @@ static int find_all(struct html_bytes text, unsigned notations, struct arena *ar
 
 /* ---- writing strings ---- */
 
-static void put_string(struct html_buffer *out, struct html_bytes text) {
+static void put_string(struct bytes_buffer *out, struct bytes text) {
     static const char means[] = "\n\t\r\"\\", names[] = "ntr\"\\";
-    html_put_string(out, "\"");
+    bytes_put_string(out, "\"");
     for (size_t at = 0; at < text.length; at++) {
         size_t plain = at;
         while (at < text.length && !strchr(means, text.start[at]))
             at++;
-        html_put(out, text.start + plain, at - plain);
+        bytes_put(out, text.start + plain, at - plain);
         if (at < text.length)
-            html_put(out, (const char[]){'\\', names[strchr(means, text.start[at]) - means]}, 2);
+            bytes_put(out, (const char[]){'\\', names[strchr(means, text.start[at]) - means]}, 2);
     }
-    html_put_string(out, "\"");
+    bytes_put_string(out, "\"");
 }
 
 static const char *line_end_of(const struct span_writer *writer) {
@@ -478,7 +478,7 @@ static const char *line_end_of(const struct span_writer *writer) {
 }
 
 /* Puts a text in one string, or over lines, each of which ends after its "\n" or after the last space within the width. */
-static void put_text(struct span_writer *writer, struct html_bytes text, bool over_lines) {
+static void put_text(struct span_writer *writer, struct bytes text, bool over_lines) {
     put_string(&writer->out, over_lines ? nothing : text);
     while (over_lines && text.length > 0) {
         size_t length = 0, width = 0, space = 0;
@@ -491,29 +491,29 @@ static void put_text(struct span_writer *writer, struct html_bytes text, bool ov
         }
         if (length < text.length)
             length = text.start[length] == '\n' ? length + 1 : space;
-        html_put_string(&writer->out, line_end_of(writer));
-        put_string(&writer->out, (struct html_bytes){text.start, length});
+        bytes_put_string(&writer->out, line_end_of(writer));
+        put_string(&writer->out, (struct bytes){text.start, length});
         text = bytes_between(text.start + length, text.start + text.length);
     }
 }
 
 /* Puts the former header with the fields that a translation needs. */
-static void put_fields(struct span_writer *writer, struct html_bytes former) {
+static void put_fields(struct span_writer *writer, struct bytes former) {
     const char *language = writer->document->language;
-    const struct html_bytes charset = find_parameter(find_field(former, type_field), "charset");
-    const struct html_bytes field = find_field(former, language_field);
+    const struct bytes charset = find_parameter(find_field(former, type_field), "charset");
+    const struct bytes field = find_field(former, language_field);
     const struct {
         const char *name, *value;
         bool anew; /* an existing field is rewritten; a missing one is always added */
     } fields[] = {
-        {language_field, language, field.length == 0 || !html_same_language(field, bytes_of(language))},
+        {language_field, language, field.length == 0 || !bytes_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
         {type_field, "text/plain; charset=UTF-8", !bytes_are_any_case(charset, "UTF-8")},
         {"Content-Transfer-Encoding", "8bit", false},
         {plural_field, plurals_of(language)->rule, !has_rule(former, language)},
     };
     const size_t count = sizeof fields / sizeof *fields;
-    struct html_buffer header = {.arena = writer->out.arena};
+    struct bytes_buffer header = {.arena = writer->out.arena};
     struct line line = {.next = former.start};
     while (line_next(&line, former.start + former.length)) {
         size_t i = 0;
@@ -522,39 +522,39 @@ static void put_fields(struct span_writer *writer, struct html_bytes former) {
         if (i < count)
             put_field(&header, fields[i].name, fields[i].value);
         else
-            html_put(&header, line.begin, (size_t)(line.next - line.begin));
+            bytes_put(&header, line.begin, (size_t)(line.next - line.begin));
     }
     if (former.length > 0 && former.start[former.length - 1] != '\n')
-        html_put_string(&header, "\n");
+        bytes_put_string(&header, "\n");
     for (size_t i = 0; i < count; i++)
         if (!find_field(former, fields[i].name).start)
             put_field(&header, fields[i].name, fields[i].value);
     writer->out.failed |= header.failed;
-    put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
+    put_text(writer, (struct bytes){header.bytes, header.length}, true);
 }
 
 /* ---- writing messages ---- */
 
 /* Puts a line of flags with "fuzzy" at its begin, or without it. */
-static void put_flags(struct span_writer *writer, struct html_bytes line, bool fuzzy) {
-    struct html_bytes flag;
+static void put_flags(struct span_writer *writer, struct bytes line, bool fuzzy) {
+    struct bytes flag;
     size_t count = fuzzy;
-    html_put_string(&writer->out, fuzzy ? "#, fuzzy" : "");
+    bytes_put_string(&writer->out, fuzzy ? "#, fuzzy" : "");
     for (const char *at = NULL; next_flag(line, &at, &flag);) {
         if (bytes_are(flag, "fuzzy"))
             continue;
-        html_put_string(&writer->out, count++ > 0 ? ", " : "#, ");
-        html_put(&writer->out, flag.start, flag.length);
+        bytes_put_string(&writer->out, count++ > 0 ? ", " : "#, ");
+        bytes_put(&writer->out, flag.start, flag.length);
     }
     if (count > 0)
-        html_put_string(&writer->out, line_end_of(writer));
+        bytes_put_string(&writer->out, line_end_of(writer));
 }
 
 /* Puts everything up to the first keyword of the message. A former source (#|) is dropped with the fuzzy translation. */
 static void put_comments(struct span_writer *writer, const struct po_entry *entry, bool fuzzy) {
     const struct po_message *message = &entry->message;
     bool flagged = false;
-    struct html_bytes line;
+    struct bytes line;
     span_keep(writer, message->begin);
     for (const char *next = message->begin; next_comment(message, &next, &line);) {
         char kind = line.length > 1 && *line.start == '#' ? line.start[1] : ' ';
@@ -562,7 +562,7 @@ static void put_comments(struct span_writer *writer, const struct po_entry *entr
             put_flags(writer, line, fuzzy && !flagged);
             flagged = true;
         } else if (kind != '|' || !entry->fuzzy) {
-            html_put(&writer->out, line.start, line.length);
+            bytes_put(&writer->out, line.start, line.length);
         }
     }
     if (fuzzy && !entry->fuzzy && !flagged)
@@ -572,44 +572,44 @@ static void put_comments(struct span_writer *writer, const struct po_entry *entr
 
 /* The translation of a form of a message. */
 struct form {
-    struct html_bytes text;
+    struct bytes text;
     bool translated;
     bool sound; /* it has all placeholders and marks of the source, and programs fill them alike */
 };
 
 /* Returns the bytes of a piece as they were written. */
-static struct html_bytes piece_bytes(const struct html *html, size_t piece) {
-    const struct html_piece *own = &html->pieces[piece];
+static struct bytes piece_bytes(const struct markup *markup, size_t piece) {
+    const struct piece *own = &markup->pieces[piece];
     bool elsewise = own->source && own->shown_length == 0;
-    return elsewise ? (struct html_bytes){own->source, own->source_length} : (struct html_bytes){own->raw, own->length};
+    return elsewise ? (struct bytes){own->source, own->source_length} : (struct bytes){own->raw, own->length};
 }
 
 /* Counts the directives of these bytes that take the next argument. If `out` is wanted, puts the bytes with a number in each of
  * them, counted from `first`. */
-static size_t number_directives(struct html_bytes bytes, unsigned notations, size_t first, struct html_buffer *out) {
+static size_t number_directives(struct bytes bytes, unsigned notations, size_t first, struct bytes_buffer *out) {
     const char *done = bytes.start, *end = done + bytes.length;
     size_t count = 0, length;
     for (const char *at = done; at<end; at += length> 0 ? length : 1) {
         char number[NUMBER_BYTES];
         length = directive_at(notations, at, end);
-        if (length == 0 || !directive_takes_next(notations, (struct html_bytes){at, length}))
+        if (length == 0 || !directive_takes_next(notations, (struct bytes){at, length}))
             continue;
         count++;
         if (!out)
             continue;
         snprintf(number, sizeof number, "%zu$", first + count);
-        html_put(out, done, (size_t)(at + 1 - done));
-        html_put_string(out, number);
+        bytes_put(out, done, (size_t)(at + 1 - done));
+        bytes_put_string(out, number);
         done = at + 1;
     }
     if (out)
-        html_put(out, done, (size_t)(end - done));
+        bytes_put(out, done, (size_t)(end - done));
     return count;
 }
 
 /* Makes a form from a text of the span. */
-static void make_form(struct span_writer *writer, const struct po_entry *entry, struct html_bytes source,
-                      const struct span_text *from, const struct span_written *written, struct form *out) {
+static void make_form(struct span_writer *writer, const struct po_entry *entry, struct bytes source, const struct span_text *from,
+                      const struct span_written *written, struct form *out) {
     struct arena *arena = writer->out.arena;
     unsigned notations = entry->notations;
     *out = (struct form){written->text, written->translated, written->sound};
@@ -618,7 +618,7 @@ static void make_form(struct span_writer *writer, const struct po_entry *entry, 
 
     /* Number the directives that take the next argument by their order in the source. */
     size_t *before = arena_alloc(arena, from->end - from->first + 1, sizeof *before), marks = 0, count = 0, done = 0;
-    struct html_buffer numbered = {.arena = arena};
+    struct bytes_buffer numbered = {.arena = arena};
     bool ordered = true;
     struct found there, here;
     if (!before || find_all(source, notations, arena, &there) != 0 || find_all(out->text, notations, arena, &here) != 0) {
@@ -627,25 +627,25 @@ static void make_form(struct span_writer *writer, const struct po_entry *entry, 
     }
     for (size_t i = from->first; i < from->end; i++) {
         before[i - from->first] = count;
-        count += number_directives(piece_bytes(writer->html, i), notations, 0, NULL);
+        count += number_directives(piece_bytes(writer->markup, i), notations, 0, NULL);
     }
     for (size_t i = 0; i < written->trace.count; i++) {
-        const struct html_traced *traced = &written->trace.all[i];
-        struct html_bytes bytes = piece_bytes(writer->html, traced->piece);
+        const struct markup_traced *traced = &written->trace.all[i];
+        struct bytes bytes = piece_bytes(writer->markup, traced->piece);
         size_t first = before[traced->piece - from->first];
-        html_put(&numbered, written->text.start + done, traced->at - done);
+        bytes_put(&numbered, written->text.start + done, traced->at - done);
         done = traced->at + bytes.length;
         size_t own = number_directives(bytes, notations, first, &numbered);
         ordered &= own == 0 || first == marks;
         marks += own;
     }
-    html_put(&numbered, written->text.start + done, written->text.length - done);
+    bytes_put(&numbered, written->text.start + done, written->text.length - done);
     bool same = there.count == here.count, complete = marks == there.next;
     for (size_t i = 0; same && i < here.count; i++)
         same = bytes_same(there.all[i], here.all[i]);
-    out->sound &= same && complete && (ordered || there.numberable) && html_same_marks(source, out->text, true);
+    out->sound &= same && complete && (ordered || there.numberable) && marks_same(source, out->text, true);
     if (!ordered && complete && there.numberable)
-        out->text = (struct html_bytes){numbered.bytes, numbered.length};
+        out->text = (struct bytes){numbered.bytes, numbered.length};
     writer->out.failed |= numbered.failed;
 }
 
@@ -669,12 +669,12 @@ static void put_wanted(struct span_writer *writer, const struct po_entry *entry,
         bool is_one = plurals->forms > 1 && i == plurals->one;
         char index[sizeof "msgstr[] " + NUMBER_BYTES];
         snprintf(index, sizeof index, "msgstr[%zu] ", i);
-        html_put_string(&writer->out, i > 0 ? line_end_of(writer) : "");
-        html_put_string(&writer->out, index);
+        bytes_put_string(&writer->out, i > 0 ? line_end_of(writer) : "");
+        bytes_put_string(&writer->out, index);
         if (lacks(entry, i))
             put_text(writer, is_one ? one.text : many.text, (is_one ? &message->id : &message->plural)->strings > 1);
         else
-            html_put(&writer->out, message->forms[i].begin, (size_t)(message->forms[i].end - message->forms[i].begin));
+            bytes_put(&writer->out, message->forms[i].begin, (size_t)(message->forms[i].end - message->forms[i].begin));
     }
     span_skip(writer, message->end);
 }
@@ -684,12 +684,12 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
     const struct po_entry *entry = span->about;
     const struct po_file *file = writer->about;
     if (!entry && !file->has_header) { /* without a header the file has no character set */
-        html_put_string(&writer->out, "msgid \"\"");
-        html_put_string(&writer->out, line_end_of(writer));
-        html_put_string(&writer->out, "msgstr ");
+        bytes_put_string(&writer->out, "msgid \"\"");
+        bytes_put_string(&writer->out, line_end_of(writer));
+        bytes_put_string(&writer->out, "msgstr ");
         put_fields(writer, nothing);
-        html_put_string(&writer->out, line_end_of(writer));
-        html_put_string(&writer->out, line_end_of(writer));
+        bytes_put_string(&writer->out, line_end_of(writer));
+        bytes_put_string(&writer->out, line_end_of(writer));
     }
     if (!entry)
         return;
@@ -725,30 +725,30 @@ static size_t find_lead(const char *text, size_t length) {
     return text_label(text, length);
 }
 
-static size_t skip_directive(const struct html_marking *marking, const char *at, const char *end) {
+static size_t skip_directive(const struct marking *marking, const char *at, const char *end) {
     return directive_at(*(const unsigned *)marking->owner, at, end);
 }
 
-static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+static void add_words(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
     struct directive_scan scan = {.text = text.start, .length = text.length, .notations = *(const unsigned *)marking->owner};
     size_t at = 0;
     for (struct span found; directive_next(&scan, &found);) {
-        struct html_bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
+        struct bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
         if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay next to words, like punctuation */
             continue;
         if (before.length > 0)
-            html_add_text(builder, before, before);
-        html_add_code(builder, nothing, word, nothing);
+            piece_add_text(builder, before, before);
+        piece_add_code(builder, nothing, word, nothing);
         at = found.end;
     }
-    struct html_bytes rest = bytes_between(text.start + at, text.start + text.length);
+    struct bytes rest = bytes_between(text.start + at, text.start + text.length);
     if (rest.length > 0)
-        html_add_text(builder, rest, rest);
+        piece_add_text(builder, rest, rest);
 }
 
-static void add_text(struct document_spans *spans, struct html_builder *builder, struct html_bytes text, unsigned notations) {
-    const struct html_marking marking = {.owner = &notations, .add_text = add_words, .skip = skip_directive};
-    size_t first = builder->html.piece_count;
+static void add_text(struct document_spans *spans, struct piece_builder *builder, struct bytes text, unsigned notations) {
+    const struct marking marking = {.owner = &notations, .add_text = add_words, .skip = skip_directive};
+    size_t first = builder->markup.piece_count;
     if (icu_message_is(text.start, text.length)) {
         spans_add_message(spans, builder, text, &(struct error){0});
         return;
@@ -769,9 +769,9 @@ static struct po_entry *keep_entry(const struct po_entry *entry, struct arena *a
     return kept;
 }
 
-int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+int po_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
     /* its pieces are decoded messages instead of bytes of the document */
-    struct html_builder builder = {.arena = arena, .html.spaced = true};
+    struct piece_builder builder = {.arena = arena, .markup.spaced = true};
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
     struct po_file *file = arena_zalloc(arena, 1, sizeof *file);
     char *room = arena_alloc(arena, document->length + 1, 1);

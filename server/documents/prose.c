@@ -34,34 +34,34 @@ static bool is_in(char c, const char *set) {
     return c != '\0' && strchr(set, c);
 }
 
-static bool has(struct html_bytes text, const char *what) {
+static bool has(struct bytes text, const char *what) {
     return memmem(text.start, text.length, what, strlen(what)) != NULL;
 }
-static bool begins(struct html_bytes text, const char *what) {
+static bool begins(struct bytes text, const char *what) {
     return bytes_begin(text.start, text.start + text.length, what);
 }
-static bool ends(struct html_bytes text, const char *what) {
+static bool ends(struct bytes text, const char *what) {
     size_t length = strlen(what);
     return text.length >= length && memcmp(text.start + text.length - length, what, length) == 0;
 }
-static bool ends_in(struct html_bytes text, const char *set) {
+static bool ends_in(struct bytes text, const char *set) {
     return text.length > 0 && is_in(text.start[text.length - 1], set);
 }
 
-static bool all_in(struct html_bytes text, bool (*is)(char)) {
+static bool all_in(struct bytes text, bool (*is)(char)) {
     for (size_t i = 0; i < text.length; i++)
         if (!is(text.start[i]))
             return false;
     return text.length > 0;
 }
-static bool any_in(struct html_bytes text, bool (*is)(char)) {
+static bool any_in(struct bytes text, bool (*is)(char)) {
     for (size_t i = 0; i < text.length; i++)
         if (is(text.start[i]))
             return true;
     return false;
 }
 
-static struct html_bytes trimmed(struct html_bytes text) {
+static struct bytes trimmed(struct bytes text) {
     while (text.length > 0 && is_blank(*text.start))
         text = bytes_between(text.start + 1, text.start + text.length);
     while (text.length > 0 && is_blank(text.start[text.length - 1]))
@@ -70,18 +70,18 @@ static struct html_bytes trimmed(struct html_bytes text) {
 }
 
 /* Takes the next part of *rest, up to one of these characters. Returns false at the end. */
-static bool next_part(struct html_bytes *rest, const char *separators, struct html_bytes *part) {
+static bool next_part(struct bytes *rest, const char *separators, struct bytes *part) {
     if (!rest->start)
         return false;
     const char *at = rest->start, *end = at + rest->length;
     while (at < end && !is_in(*at, separators))
         at++;
     *part = bytes_between(rest->start, at);
-    *rest = at < end ? bytes_between(at + 1, end) : (struct html_bytes){0};
+    *rest = at < end ? bytes_between(at + 1, end) : (struct bytes){0};
     return true;
 }
 
-static bool next_word(struct html_bytes *rest, struct html_bytes *word) {
+static bool next_word(struct bytes *rest, struct bytes *word) {
     while (next_part(rest, " \t\n\r\f\v", word))
         if (word->length > 0)
             return true;
@@ -126,7 +126,7 @@ static const char *skip_placeholder(const char *at, const char *end) {
 }
 
 /* Replaces each tag and character reference by a blank, and each placeholder by a digit. */
-static struct html_bytes mask(struct html_bytes text, char *out) {
+static struct bytes mask(struct bytes text, char *out) {
     const char *end = text.start + text.length;
     char *to = out;
     for (const char *at = text.start; at < end;) {
@@ -148,7 +148,7 @@ static struct html_bytes mask(struct html_bytes text, char *out) {
 }
 
 /* True if there is a letter of any alphabet. */
-static bool has_letter(struct html_bytes text) {
+static bool has_letter(struct bytes text) {
     for (size_t at = 0; at < text.length;) {
         int32_t c = character_next(text.start, text.length, &at);
         bool ascii = c >= 0 && c < 0x80;
@@ -178,7 +178,7 @@ static const char literals[] = "true false null undefined nil NaN None True Fals
 static const char zones[] = "UTC GMT CET CEST WET WEST EET EEST EST EDT CST CDT MST MDT PST PDT BST IST JST MSK AEST";
 static const char currencies[] = "EUR USD GBP JPY CHF CAD AUD NZD CNY RUB INR BRL MXN SEK NOK DKK PLN CZK HUF TRY KRW ZAR SGD HKD";
 
-static enum word judge_letters(struct html_bytes word) {
+static enum word judge_letters(struct bytes word) {
     bool lower_then_upper = false, other = false;
     size_t uppers = 0;
     for (size_t i = 0; i < word.length; i++) {
@@ -200,9 +200,9 @@ static enum word judge_letters(struct html_bytes word) {
 }
 
 /* "text-center", "en-US" and "Content-Type" are doubtful; "Wi-Fi" and "e-mail" are words. */
-static enum word judge_hyphens(struct html_bytes word) {
+static enum word judge_hyphens(struct bytes word) {
     static const char prefixes[] = "e re co non anti ex";
-    struct html_bytes rest = word, part, first = {0};
+    struct bytes rest = word, part, first = {0};
     size_t lower = 0, upper = 0, parts = 0;
     while (next_part(&rest, "-", &part)) {
         if (part.length == 0)
@@ -224,12 +224,12 @@ static enum word judge_hyphens(struct html_bytes word) {
 }
 
 /* "foo.bar.baz", "index.js" and "example.com" are not words; "p.m" and "U.S" are. */
-static enum word judge_dots(struct html_bytes word) {
+static enum word judge_dots(struct bytes word) {
     static const char *const extensions =
         "js ts jsx tsx mjs cjs json xml html htm css scss less md txt csv tsv pdf doc docx xls xlsx ppt pptx png "
         "jpg jpeg gif svg webp ico mp3 mp4 avi mov zip tar gz com org net io dev php py rb go rs java c h "
         "cpp sh bat exe dll so yml yaml toml ini cfg conf log lock env map woff ttf eot vue svelte wasm sql db";
-    struct html_bytes rest = word, part = {0};
+    struct bytes rest = word, part = {0};
     bool initials = true;
     while (next_part(&rest, ".", &part))
         initials &= part.length == 1;
@@ -239,11 +239,11 @@ static enum word judge_dots(struct html_bytes word) {
 }
 
 /* "text/html", "Europe/Paris" and "src/index" are not words; "Yes/No" and "and/or" are. */
-static enum word judge_slashes(struct html_bytes word) {
+static enum word judge_slashes(struct bytes word) {
     static const char regions[] =
         "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific Etc US Canada Brazil";
     static const char pairs[] = "and/or either/or he/she she/he his/her her/his him/her yes/no on/off w/o km/h";
-    struct html_bytes rest = word, part, first = {0};
+    struct bytes rest = word, part, first = {0};
     size_t lower = 0, parts = 0;
     while (next_part(&rest, "/", &part)) {
         if (part.length == 0 || !all_in(part, is_letter))
@@ -259,8 +259,8 @@ static enum word judge_slashes(struct html_bytes word) {
 }
 
 /* Forms of one word with bars between them are words, as vue-i18n has them: "car|cars". */
-static enum word judge_bars(struct html_bytes word) {
-    struct html_bytes rest = word, part, first = {0};
+static enum word judge_bars(struct bytes word) {
+    struct bytes rest = word, part, first = {0};
     for (size_t parts = 0; next_part(&rest, "|", &part); parts++) {
         size_t stem = first.length > 3 ? first.length - 1 : first.length;
         if (!all_in(part, is_letter) ||
@@ -272,15 +272,15 @@ static enum word judge_bars(struct html_bytes word) {
 }
 
 /* True for "item(s)", as in labels. */
-static bool has_optional_end(struct html_bytes word) {
+static bool has_optional_end(struct bytes word) {
     const char *open = memchr(word.start, '(', word.length), *end = word.start + word.length;
     if (!open || open == word.start || end - open < 2)
         return false;
-    struct html_bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
+    struct bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
     return all_in(bytes_between(word.start, open), is_letter) && bytes_among(after, "s es e n en x er r in");
 }
 
-static enum word judge_ascii(struct html_bytes word) {
+static enum word judge_ascii(struct bytes word) {
     bool digit = false, letter = false, sign = false;
     char other = '\0'; /* ' ': several kinds */
     size_t digits = 0;
@@ -332,7 +332,7 @@ static enum word judge_ascii(struct html_bytes word) {
     }
 }
 
-static enum word judge_word(struct html_bytes raw) {
+static enum word judge_word(struct bytes raw) {
     static const char *const notations[] = {"^", ".", ":", "-", "/", "#", "@", "~", "\\"};
     static const char *const paths[] = {"/", "./", "../", "~/"};
 
@@ -354,7 +354,7 @@ static enum word judge_word(struct html_bytes raw) {
          end = begin + before, length = before)
         if (!character_is_punctuation(character_previous(begin, &before)))
             break;
-    struct html_bytes word = bytes_between(begin, end);
+    struct bytes word = bytes_between(begin, end);
     if (!has_letter(word) || ends(raw, ":*"))
         return WORD_PROGRAM;
     bool ascii = !any_in(word, is_other);
@@ -378,7 +378,7 @@ static enum word judge_word(struct html_bytes raw) {
 /* ---- notations of a whole string ---- */
 
 /* True for a regular expression, code, or a path of Windows. */
-static bool is_code(struct html_bytes text) {
+static bool is_code(struct bytes text) {
     static const char *const marks[] = {
         "\\d",  "\\w", "\\s", "\\b", "\\.", "\\/", "\\(", "(?:", "(?=", "(?!", "(?<", "[a-z", "[A-Z",
         "[0-9", ".*",  ".+)", "=>",  "===", "!==", "&&",  "||",  "();", "){",  "+=",  "\":"};
@@ -394,7 +394,7 @@ static bool is_code(struct html_bytes text) {
 }
 
 /* True for rgba(0, 0, 0, .5), var(--x), print("a"). */
-static bool is_call(struct html_bytes text) {
+static bool is_call(struct bytes text) {
     size_t at = 0;
     while (at < text.length && (is_letter(text.start[at]) || is_digit(text.start[at]) || is_in(text.start[at], "-_.")))
         at++;
@@ -403,19 +403,19 @@ static bool is_call(struct html_bytes text) {
 }
 
 /* True for "margin: 0 auto; color: red": all properties are known, or half of them if there is a semicolon. */
-static bool is_declarations(struct html_bytes text) {
+static bool is_declarations(struct bytes text) {
     static const char known[] =
         "color background margin padding border font width height display position top left right bottom float "
         "clear opacity overflow cursor flex grid transform transition animation outline content visibility z-index "
         "text-align font-size font-weight font-family line-height max-width min-width background-color";
-    struct html_bytes rest = text, part;
+    struct bytes rest = text, part;
     size_t count = 0, properties = 0;
     while (next_part(&rest, ";", &part)) {
         part = trimmed(part);
         if (part.length == 0)
             continue;
         const char *colon = memchr(part.start, ':', part.length);
-        struct html_bytes name = colon ? trimmed(bytes_between(part.start, colon)) : (struct html_bytes){part.start, 0};
+        struct bytes name = colon ? trimmed(bytes_between(part.start, colon)) : (struct bytes){part.start, 0};
         for (size_t i = 0; i < name.length; i++)
             if (!is_lower(name.start[i]) && name.start[i] != '-')
                 return false;
@@ -433,12 +433,12 @@ static const char units[] =
     "kg g mg km m l ml mL V W kW A K bit bits fps";
 
 /* True for a list of fonts, a length or border, "a=b, c=d", a media query, or the name of a browser. */
-static bool is_style(struct html_bytes text) {
+static bool is_style(struct bytes text) {
     static const char keywords[] =
         "solid dashed dotted double none auto inherit initial unset normal bold italic ease ease-in ease-out ease-in-out "
         "linear center left right top bottom all opacity transform color background cover contain no-repeat repeat "
         "fixed absolute transparent black white red";
-    struct html_bytes rest = text, word;
+    struct bytes rest = text, word;
     size_t words = 0, pairs = 0, measures = 0, styled = 0, colours = 0;
     if (memchr(text.start, ',', text.length) && (ends(text, "sans-serif") || ends(text, "monospace") || ends(text, " serif")))
         return true;
@@ -450,7 +450,7 @@ static bool is_style(struct html_bytes text) {
         size_t digits = 0;
         while (digits < word.length && (is_digit(word.start[digits]) || is_in(word.start[digits], "+-.,")))
             digits++;
-        struct html_bytes unit = bytes_between(word.start + digits, word.start + word.length);
+        struct bytes unit = bytes_between(word.start + digits, word.start + word.length);
         number = digits > 0 && is_digit(word.start[digits - 1]) && (unit.length == 0 || bytes_among(unit, units));
         pairs += equals && equals > word.start;
         measures += number || is_unit;
@@ -461,7 +461,7 @@ static bool is_style(struct html_bytes text) {
 }
 
 /* True for the path of a drawing: "M10 10 L 90 30 Z". */
-static bool is_drawing(struct html_bytes text) {
+static bool is_drawing(struct bytes text) {
     size_t numbers = 0;
     for (size_t i = 0; i < text.length; i++) {
         if (!is_in(text.start[i], "MmZzLlHhVvCcSsQqTtAae+-., ") && !is_digit(text.start[i]))
@@ -472,7 +472,7 @@ static bool is_drawing(struct html_bytes text) {
 }
 
 /* True for "YYYY-MM-DD" and "h:mm a": groups of repeated letters of dates. */
-static bool is_date_pattern(struct html_bytes text) {
+static bool is_date_pattern(struct bytes text) {
     size_t groups = 0, longest = 0;
     bool separated = false, day_or_hour = false;
     for (size_t at = 0; at < text.length;) {
@@ -500,12 +500,12 @@ static bool is_date_pattern(struct html_bytes text) {
 }
 
 /* True for "Mon, 01 May 2024 10:00:00 GMT". */
-static bool is_mail_date(struct html_bytes text) {
+static bool is_mail_date(struct bytes text) {
     static const char days[] = "Mon Tue Wed Thu Fri Sat Sun", months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
-    struct html_bytes rest = text, word;
+    struct bytes rest = text, word;
     bool month = false, time = false;
     while (next_word(&rest, &word)) {
-        struct html_bytes bare = ends(word, ",") ? (struct html_bytes){word.start, word.length - 1} : word;
+        struct bytes bare = ends(word, ",") ? (struct bytes){word.start, word.length - 1} : word;
         bool is_month = bytes_among(bare, months),
              is_time = word.length >= 5 && is_digit(*word.start) && word.start[word.length - 3] == ':';
         if (!is_month && !is_time && !bytes_among(bare, days) && !bytes_among(bare, zones) && !is_digit(*word.start) &&
@@ -518,7 +518,7 @@ static bool is_mail_date(struct html_bytes text) {
 }
 
 /* True for a command line, or a statement of SQL. */
-static bool is_command(struct html_bytes text) {
+static bool is_command(struct bytes text) {
     static const char programs[] =
         "npm npx yarn pnpm pip pip3 cargo sudo tsc curl wget chmod mkdir rm cp mv eslint webpack vite rollup jest "
         "mocha prettier ts-node nodemon cross-env rimraf babel apt-get docker-compose kubectl";
@@ -526,7 +526,7 @@ static bool is_command(struct html_bytes text) {
     static const char *const statements[][2] = {{"SELECT ", " FROM "}, {"INSERT ", "INTO "},  {"UPDATE ", " SET "},
                                                 {"DELETE ", "FROM "},  {"CREATE ", "TABLE "}, {"ALTER ", "TABLE "},
                                                 {"DROP ", "TABLE "},   {"SELECT ", "("}};
-    struct html_bytes rest = text, first, word;
+    struct bytes rest = text, first, word;
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         if (begins(text, statements[i][0]) && has(text, statements[i][1]))
             return true;
@@ -543,8 +543,8 @@ static bool is_command(struct html_bytes text) {
 }
 
 /* True for "Jane Doe <jane@example.org> (https://example.org)". */
-static bool is_person(struct html_bytes text) {
-    struct html_bytes rest = text, word;
+static bool is_person(struct bytes text) {
+    struct bytes rest = text, word;
     size_t names = 0, addresses = 0;
     while (next_word(&rest, &word)) {
         bool mail = begins(word, "<") && ends(word, ">") && memchr(word.start, '@', word.length);
@@ -558,7 +558,7 @@ static bool is_person(struct html_bytes text) {
 }
 
 /* True for class names of style sheets: "btn btn-primary", "md:flex p-4". */
-static bool is_classes(struct html_bytes text) {
+static bool is_classes(struct bytes text) {
     static const char alone[] =
         "btn row col container active disabled hidden visible flex grid block inline nav navbar card form modal fade show "
         "open alert badge table dropdown collapse rounded shadow border absolute relative fixed sticky uppercase "
@@ -570,7 +570,7 @@ static bool is_classes(struct html_bytes text) {
         "list table alert badge dropdown float align self gap space leading tracking opacity overflow z order sr "
         "glyphicon ui el v mat ng ant css swiper offset pull push top bottom left right dark group peer active disabled before "
         "after first last";
-    struct html_bytes rest = text, word;
+    struct bytes rest = text, word;
     size_t words = 0, marked = 0;
     while (next_word(&rest, &word)) {
         size_t end = 0;
@@ -580,7 +580,7 @@ static bool is_classes(struct html_bytes text) {
         while (end < word.length && is_lower(word.start[end]))
             end++;
         bool whole = end == word.length;
-        if (!bytes_among((struct html_bytes){word.start, end}, whole ? alone : first))
+        if (!bytes_among((struct bytes){word.start, end}, whole ? alone : first))
             return false;
         words++;
         marked += !whole;
@@ -608,29 +608,29 @@ static const char names_of_code[] =
     "src srcset href url uri command cmd query sql license licence exports bin";
 
 /* Returns the name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than all that are looked up. */
-static struct html_bytes plain_name(struct html_bytes name, char plain[NAME_BYTES]) {
+static struct bytes plain_name(struct bytes name, char plain[NAME_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < name.length; i++) {
         if (is_in(name.start[i], "-_$@"))
             continue;
         if (length == NAME_BYTES)
-            return (struct html_bytes){plain, 0};
+            return (struct bytes){plain, 0};
         plain[length++] = is_upper(name.start[i]) ? (char)(name.start[i] - 'A' + 'a') : name.start[i];
     }
-    return (struct html_bytes){plain, length};
+    return (struct bytes){plain, length};
 }
 
 static bool is_place(const struct prose_place *place, const char *names) {
     char name[NAME_BYTES], parent[NAME_BYTES];
-    struct html_bytes own = plain_name(place->name, name), above = plain_name(place->parent, parent);
+    struct bytes own = plain_name(place->name, name), above = plain_name(place->parent, parent);
     return (own.length > 0 && bytes_among(own, names)) || (above.length > 0 && bytes_among(above, names));
 }
 
 /* ---- the whole rule ---- */
 
-enum prose prose_judge(struct html_bytes text, const struct prose_place *place, char *scratch) {
+enum prose prose_judge(struct bytes text, const struct prose_place *place, char *scratch) {
     static const struct {
-        bool (*is)(struct html_bytes text);
+        bool (*is)(struct bytes text);
         bool signs; /* only text with signs can be one */
         enum prose means;
     } notations[] = {
@@ -638,7 +638,7 @@ enum prose prose_judge(struct html_bytes text, const struct prose_place *place, 
         {is_declarations, true, PROSE_PROGRAM},  {is_style, true, PROSE_PROGRAM},     {is_drawing, true, PROSE_PROGRAM},
         {is_mail_date, true, PROSE_PROGRAM},     {is_command, false, PROSE_DOUBTFUL}, {is_classes, true, PROSE_DOUBTFUL}};
     text = trimmed(text);
-    struct html_bytes plain = trimmed(mask(text, scratch));
+    struct bytes plain = trimmed(mask(text, scratch));
     if (!has_letter(plain))
         return PROSE_PROGRAM;
     if (begins(place->name, "@") || begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
@@ -652,7 +652,7 @@ enum prose prose_judge(struct html_bytes text, const struct prose_place *place, 
         if ((signs || !notations[i].signs) && notations[i].is(plain))
             return notations[i].means;
 
-    struct html_bytes rest = plain, word;
+    struct bytes rest = plain, word;
     size_t words = 0, language = 0, doubtful = 0, capitals = 0;
     bool capital = false, lower = false;
     while (next_word(&rest, &word)) {

@@ -4,7 +4,7 @@
 
 /* ---- reading ---- */
 
-void spans_add(struct document_spans *spans, struct html_builder *builder, const char *begin, const char *end, const void *about) {
+void spans_add(struct document_spans *spans, struct piece_builder *builder, const char *begin, const char *end, const void *about) {
     struct document_span *all = arena_grow(builder->arena, spans->all, spans->count, &spans->room, 1, sizeof *all);
     if (!all) {
         builder->failed = ERROR_MEMORY;
@@ -14,26 +14,26 @@ void spans_add(struct document_spans *spans, struct html_builder *builder, const
     all[spans->count++] = (struct document_span){.begin = begin, .end = end, .about = about};
 }
 
-void spans_end_text(struct document_spans *spans, struct html_builder *builder, size_t first) {
-    size_t end = builder->html.piece_count;
-    html_add_break(builder, nothing); /* no sentence runs from one text to the next */
+void spans_end_text(struct document_spans *spans, struct piece_builder *builder, size_t first) {
+    size_t end = builder->markup.piece_count;
+    piece_add_break(builder, nothing); /* no sentence runs from one text to the next */
     if (builder->failed)
         return;
     struct document_span *last = &spans->all[spans->count - 1];
     last->texts[last->count++] = (struct span_text){.first = first, .end = end};
 }
 
-bool spans_add_message(struct document_spans *spans, struct html_builder *builder, struct html_bytes text, struct error *err) {
-    static const struct html_marking as_it_is;
+bool spans_add_message(struct document_spans *spans, struct piece_builder *builder, struct bytes text, struct error *err) {
+    static const struct marking as_it_is;
     struct icu_source *source = arena_alloc(builder->arena, 1, sizeof *source);
-    size_t first = builder->html.piece_count;
+    size_t first = builder->markup.piece_count;
     bool readable = source && icu_source_open(text, builder->arena, source, err) == 0;
     if (readable)
         icu_source_add(builder, source, &as_it_is);
     else if (!source || err->code == ERROR_MEMORY)
         builder->failed = ERROR_MEMORY;
     else
-        html_add_break(builder, text);
+        piece_add_break(builder, text);
     spans_end_text(spans, builder, first);
     if (builder->failed)
         return true;
@@ -45,9 +45,9 @@ bool spans_add_message(struct document_spans *spans, struct html_builder *builde
     return readable;
 }
 
-int spans_build(const struct document_spans *spans, struct html_builder *builder, html_escape *escape, struct html *out,
+int spans_build(const struct document_spans *spans, struct piece_builder *builder, markup_escape *escape, struct markup *out,
                 struct error *err) {
-    if (html_build(builder, escape, out, err) != 0)
+    if (piece_build(builder, escape, out, err) != 0)
         return -1;
     out->spans = spans;
     return 0;
@@ -57,7 +57,7 @@ int spans_build(const struct document_spans *spans, struct html_builder *builder
 
 void span_keep(struct span_writer *writer, const char *to) {
     if (to > writer->done)
-        html_put(&writer->out, writer->done, (size_t)(to - writer->done));
+        bytes_put(&writer->out, writer->done, (size_t)(to - writer->done));
     span_skip(writer, to);
 }
 
@@ -67,49 +67,49 @@ void span_skip(struct span_writer *writer, const char *to) {
 }
 
 /* Writes a text into a buffer of its own. */
-static void write_text(struct html_writing *writing, struct span_writer *writer, const struct span_text *text,
+static void write_text(struct markup_writing *writing, struct span_writer *writer, const struct span_text *text,
                        struct span_written *out) {
     struct arena *arena = writer->out.arena;
-    struct html_buffer buffer = {.arena = arena}, escaped = {.arena = arena};
-    html_escape *escape = writer->html->escape;
-    struct html html = *writer->html;
-    html.escape = text->plain ? NULL : escape;
+    struct bytes_buffer buffer = {.arena = arena}, escaped = {.arena = arena};
+    markup_escape *escape = writer->markup->escape;
+    struct markup markup = *writer->markup;
+    markup.escape = text->plain ? NULL : escape;
     *out = (struct span_written){.sound = !text->unreadable, .trace.arena = arena};
-    html_put(&buffer, "", 0);
-    html_put(&escaped, "", 0);
-    writing->html = &html;
+    bytes_put(&buffer, "", 0);
+    bytes_put(&escaped, "", 0);
+    writing->markup = &markup;
     writing->out = &buffer;
     writing->trace = text->plain ? NULL : &out->trace;
-    out->translated = html_write_pieces(writing, text->first, text->end) || text->unreadable;
+    out->translated = markup_write_pieces(writing, text->first, text->end) || text->unreadable;
     out->sound &= !writing->lossy;
-    out->text = (struct html_bytes){buffer.bytes, buffer.length};
+    out->text = (struct bytes){buffer.bytes, buffer.length};
     if (text->message && !buffer.failed) {
-        struct html_bytes written = out->text;
+        struct bytes written = out->text;
         out->text = text->message->original;
         out->sound &= icu_source_settle(text->message, written, arena, &out->text);
         out->unchanged = out->text.start == text->message->original.start;
     }
     if (text->plain && escape && !buffer.failed) {
         escape(&escaped, out->text.start, out->text.length);
-        out->text = (struct html_bytes){escaped.bytes, escaped.length};
+        out->text = (struct bytes){escaped.bytes, escaped.length};
     }
     writer->out.failed |= buffer.failed || escaped.failed || arena_failed(arena);
 }
 
-char *spans_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+char *spans_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
                   struct arena *arena, size_t *out_length, struct error *err) {
-    const struct document_spans *spans = html->spans;
+    const struct document_spans *spans = markup->spans;
     const char *end = document->source + document->length;
-    struct html_writing writing = {.html = html, .translations = translations};
+    struct markup_writing writing = {.markup = markup, .translations = translations};
     struct span_writer writer = {
-        .document = document, .html = html, .about = spans->about, .done = document->source, .out.arena = arena};
+        .document = document, .markup = markup, .about = spans->about, .done = document->source, .out.arena = arena};
     bool changed = false;
-    for (size_t i = 0; i < html->count && !changed; i++)
+    for (size_t i = 0; i < markup->count && !changed; i++)
         changed = translations[i].text != NULL;
     for (size_t i = 0; i < spans->count && !changed; i++)
         for (size_t k = 0; k < spans->all[i].count; k++)
             changed |= spans->all[i].texts[k].unreadable;
-    html_put(&writer.out, "", 0);
+    bytes_put(&writer.out, "", 0);
     for (size_t i = 0; i < spans->count && changed && !writer.out.failed; i++) {
         const struct document_span *span = &spans->all[i];
         struct span_written texts[SPAN_TEXTS];
@@ -119,5 +119,5 @@ char *spans_write(const struct document *document, const struct html *html, cons
             spans->put(&writer, span, texts);
     }
     span_keep(&writer, end);
-    return html_take(&writer.out, out_length, err);
+    return bytes_take(&writer.out, out_length, err);
 }

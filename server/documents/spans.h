@@ -25,20 +25,20 @@ struct document_span {
 
 /* A text as it was written for the translation. */
 struct span_written {
-    struct html_bytes text;  /* escaped */
-    bool translated;         /* it holds a translation, or is unreadable */
-    bool unchanged;          /* it is a message that is as it was */
-    bool sound;              /* nothing that the source has is known to be lost */
-    struct html_trace trace; /* where its pieces are, in a text that is not plain */
+    struct bytes text;         /* escaped */
+    bool translated;           /* it holds a translation, or is unreadable */
+    bool unchanged;            /* it is a message that is as it was */
+    bool sound;                /* nothing that the source has is known to be lost */
+    struct markup_trace trace; /* where its pieces are, in a text that is not plain */
 };
 
 /* The file that is being written. */
 struct span_writer {
     const struct document *document;
-    const struct html *html;
+    const struct markup *markup;
     const void *about; /* what the format knows about the file */
     const char *done;  /* the file up to here is in the output, or replaced */
-    struct html_buffer out;
+    struct bytes_buffer out;
 };
 /* Puts a span with its texts [span->count]. What it neither puts nor skips is kept. Spans without a translation come, too, if any
  * text of the file has one. */
@@ -52,14 +52,14 @@ struct document_spans {
 };
 
 /* Adds a span without texts. If memory runs out, the builder has failed. */
-void spans_add(struct document_spans *spans, struct html_builder *builder, const char *begin, const char *end, const void *about);
+void spans_add(struct document_spans *spans, struct piece_builder *builder, const char *begin, const char *end, const void *about);
 /* Makes the pieces that were added to the builder from `first` on a text of the last span. */
-void spans_end_text(struct document_spans *spans, struct html_builder *builder, size_t first);
+void spans_end_text(struct document_spans *spans, struct piece_builder *builder, size_t first);
 /* Adds a message in ICU's notation as a text of the last span. It outlives the builder's html. Returns false with an error if it
  * cannot be read: then it is added as it is and will be reported as unsound. */
-bool spans_add_message(struct document_spans *spans, struct html_builder *builder, struct html_bytes text, struct error *err);
-/* Like html_build for a document that is written from these spans, which outlive the html. */
-int spans_build(const struct document_spans *spans, struct html_builder *builder, html_escape *escape, struct html *out,
+bool spans_add_message(struct document_spans *spans, struct piece_builder *builder, struct bytes text, struct error *err);
+/* Like piece_build for a document that is written from these spans, which outlive the html. */
+int spans_build(const struct document_spans *spans, struct piece_builder *builder, markup_escape *escape, struct markup *out,
                 struct error *err);
 
 /* Copies the file up to there, or skips it, unless that has happened already. */

@@ -21,7 +21,7 @@ enum {
 /* ---- cues ---- */
 
 struct cue {
-    struct html_bytes text; /* its lines with the line ends between them; length 0: it shows nothing */
+    struct bytes text; /* its lines with the line ends between them; length 0: it shows nothing */
     size_t lines;
 };
 
@@ -139,11 +139,11 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
 
     /* The text ends at a blank line, or before the timing line of the next cue and its number. */
     struct line before = *line, before_last = before;
-    struct html_bytes without_last = {before.next, 0};
+    struct bytes without_last = {before.next, 0};
     *cue = (struct cue){.text = without_last};
     for (; line_next(line, reader->end) && !is_blank(line); before = *line) {
         if (is_timing(line, reader->vtt)) {
-            struct html_bytes last = line_trimmed(&before);
+            struct bytes last = line_trimmed(&before);
             size_t digits = 0;
             while (digits < last.length && isdigit((unsigned char)last.start[digits]))
                 digits++;
@@ -164,7 +164,7 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
 }
 
 /* Takes the line of a cue's text that begins at *at, and moves *at to the next. */
-static struct html_bytes cue_line(struct html_bytes text, const char **at) {
+static struct bytes cue_line(struct bytes text, const char **at) {
     struct line line = {.next = *at};
     line_next(&line, text.start + text.length);
     *at = line.next;
@@ -172,22 +172,22 @@ static struct html_bytes cue_line(struct html_bytes text, const char **at) {
 }
 
 /* Returns the first character; 0: there is none. */
-static int32_t first_of(struct html_bytes text) {
+static int32_t first_of(struct bytes text) {
     size_t at = 0;
     return text.length > 0 ? character_next(text.start, text.length, &at) : 0;
 }
 
 /* ---- tags in a cue: <i>, {\an8}, <v Roger> ---- */
 
-struct mark {
-    struct html_bytes raw;
+struct cue_mark {
+    struct bytes raw;
     enum { MARK_START, MARK_END, MARK_OTHER } kind;
     char name[NAME_BYTES];
     bool paired; /* its other end is there */
 };
 
 struct marks {
-    struct mark *all; /* [count], in the arena of the builder and kept from cue to cue */
+    struct cue_mark *all; /* [count], in the arena of the builder and kept from cue to cue */
     size_t count, room;
 };
 
@@ -202,7 +202,7 @@ static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
 }
 
 /* True if a mark begins there. The arrow between times never ends one. */
-static bool read_mark(const char *at, const char *end, bool vtt, struct mark *mark) {
+static bool read_mark(const char *at, const char *end, bool vtt, struct cue_mark *mark) {
     bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
     const char *close = at + 1;
     if (!tag && !braces)
@@ -211,7 +211,7 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct mark *ma
         close++;
     if (close >= end || *close == *at)
         return false;
-    *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = MARK_OTHER};
+    *mark = (struct cue_mark){.raw = bytes_between(at, close + 1), .kind = MARK_OTHER};
     if (braces)
         return !find_arrow(at, close);
     if (close - at > 2 && close[-1] == '-' && close[-2] == '-')
@@ -223,19 +223,19 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct mark *ma
 }
 
 /* Finds the tags of a text, and pairs each end with the start that it nests with. Drops the outermost if too many are open. */
-static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, struct arena *arena, struct error *err) {
+static int find_marks(struct bytes text, bool vtt, struct marks *marks, struct arena *arena, struct error *err) {
     const char *end = text.start + text.length;
     size_t open[MOST_OPEN], depth = 0;
     marks->count = 0;
     for (const char *at = text.start; at < end;) {
-        struct mark mark;
+        struct cue_mark mark;
         if (!read_mark(at, end, vtt, &mark)) {
             at++;
             continue;
         }
         if (marks->count == MOST_TAGS)
             return error_set(err, ERROR_INPUT, "it has more than %d tags", MOST_TAGS);
-        struct mark *all = arena_grow(arena, marks->all, marks->count, &marks->room, 1, sizeof *all);
+        struct cue_mark *all = arena_grow(arena, marks->all, marks->count, &marks->room, 1, sizeof *all);
         if (!all)
             return error_memory(err);
         marks->all = all;
@@ -258,14 +258,14 @@ static int find_marks(struct html_bytes text, bool vtt, struct marks *marks, str
 
 /* Skips code and comments, which are not marks in subtitles; references and other tags are, as in any text. If the owner says that
  * the text has an arrow, tags are skipped, too, because a mark moves and a line with the arrow might then be a timing line. */
-static size_t skip_others(const struct html_marking *marking, const char *at, const char *end) {
+static size_t skip_others(const struct marking *marking, const char *at, const char *end) {
     bool arrow = marking->owner != NULL;
     return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
 }
 
 /* SubRip has no references: a space keeps text that looks like a mark, or like the arrow between times, from being read as one.
  * Only the beginning of a mark is recognized, because it may end in another text. */
-static void srt_escape(struct html_buffer *out, const char *text, size_t length) {
+static void srt_escape(struct bytes_buffer *out, const char *text, size_t length) {
     const char *end = text + length, *done = text;
     for (const char *at = text; at < end; at++) {
         char name[NAME_BYTES];
@@ -273,27 +273,27 @@ static void srt_escape(struct html_buffer *out, const char *text, size_t length)
         bool arrow = bytes_begin(at, end, "-->");
         if (!tag && !braces && !arrow)
             continue;
-        html_put(out, done, (size_t)(at + 1 - done));
-        html_put(out, " ", 1);
+        bytes_put(out, done, (size_t)(at + 1 - done));
+        bytes_put(out, " ", 1);
         done = at + 1;
     }
-    html_put(out, done, (size_t)(end - done));
+    bytes_put(out, done, (size_t)(end - done));
 }
 
 /* ---- sentences ---- */
 
 struct subtitles {
-    struct html_builder builder;
+    struct piece_builder builder;
     struct cue_reader cues;
-    const char *at;         /* the document up to here is in pieces */
-    size_t parts;           /* cues of the sentence so far */
-    struct html_bytes last; /* the text of the last one */
-    struct marks marks;     /* of the cue */
+    const char *at;     /* the document up to here is in pieces */
+    size_t parts;       /* cues of the sentence so far */
+    struct bytes last;  /* the text of the last one */
+    struct marks marks; /* of the cue */
     struct error *err;
 };
 
 /* Returns the text without tags at its end: `going on</i>`. */
-static struct html_bytes without_last_mark(struct html_bytes text) {
+static struct bytes without_last_mark(struct bytes text) {
     while (text.length > 0 && text.start[text.length - 1] == '>') {
         const char *open = memrchr(text.start, '<', text.length);
         if (!open)
@@ -304,7 +304,7 @@ static struct html_bytes without_last_mark(struct html_bytes text) {
 }
 
 /* Returns the bytes of a name in capitals with its colon, and the space after it, at the beginning of a line: who speaks. */
-static size_t speaker_name(struct html_bytes text) {
+static size_t speaker_name(struct bytes text) {
     size_t capitals = 0, at = 0, next = 0;
     for (; at < text.length && at < NAME_SHOWN; at = next) {
         int32_t c = character_next(text.start, text.length, &next);
@@ -322,9 +322,9 @@ static size_t speaker_name(struct html_bytes text) {
 }
 
 /* Returns the bytes before the words of its first line: a dash, ">>", a note, the name of the speaker. */
-static size_t lead_of(struct html_bytes text) {
+static size_t lead_of(struct bytes text) {
     const char *at = text.start;
-    struct html_bytes line = cue_line(text, &at);
+    struct bytes line = cue_line(text, &at);
     if (line.length == 0)
         return 0;
     size_t label = text_label(line.start, line.length);
@@ -332,14 +332,14 @@ static size_t lead_of(struct html_bytes text) {
 }
 
 /* True if all of the line is in brackets: a sound, not speech. */
-static bool is_sound(struct html_bytes line) {
+static bool is_sound(struct bytes line) {
     static const char opening[] = "[(", closing[] = "])";
     const char *open = line.length > 0 ? strchr(opening, *line.start) : NULL;
     return open && *open && line.start[line.length - 1] == closing[open - opening];
 }
 
 /* Returns the text without tags at its beginning: `<i>- going`. */
-static struct html_bytes without_first_mark(struct html_bytes text) {
+static struct bytes without_first_mark(struct bytes text) {
     const char *end = text.start + text.length;
     for (const char *close; text.length > 0 && *text.start == '<' && (close = memchr(text.start, '>', text.length));)
         text = bytes_between(close + 1, end);
@@ -347,8 +347,8 @@ static struct html_bytes without_first_mark(struct html_bytes text) {
 }
 
 /* True if a line of a cue begins a text of its own: another speaker, a sound, or words in tags of their own after a sentence. */
-static bool begins_text(struct html_bytes before, struct html_bytes line) {
-    struct html_bytes said = without_last_mark(before), inner = without_first_mark(line);
+static bool begins_text(struct bytes before, struct bytes line) {
+    struct bytes said = without_last_mark(before), inner = without_first_mark(line);
     bool tagged = said.length < before.length && inner.length < line.length && line.start[1] != '/';
     bool voice =
         bytes_begin(line.start, line.start + line.length, "<v ") || bytes_begin(line.start, line.start + line.length, "<v.");
@@ -357,11 +357,11 @@ static bool begins_text(struct html_bytes before, struct html_bytes line) {
 }
 
 /* Takes the lines of a cue's text that form one text from *at on. */
-static struct html_bytes cue_speech(struct html_bytes text, const char **at) {
+static struct bytes cue_speech(struct bytes text, const char **at) {
     const char *stop = text.start + text.length;
-    struct html_bytes speech = cue_line(text, at), last = speech;
+    struct bytes speech = cue_line(text, at), last = speech;
     for (const char *next = *at; next < stop; *at = next) {
-        struct html_bytes line = cue_line(text, &next);
+        struct bytes line = cue_line(text, &next);
         if (line.length > 0 && begins_text(last, line))
             break;
         last = line;
@@ -370,7 +370,7 @@ static struct html_bytes cue_speech(struct html_bytes text, const char **at) {
     return speech;
 }
 
-static size_t count_words(struct html_bytes text) {
+static size_t count_words(struct bytes text) {
     size_t words = 0;
     for (size_t i = 0; i < text.length; i++)
         words += !strchr(" \t\r\n", text.start[i]) && (i == 0 || strchr(" \t\r\n", text.start[i - 1]));
@@ -378,20 +378,20 @@ static size_t count_words(struct html_bytes text) {
 }
 
 /* True for a small letter of an alphabet that has capitals. */
-static bool begins_small(struct html_bytes text) {
+static bool begins_small(struct bytes text) {
     int32_t first = first_of(text);
     return first > 0 && character_lower(first) == first && character_upper(first) != first;
 }
 
 /* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
-static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
+static bool continues(const struct subtitles *subtitles, struct bytes text) {
     static const wchar_t alone[] = L"-\u2013\u2014\u266a\u266b[(";
     static const char asking[] = /* words that do not end a sentence: articles, prepositions, conjunctions */
         "a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
         "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
         "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
         "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che";
-    struct html_bytes before = without_last_mark(subtitles->last), now = text;
+    struct bytes before = without_last_mark(subtitles->last), now = text;
     while (now.length > 0 && strchr("<{\"'", *now.start)) { /* tags, quotation marks and the like at the begin */
         const char *close = *now.start == '<'   ? memchr(now.start, '>', now.length)
                             : *now.start == '{' ? memchr(now.start, '}', now.length)
@@ -414,7 +414,7 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
     const char *last = before.start + before.length;
     while (last > before.start && !strchr(" \t\r\n", last[-1]))
         last--;
-    struct html_bytes word = bytes_between(last, before.start + before.length), end = without_last_mark(text);
+    struct bytes word = bytes_between(last, before.start + before.length), end = without_last_mark(text);
     return (words >= SOME_WORDS && bytes_among(word, asking)) ||
            (words >= MANY_WORDS && begins_small(word) && text_ends_sentence(end.start, end.length));
 }
@@ -422,54 +422,54 @@ static bool continues(const struct subtitles *subtitles, struct html_bytes text)
 /* Ends the sentence, and adds the bytes before `to`, where the next text begins or the document ends. */
 static void end_sentence(struct subtitles *subtitles, const char *to) {
     if (subtitles->parts > 0)
-        html_add_close(&subtitles->builder, (struct html_bytes){"", 0});
+        piece_add_close(&subtitles->builder, (struct bytes){"", 0});
     subtitles->parts = 0;
-    html_add_break(&subtitles->builder, bytes_between(subtitles->at, to));
+    piece_add_break(&subtitles->builder, bytes_between(subtitles->at, to));
     subtitles->at = to;
 }
 
-static int add_part(struct subtitles *subtitles, struct html_bytes text) {
-    struct html_builder *builder = &subtitles->builder;
+static int add_part(struct subtitles *subtitles, struct bytes text) {
+    struct piece_builder *builder = &subtitles->builder;
     struct marks *marks = &subtitles->marks;
     struct error inner = {0};
     size_t lead = lead_of(text);
     text = bytes_between(text.start + lead, text.start + text.length);
     if (lead == 0 && continues(subtitles, text))
-        html_add_close(builder, bytes_between(subtitles->at, text.start));
+        piece_add_close(builder, bytes_between(subtitles->at, text.start));
     else
         end_sentence(subtitles, text.start);
     subtitles->parts++;
     subtitles->last = text;
     subtitles->at = text.start + text.length;
-    html_add_part(builder);
+    piece_add_part(builder);
     if (find_marks(text, subtitles->cues.vtt, marks, builder->arena, &inner) != 0)
         return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
 
     /* Tags with an end surround their words, others are units. */
     const char *at = text.start;
-    const struct html_marking own = {.owner = find_arrow(at, subtitles->at), .skip = skip_others};
+    const struct marking own = {.owner = find_arrow(at, subtitles->at), .skip = skip_others};
     for (size_t i = 0; i < marks->count; i++) {
-        const struct mark *mark = &marks->all[i];
-        html_add_marked(builder, bytes_between(at, mark->raw.start), &own);
+        const struct cue_mark *mark = &marks->all[i];
+        piece_add_marked(builder, bytes_between(at, mark->raw.start), &own);
         size_t last = i;
         while (mark->paired && mark->kind == MARK_START && strcmp(mark->name, "rt") == 0 && last + 1 < marks->count &&
                (last == i || marks->all[last].kind != MARK_END))
             last++; /* the reading of a ruby belongs to the text before it and is not translated */
-        struct html_bytes end = marks->all[last].raw, raw = bytes_between(mark->raw.start, end.start + end.length);
+        struct bytes end = marks->all[last].raw, raw = bytes_between(mark->raw.start, end.start + end.length);
         if (!mark->paired || last > i)
-            html_add_unit(builder, raw);
+            piece_add_unit(builder, raw);
         else if (mark->kind == MARK_START)
-            html_add_open(builder, raw);
+            piece_add_open(builder, raw);
         else
-            html_add_close(builder, raw);
+            piece_add_close(builder, raw);
         at = raw.start + raw.length;
         i = last;
     }
-    html_add_marked(builder, bytes_between(at, subtitles->at), &own);
+    piece_add_marked(builder, bytes_between(at, subtitles->at), &own);
     return 0;
 }
 
-int subtitles_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+int subtitles_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
     bool vtt = strcmp(document->format->name, "vtt") == 0;
     const char *source = document->source, *end = source + document->length;
     struct subtitles subtitles = {.builder = document_builder(document, arena),
@@ -481,7 +481,7 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
     while ((found = next_cue(&subtitles.cues, &cue, err)) == 1) {
         const char *stop = cue.text.start + cue.text.length;
         for (const char *at = cue.text.start; at < stop;) {
-            struct html_bytes speech = cue_speech(cue.text, &at);
+            struct bytes speech = cue_speech(cue.text, &at);
 
             /* Of several texts of a cue, each stands by itself: as a part of a sentence one might come out empty, and a blank line
              * would end the cue. */
@@ -494,21 +494,21 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
     if (found < 0)
         return -1;
     end_sentence(&subtitles, end);
-    return html_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
+    return piece_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
 }
 
 /* ---- lines of translated cues ---- */
 
 /* A word with the tags in it or beside it. */
-struct piece {
-    struct html_bytes bytes;
+struct cue_piece {
+    struct bytes bytes;
     size_t width; /* characters that are shown */
 };
 
 struct wrapper {
-    struct piece *pieces; /* [count] */
+    struct cue_piece *pieces; /* [count] */
     size_t count, room;
-    struct html_buffer out;
+    struct bytes_buffer out;
     bool vtt;
 };
 
@@ -536,22 +536,22 @@ static bool is_blank_at(const char *at, const char *end) {
 static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) {
     size_t lines = 1, used = 0;
     for (size_t i = 0; i < wrapper->count; i++) {
-        const struct piece *piece = &wrapper->pieces[i];
+        const struct cue_piece *piece = &wrapper->pieces[i];
         bool first = i == 0, breaks = !first && used + 1 + piece->width > width;
         lines += breaks;
         used = first || breaks ? piece->width : used + 1 + piece->width;
         if (!line_end)
             continue;
         if (!first)
-            html_put_string(&wrapper->out, breaks ? line_end : " ");
-        html_put(&wrapper->out, piece->bytes.start, piece->bytes.length);
+            bytes_put_string(&wrapper->out, breaks ? line_end : " ");
+        bytes_put(&wrapper->out, piece->bytes.start, piece->bytes.length);
     }
     return lines;
 }
 
 /* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible. If memory runs out, the arena
  * has failed. */
-static void wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, const char *line_end) {
+static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const char *line_end) {
     const char *end = text.start + text.length;
     size_t widest = 0;
     wrapper->count = 0;
@@ -568,20 +568,21 @@ static void wrap(struct wrapper *wrapper, struct html_bytes text, size_t lines, 
                 character_next(at, (size_t)(end - at), &next);
             at = after ? after : at + next;
         }
-        struct html_bytes word = bytes_between(begin, at);
+        struct bytes word = bytes_between(begin, at);
         if (word.length == 0)
             continue;
         if (wrapper->count > 0 && bytes_among(word, "? ! : ; \u00bb ?! ... \u2026")) { /* French has a space before these */
-            struct piece *last = &wrapper->pieces[wrapper->count - 1];
+            struct cue_piece *last = &wrapper->pieces[wrapper->count - 1];
             last->bytes = bytes_between(last->bytes.start, at);
             last->width += 1 + width;
             continue;
         }
-        struct piece *pieces = arena_grow(wrapper->out.arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
+        struct cue_piece *pieces =
+            arena_grow(wrapper->out.arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
         if (!pieces)
             return;
         wrapper->pieces = pieces;
-        pieces[wrapper->count++] = (struct piece){word, width};
+        pieces[wrapper->count++] = (struct cue_piece){word, width};
     }
     for (size_t i = 0; i < wrapper->count; i++)
         widest = wrapper->pieces[i].width > widest ? wrapper->pieces[i].width : widest;
@@ -611,7 +612,7 @@ static bool says_something(const struct cue *cue, bool vtt) {
 }
 
 /* Returns the tag with a time, as in karaoke, that comes next in a text, and moves *at past it; length 0: there is none. */
-static struct html_bytes next_time(const char **at, const char *end) {
+static struct bytes next_time(const char **at, const char *end) {
     for (const char *c = *at; c < end; c++) {
         const char *after = c + 1;
         if (*c != '<' || !read_time(&after, end, true) || after == end || *after != '>')
@@ -623,64 +624,64 @@ static struct html_bytes next_time(const char **at, const char *end) {
 }
 
 /* Returns the translated text with the times of its words in the order of the source, since later words have later times. */
-static struct html_bytes order_times(struct html_bytes source, struct html_bytes text, struct arena *arena) {
-    struct html_buffer out = {.arena = arena};
+static struct bytes order_times(struct bytes source, struct bytes text, struct arena *arena) {
+    struct bytes_buffer out = {.arena = arena};
     const char *from = source.start, *at = text.start, *done = at, *end = at + text.length;
-    for (struct html_bytes time; (time = next_time(&at, end)).length > 0; done = at) {
-        struct html_bytes was = next_time(&from, source.start + source.length);
-        html_put(&out, done, (size_t)(time.start - done));
-        html_put(&out, was.length > 0 ? was.start : time.start, was.length > 0 ? was.length : time.length);
+    for (struct bytes time; (time = next_time(&at, end)).length > 0; done = at) {
+        struct bytes was = next_time(&from, source.start + source.length);
+        bytes_put(&out, done, (size_t)(time.start - done));
+        bytes_put(&out, was.length > 0 ? was.start : time.start, was.length > 0 ? was.length : time.length);
     }
     if (done == text.start)
         return text;
-    html_put(&out, done, (size_t)(end - done));
-    return out.failed ? text : (struct html_bytes){out.bytes, out.length};
+    bytes_put(&out, done, (size_t)(end - done));
+    return out.failed ? text : (struct bytes){out.bytes, out.length};
 }
 
 char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                        size_t *out_length, struct error *err) {
     bool vtt = strcmp(document->format->name, "vtt") == 0;
     struct wrapper wrapper = {.out.arena = arena, .vtt = vtt};
-    struct html_buffer *out = &wrapper.out;
+    struct bytes_buffer *out = &wrapper.out;
     struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
     struct cue before, now;
     const char *at = written;
     while (!arena_failed(arena) && next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
-        struct html_bytes source = before.text;
+        struct bytes source = before.text;
         bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
         if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(source, now.text))
             continue;
         const char *line_end = source.start[-1] == '\n' && source.start[-2] == '\r' ? "\r\n" : "\n";
-        html_put(out, at, (size_t)(now.text.start - at));
+        bytes_put(out, at, (size_t)(now.text.start - at));
         at = now.text.start + now.text.length;
         size_t begin = out->length;
         if (lost || document->bilingual)
-            html_put(out, source.start, source.length);
+            bytes_put(out, source.start, source.length);
         if (lost) {
             document_note(document, source.start, "untranslated",
                           "cue %zu has no word of the sentence's translation and keeps its original text", sources.number);
             continue;
         }
         if (document->bilingual)
-            html_put_string(out, line_end);
+            bytes_put_string(out, line_end);
         size_t below = out->length;
-        struct html_bytes text = vtt ? order_times(source, now.text, arena) : now.text;
+        struct bytes text = vtt ? order_times(source, now.text, arena) : now.text;
         if (find_arrow(now.text.start, at)) { /* a line that is broken before it might be a timing line */
-            html_put(out, now.text.start, now.text.length);
+            bytes_put(out, now.text.start, now.text.length);
         } else {
             for (const char *next = text.start, *stop = next + text.length;
                  next < stop;) { /* each line is a text, which stays apart */
-                struct html_bytes line = cue_line(text, &next);
+                struct bytes line = cue_line(text, &next);
                 bool alone = line.start == text.start && next == stop;
-                html_put_string(out, line.start > text.start ? line_end : "");
+                bytes_put_string(out, line.start > text.start ? line_end : "");
                 wrap(&wrapper, line, alone ? before.lines : 1, line_end);
             }
         }
-        if (document->bilingual && !out->failed && bytes_same((struct html_bytes){out->bytes + below, out->length - below}, source))
+        if (document->bilingual && !out->failed && bytes_same((struct bytes){out->bytes + below, out->length - below}, source))
             out->bytes[out->length = begin + source.length] = '\0'; /* the translation is the same */
     }
-    html_put(out, at, (size_t)(written + written_length - at));
+    bytes_put(out, at, (size_t)(written + written_length - at));
     out->failed |= arena_failed(arena);
-    return html_take(out, out_length, err);
+    return bytes_take(out, out_length, err);
 }

@@ -26,8 +26,8 @@ struct unit {
 };
 
 struct xliff {
-    const char *begin, *end;         /* the document */
-    const struct html_piece *pieces; /* [piece_count] */
+    const char *begin, *end;    /* the document */
+    const struct piece *pieces; /* [piece_count] */
     size_t piece_count;
     struct unit *units; /* [count] in their order */
     size_t count, room;
@@ -35,31 +35,31 @@ struct xliff {
 
 /* ---- tags ---- */
 
-static bool is_start(const struct html_piece *piece) {
+static bool is_start(const struct piece *piece) {
     bool tag = piece->length > 1 && piece->raw[0] == '<' && !piece->plain;
     return tag && !strchr("/!?", piece->raw[1]);
 }
 
 /* Returns the place after the name of a tag. */
-static const char *name_end(const struct html_piece *piece) {
+static const char *name_end(const struct piece *piece) {
     const char *at = piece->raw + 1, *end = piece->raw + piece->length - 1;
-    while (at < end && !html_is_space(*at) && *at != '/')
+    while (at < end && !byte_is_space(*at) && *at != '/')
         at++;
     return at;
 }
 
 /* True for the start of an element with one of these names, with any prefix. */
-static bool is(const struct html_piece *piece, const char *names) {
+static bool is(const struct piece *piece, const char *names) {
     return is_start(piece) && bytes_among(xml_local_name(bytes_between(piece->raw + 1, name_end(piece))), names);
 }
 
 /* Reads the next attribute from *at, which is NULL at first. */
-static bool next_attribute(const struct html_piece *piece, const char **at, struct xml_attribute *out) {
+static bool next_attribute(const struct piece *piece, const char **at, struct xml_attribute *out) {
     const struct xml_token tag = {.end = piece->raw + piece->length, .name = bytes_between(piece->raw + 1, name_end(piece))};
     return xml_next_attribute(&tag, at, out);
 }
 
-static bool find_attribute(const struct html_piece *piece, const char *name, struct xml_attribute *out) {
+static bool find_attribute(const struct piece *piece, const char *name, struct xml_attribute *out) {
     if (!is_start(piece) && piece->kind != PIECE_BREAK) /* instructions are PIECE_BREAK */
         return false;
     for (const char *at = NULL; next_attribute(piece, &at, out);)
@@ -68,7 +68,7 @@ static bool find_attribute(const struct html_piece *piece, const char *name, str
     return false;
 }
 
-static bool says(const struct html_piece *piece, const char *name, const char *value) {
+static bool says(const struct piece *piece, const char *name, const char *value) {
     struct xml_attribute attribute;
     return find_attribute(piece, name, &attribute) && bytes_are(attribute.value, value);
 }
@@ -77,28 +77,28 @@ static bool says(const struct html_piece *piece, const char *name, const char *v
 
 /* Returns the piece after the element that begins with piece i, or after the piece. */
 static size_t piece_after(const struct xliff *xliff, size_t i) {
-    const struct html_piece *piece = &xliff->pieces[i];
+    const struct piece *piece = &xliff->pieces[i];
     return is_start(piece) && piece->pair > i ? piece->pair + 1 : i + 1;
 }
 
 /* Returns the bytes of a piece in the document: a text spans those between the adjacent pieces. */
-static struct html_bytes written(const struct xliff *xliff, size_t i) {
-    const struct html_piece *piece = &xliff->pieces[i];
+static struct bytes written(const struct xliff *xliff, size_t i) {
+    const struct piece *piece = &xliff->pieces[i];
     if (!piece->plain)
-        return (struct html_bytes){piece->raw, piece->length};
+        return (struct bytes){piece->raw, piece->length};
     const char *begin = i > 0 ? piece[-1].raw + piece[-1].length : xliff->begin;
     return bytes_between(begin, i + 1 < xliff->piece_count ? piece[1].raw : xliff->end);
 }
 
 /* Returns the content of an element, as written. */
-static struct html_bytes inside(const struct xliff *xliff, size_t element) {
-    const struct html_piece *piece = &xliff->pieces[element];
+static struct bytes inside(const struct xliff *xliff, size_t element) {
+    const struct piece *piece = &xliff->pieces[element];
     return bytes_between(piece->raw + piece->length, xliff->pieces[piece->pair].raw);
 }
 
-static bool is_blank(const struct html_piece *piece) {
+static bool is_blank(const struct piece *piece) {
     for (size_t i = 0; i < piece->length; i++)
-        if (!html_is_space(piece->raw[i]))
+        if (!byte_is_space(piece->raw[i]))
             return false;
     return piece->plain;
 }
@@ -108,13 +108,13 @@ static bool is_blank(const struct html_piece *piece) {
 /* True if the unit is not approved and has no target that is finished by its state. A target without a state is finished unless it
  * is empty. */
 static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
-    const struct html_piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
+    const struct piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
     struct xml_attribute state = {.value = {"", 0}};
     if (says(&xliff->pieces[unit->unit], "approved", "yes"))
         return false;
     if ((unit->segment || unit->target != NONE) && !find_attribute(stated, "state", &state))
         state.value = nothing;
-    const struct html_piece *target = &xliff->pieces[unit->target];
+    const struct piece *target = &xliff->pieces[unit->target];
     bool empty = target->pair <= unit->target + 1 || (target->pair == unit->target + 2 && is_blank(target + 1));
     if (unit->target == NONE || empty)
         return !bytes_among(state.value, "final signed-off reviewed");
@@ -124,7 +124,7 @@ static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
 static int find_units(struct xliff *xliff, size_t root, struct arena *arena, struct error *err) {
     size_t file = root, preserved = 0; /* the end of the outermost element so far that preserves white space */
     for (size_t i = root; i < xliff->piece_count; i++) {
-        const struct html_piece *piece = &xliff->pieces[i];
+        const struct piece *piece = &xliff->pieces[i];
         struct unit unit = {.unit = i, .segment = is(piece, "segment")};
         if (piece->kind != PIECE_OPEN || piece->opaque)
             continue;
@@ -142,7 +142,7 @@ static int find_units(struct xliff *xliff, size_t root, struct arena *arena, str
             else if (is(&xliff->pieces[k], "target"))
                 unit.target = k;
         }
-        const struct html_piece *source = &xliff->pieces[unit.source], *content = &xliff->pieces[unit.content];
+        const struct piece *source = &xliff->pieces[unit.source], *content = &xliff->pieces[unit.content];
         if (unit.source == NONE || source->kind != PIECE_OPEN || source->opaque || content->kind != PIECE_OPEN || content->opaque ||
             !messages_can_hold(inside(xliff, unit.content)) || !wants_target(xliff, &unit))
             continue;
@@ -162,18 +162,18 @@ static int find_units(struct xliff *xliff, size_t root, struct arena *arena, str
 
 /* ---- the document ---- */
 
-static int refuse(const struct xliff *xliff, const char *what, struct html_bytes value, struct error *err) {
-    return html_error_at(err, xliff->begin, value.start, "%s \"%.*s\"", what,
-                         (int)utf8_clip(value.start, value.length, VALUE_SHOWN), value.start);
+static int refuse(const struct xliff *xliff, const char *what, struct bytes value, struct error *err) {
+    return markup_error_at(err, xliff->begin, value.start, "%s \"%.*s\"", what,
+                           (int)utf8_clip(value.start, value.length, VALUE_SHOWN), value.start);
 }
 
 /* Reads the document and checks its root and the language of its targets. */
 static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out, struct error *err) {
-    static const struct html_tags tags;
-    struct html xml = {0};
+    static const struct xml_tags tags;
+    struct markup xml = {0};
     struct xml_attribute found;
     size_t root = 0;
-    if (html_read_xml(document->source, document->length, &tags, arena, &xml, err) != 0)
+    if (xml_read(document->source, document->length, &tags, arena, &xml, err) != 0)
         return -1;
     *out = (struct xliff){.begin = document->source,
                           .end = document->source + document->length,
@@ -182,8 +182,8 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
     while (root < out->piece_count && out->pieces[root].kind != PIECE_OPEN)
         root++;
     if (root == out->piece_count || !is(&out->pieces[root], "xliff"))
-        return html_error_at(err, out->begin, root < out->piece_count ? out->pieces[root].raw : out->end,
-                             "the element <xliff> is expected here");
+        return markup_error_at(err, out->begin, root < out->piece_count ? out->pieces[root].raw : out->end,
+                               "the element <xliff> is expected here");
     if (find_units(out, root, arena, err) != 0)
         return -1;
     for (size_t i = 0; i < out->count; i++) {
@@ -191,7 +191,7 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
         if (i > 0 && unit->language == out->units[i - 1].language)
             continue;
         if (find_attribute(&out->pieces[unit->language], unit->segment ? "trgLang" : "target-language", &found) &&
-            found.value.length > 0 && !html_same_language(found.value, bytes_of(document->language)))
+            found.value.length > 0 && !bytes_same_language(found.value, bytes_of(document->language)))
             return refuse(out, "the document has targets in another language:", found.value, err);
     }
     return 0;
@@ -203,11 +203,11 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
 struct open {
     size_t piece;
     bool code;
-    struct html_bytes key;
+    struct bytes key;
 };
 
 /* Returns the key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
-static struct html_bytes key_of(const struct html_piece *piece) {
+static struct bytes key_of(const struct piece *piece) {
     static const char *const names[] = {"rid", "startRef", "id"};
     struct xml_attribute key;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -217,18 +217,18 @@ static struct html_bytes key_of(const struct html_piece *piece) {
 }
 
 /* True if the element moves with all that is in it. */
-static bool is_whole(const struct html_piece *piece) {
+static bool is_whole(const struct piece *piece) {
     return piece->kind == PIECE_OPEN &&
            (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") || says(piece, "translate", "no"));
 }
 
 /* Finds the pairs of a content. other [piece_count]: the other end of a piece that begins or ends something; 0: it is a unit. */
 static void find_pairs(const struct xliff *xliff, size_t content, size_t *other) {
-    const struct html_piece *pieces = xliff->pieces;
+    const struct piece *pieces = xliff->pieces;
     struct open open[MOST_OPEN];
     size_t depth = 0;
     for (size_t i = content + 1; i < pieces[content].pair;) {
-        const struct html_piece *piece = &pieces[i];
+        const struct piece *piece = &pieces[i];
         bool element = piece->kind == PIECE_OPEN, whole = is_whole(piece) || (element && depth == MOST_OPEN);
         bool code = is(piece, "bpt bx sc"), ends_code = !code && is(piece, "ept ex ec");
         size_t top = depth;
@@ -237,7 +237,7 @@ static void find_pairs(const struct xliff *xliff, size_t content, size_t *other)
                 open[depth++] = (struct open){i, code, code ? key_of(piece) : nothing};
             top = 0;
         } else if (ends_code) { /* a code ends one within the element that is open, so that all of them nest */
-            struct html_bytes key = key_of(piece);
+            struct bytes key = key_of(piece);
             while (top > 0 && open[top - 1].code && !bytes_same(open[top - 1].key, key))
                 top--;
             if (key.length == 0 || (top > 0 && !open[top - 1].code))
@@ -262,7 +262,7 @@ static void find_pairs(const struct xliff *xliff, size_t content, size_t *other)
 
 /* Takes the text up to the next line end from *bytes, and the line end, which may be written as a reference. Without such an end,
  * it takes everything, and *end has length 0. preserve: a line end of the document counts, too. */
-static struct html_bytes take_line(struct html_bytes *bytes, bool preserve, struct html_bytes *end) {
+static struct bytes take_line(struct bytes *bytes, bool preserve, struct bytes *end) {
     const char *last = bytes->start + bytes->length;
     *end = bytes_between(last, last);
     for (const char *at = bytes->start; at < last && end->length == 0; at++) {
@@ -274,84 +274,84 @@ static struct html_bytes take_line(struct html_bytes *bytes, bool preserve, stru
         }
         *end = after > at ? bytes_between(at, after) : *end;
     }
-    struct html_bytes line = bytes_between(bytes->start, end->start);
+    struct bytes line = bytes_between(bytes->start, end->start);
     *bytes = bytes_between(end->start + end->length, last);
     return line;
 }
 
 /* Returns how text is written in XML. */
-static struct html_bytes write_escaped(const struct html_marking *marking, struct html_bytes text, struct arena *arena) {
-    struct html_buffer out = {.arena = arena};
+static struct bytes write_escaped(const struct marking *marking, struct bytes text, struct arena *arena) {
+    struct bytes_buffer out = {.arena = arena};
     (void)marking;
-    html_put(&out, "", 0);
+    bytes_put(&out, "", 0);
     text_escape_markup(&out, text.start, text.length);
-    return out.failed ? nothing : (struct html_bytes){out.bytes, out.length};
+    return out.failed ? nothing : (struct bytes){out.bytes, out.length};
 }
 
 /* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded is not text. */
-static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
-    static const struct html_marking marking = {.written = write_escaped};
-    if (html_is_marked(text))
-        html_add_marked(builder, text, &marking);
+static void add_words(struct piece_builder *builder, struct bytes text, struct bytes raw) {
+    static const struct marking marking = {.written = write_escaped};
+    if (marks_are_in(text))
+        piece_add_marked(builder, text, &marking);
     else
-        html_add_text(builder, text, raw);
+        piece_add_text(builder, text, raw);
 }
 
 /* True if the source is a message in ICU's notation. Inline elements without words become arguments of the message. */
-static bool is_message(const struct xliff *xliff, const struct unit *unit, struct arena *arena, struct html_bytes *text) {
-    const struct html_piece *pieces = xliff->pieces;
+static bool is_message(const struct xliff *xliff, const struct unit *unit, struct arena *arena, struct bytes *text) {
+    const struct piece *pieces = xliff->pieces;
     size_t end = pieces[unit->content].pair;
-    struct html_buffer out = {.arena = arena};
+    struct bytes_buffer out = {.arena = arena};
     if (!pieces[unit->content + 1].plain || !memchr(pieces[unit->content + 1].raw, '{', pieces[unit->content + 1].length))
         return false;
     for (size_t i = unit->content + 1; i < end; i = piece_after(xliff, i)) {
-        const struct html_piece *piece = &pieces[i];
+        const struct piece *piece = &pieces[i];
         char name[MOST_INLINE];
         if (piece->plain ? memmem(piece->raw, piece->length, INLINE, strlen(INLINE)) != NULL
                          : !(piece->kind == PIECE_UNIT || is_whole(piece)) || is(piece, "bpt ept bx ex sc ec mrk"))
             return false;
         snprintf(name, sizeof name, INLINE "%zu}", i);
-        html_put(&out, piece->plain ? piece->raw : name, piece->plain ? piece->length : strlen(name));
+        bytes_put(&out, piece->plain ? piece->raw : name, piece->plain ? piece->length : strlen(name));
     }
-    *text = (struct html_bytes){out.bytes, out.length};
+    *text = (struct bytes){out.bytes, out.length};
     return !out.failed && out.length > 0 && icu_message_is(text->start, text->length);
 }
 
 /* Puts a message with its inline elements. */
-static void put_message(const struct xliff *xliff, struct html_buffer *out, struct html_bytes message) {
+static void put_message(const struct xliff *xliff, struct bytes_buffer *out, struct bytes message) {
     const char *at = message.start, *end = at + message.length;
     for (const char *unit; (unit = memmem(at, (size_t)(end - at), INLINE, strlen(INLINE))) != NULL;) {
         char *after;
         size_t piece = strtoul(unit + strlen(INLINE), &after, 10);
-        html_put(out, at, (size_t)(unit - at));
+        bytes_put(out, at, (size_t)(unit - at));
         at = after < end ? after + 1 : end;
         if (piece >= xliff->piece_count)
             continue;
-        struct html_bytes first = written(xliff, piece), last = written(xliff, piece_after(xliff, piece) - 1);
-        html_put(out, first.start, (size_t)(last.start + last.length - first.start));
+        struct bytes first = written(xliff, piece), last = written(xliff, piece_after(xliff, piece) - 1);
+        bytes_put(out, first.start, (size_t)(last.start + last.length - first.start));
     }
-    html_put(out, at, (size_t)(end - at));
+    bytes_put(out, at, (size_t)(end - at));
 }
 
 static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others, struct document_spans *spans,
-                        struct html_builder *builder) {
-    size_t first = builder->html.piece_count;
-    struct html_bytes message;
+                        struct piece_builder *builder) {
+    size_t first = builder->markup.piece_count;
+    struct bytes message;
     if (is_message(xliff, unit, builder->arena, &message)) {
         spans_add_message(spans, builder, message, &(struct error){0});
         return;
     }
     find_pairs(xliff, unit->content, others);
-    builder->html.units_part = true;
+    builder->markup.units_part = true;
     for (size_t i = unit->content + 1, next; i < xliff->pieces[unit->content].pair; i = next) {
-        const struct html_piece *piece = &xliff->pieces[i];
+        const struct piece *piece = &xliff->pieces[i];
         size_t other = others[i], last = is_whole(piece) || other == 0 ? piece_after(xliff, i) - 1 : i;
-        struct html_bytes begin = written(xliff, i), end = written(xliff, last);
-        struct html_bytes raw = bytes_between(begin.start, end.start + end.length);
+        struct bytes begin = written(xliff, i), end = written(xliff, last);
+        struct bytes raw = bytes_between(begin.start, end.start + end.length);
         next = last + 1;
         if (piece->plain) {
             /* If white space counts, lines are separate texts; a line end that is written as a reference always counts. */
-            struct html_bytes rest = begin, line = begin, text = {piece->raw, piece->length}, line_end = nothing;
+            struct bytes rest = begin, line = begin, text = {piece->raw, piece->length}, line_end = nothing;
             bool data = memchr(begin.start, '<', begin.length) != NULL; /* CDATA, whose text is not decoded again */
             do {
                 line = data ? rest : take_line(&rest, unit->preserve, &line_end);
@@ -360,18 +360,18 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
                     builder->failed = ERROR_MEMORY;
                 add_words(builder, text, line);
                 if (line_end.length > 0)
-                    html_add_break(builder, line_end);
+                    piece_add_break(builder, line_end);
             } while (!data && rest.length > 0);
         } else if (other == 0 && last == i + 2 && is(piece, "mrk")) { /* a name that is not translated, but is a word */
-            html_add_code(builder, begin, written(xliff, i + 1), end);
+            piece_add_code(builder, begin, written(xliff, i + 1), end);
         } else if (other == 0) {
-            html_add_unit(builder, raw);
+            piece_add_unit(builder, raw);
         } else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype", "seg")) {
-            html_add_break(builder, raw); /* a sentence of a <seg-source> */
+            piece_add_break(builder, raw); /* a sentence of a <seg-source> */
         } else if (other > i) {
-            html_add_open(builder, raw);
+            piece_add_open(builder, raw);
         } else {
-            html_add_close(builder, raw);
+            piece_add_close(builder, raw);
         }
     }
     spans_end_text(spans, builder, first);
@@ -380,28 +380,27 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
 /* ---- writing tags ---- */
 
 static void put_value(struct span_writer *writer, const char *value) {
-    html_put_escaped(&writer->out, value, strlen(value), "&<\"");
+    bytes_put_escaped(&writer->out, value, strlen(value), "&<\"");
 }
 
 static void put_attribute(struct span_writer *writer, const char *name, const char *value) {
-    html_put_string(&writer->out, " ");
-    html_put_string(&writer->out, name);
-    html_put_string(&writer->out, "=\"");
+    bytes_put_string(&writer->out, " ");
+    bytes_put_string(&writer->out, name);
+    bytes_put_string(&writer->out, "=\"");
     put_value(writer, value);
-    html_put_string(&writer->out, "\"");
+    bytes_put_string(&writer->out, "\"");
 }
 
 /* Returns the place after the last attribute of a tag, or after its name. */
-static const char *content_end(const struct html_piece *tag) {
+static const char *content_end(const struct piece *tag) {
     const char *end = tag->raw + tag->length - 1;
-    while (html_is_space(end[-1]) || end[-1] == '/')
+    while (byte_is_space(end[-1]) || end[-1] == '/')
         end--;
     return end;
 }
 
 /* Puts a tag up to its last attribute, with this value of `name`, and without the attribute `without` (NULL: with all). */
-static void put_tag(struct span_writer *writer, const struct html_piece *tag, const char *name, const char *value,
-                    const char *without) {
+static void put_tag(struct span_writer *writer, const struct piece *tag, const char *name, const char *value, const char *without) {
     struct xml_attribute attribute;
     bool found = false;
     for (const char *at = NULL; next_attribute(tag, &at, &attribute);) {
@@ -421,13 +420,13 @@ static void put_tag(struct span_writer *writer, const struct html_piece *tag, co
 }
 
 /* Begins a tag of a new target, with the prefix of its source. */
-static void put_new_tag(struct span_writer *writer, const char *mark, const struct html_piece *source) {
+static void put_new_tag(struct span_writer *writer, const char *mark, const struct piece *source) {
     const char *begin = source->raw + 1, *end = begin;
-    while (!html_is_space(*end) && *end != '>' && *end != '/' && *end != ':')
+    while (!byte_is_space(*end) && *end != '>' && *end != '/' && *end != ':')
         end++;
-    html_put_string(&writer->out, mark);
-    html_put(&writer->out, begin, *end == ':' ? (size_t)(end + 1 - begin) : 0);
-    html_put_string(&writer->out, "target");
+    bytes_put_string(&writer->out, mark);
+    bytes_put(&writer->out, begin, *end == ':' ? (size_t)(end + 1 - begin) : 0);
+    bytes_put_string(&writer->out, "target");
 }
 
 /* ---- writing targets ---- */
@@ -437,12 +436,12 @@ static void put_new_tag(struct span_writer *writer, const char *mark, const stru
 static void put_unit(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
     const struct xliff *xliff = writer->about;
     const struct unit *unit = span->about;
-    const struct html_piece *tag = &xliff->pieces[unit->language];
+    const struct piece *tag = &xliff->pieces[unit->language];
     const char *name = unit->segment ? "trgLang" : "target-language";
     struct xml_attribute found;
     if (!text->translated)
         return;
-    bool sound = text->sound && (span->texts[0].plain || html_same_marks(inside(xliff, unit->content), text->text, false));
+    bool sound = text->sound && (span->texts[0].plain || marks_same(inside(xliff, unit->content), text->text, false));
     const char *state = sound ? "translated" : "needs-review-translation";
     if (tag->raw >= writer->done && (!find_attribute(tag, name, &found) || found.value.length == 0))
         put_tag(writer, tag, name, writer->document->language, NULL);
@@ -452,13 +451,13 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
         put_attribute(writer, "subState", "alignd:needs-review-translation");
 
     /* A new target follows the content, on its own line if the source is; "<target/>" becomes two tags. */
-    const struct html_piece *own = &xliff->pieces[unit->source], *target = &xliff->pieces[unit->target];
+    const struct piece *own = &xliff->pieces[unit->source], *target = &xliff->pieces[unit->target];
     bool fresh = unit->target == NONE, is_void = !fresh && target->kind == PIECE_UNIT;
     if (fresh) {
-        struct html_bytes before = is_blank(own - 1) ? written(xliff, unit->source - 1) : nothing;
-        struct html_bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
+        struct bytes before = is_blank(own - 1) ? written(xliff, unit->source - 1) : nothing;
+        struct bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
         span_keep(writer, last.start + last.length);
-        html_put(&writer->out, before.start, before.length);
+        bytes_put(&writer->out, before.start, before.length);
         put_new_tag(writer, "<", own);
         if (!unit->segment)
             put_attribute(writer, "state", state);
@@ -471,31 +470,31 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
     /* Put the namespaces that the source declares and the tag of the target does not, because the content may use them. */
     struct xml_attribute attribute, there;
     for (const char *at = NULL; next_attribute(&xliff->pieces[unit->content], &at, &attribute);) {
-        struct html_bytes prefix = attribute.name;
+        struct bytes prefix = attribute.name;
         bool declares =
             prefix.length >= 5 && memcmp(prefix.start, "xmlns", 5) == 0 && (prefix.length == 5 || prefix.start[5] == ':');
         for (const char *other = NULL; declares && !fresh && next_attribute(target, &other, &there);)
             declares = !bytes_same(there.name, prefix);
         if (!declares)
             continue;
-        html_put_string(&writer->out, " ");
-        html_put(&writer->out, prefix.start, (size_t)(attribute.end - prefix.start));
+        bytes_put_string(&writer->out, " ");
+        bytes_put(&writer->out, prefix.start, (size_t)(attribute.end - prefix.start));
     }
-    html_put_string(&writer->out, ">");
+    bytes_put_string(&writer->out, ">");
     if (span->texts[0].plain)
         put_message(xliff, &writer->out, text->text);
     else
-        html_put(&writer->out, text->text.start, text->text.length);
+        bytes_put(&writer->out, text->text.start, text->text.length);
     if (!fresh)
         writer->done = is_void ? target->raw + target->length : xliff->pieces[target->pair].raw;
     if (fresh || is_void) {
         put_new_tag(writer, "</", fresh ? own : target);
-        html_put_string(&writer->out, ">");
+        bytes_put_string(&writer->out, ">");
     }
 }
 
-int xliff_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = document_builder(document, arena);
+int xliff_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+    struct piece_builder builder = document_builder(document, arena);
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
     struct xliff *xliff = arena_alloc(arena, 1, sizeof *xliff);
     if (!spans || !xliff)

@@ -15,7 +15,7 @@ enum {
     MOST_REFERENCE = 40 /* bytes of a reference */
 };
 
-int html_error_at(struct error *err, const char *document, const char *at, const char *format, ...) {
+int markup_error_at(struct error *err, const char *document, const char *at, const char *format, ...) {
     struct utf8_place place = utf8_place(document, at);
     char message[sizeof((struct error *)0)->message];
     va_list arguments;
@@ -27,45 +27,45 @@ int html_error_at(struct error *err, const char *document, const char *at, const
 
 /* ---- pieces ---- */
 
-static size_t most_pieces(const struct html_builder *builder) {
-    return builder->most > 0 ? builder->most : HTML_MAX_PIECES;
+static size_t most_pieces(const struct piece_builder *builder) {
+    return builder->most > 0 ? builder->most : MARKUP_MAX_PIECES;
 }
 
-static struct html_piece *add(struct html_builder *builder, enum html_kind kind, struct html_bytes raw) {
-    struct html *html = &builder->html;
+static struct piece *add(struct piece_builder *builder, enum piece_kind kind, struct bytes raw) {
+    struct markup *markup = &builder->markup;
     if (builder->failed)
         return NULL;
-    if (html->piece_count == most_pieces(builder)) {
+    if (markup->piece_count == most_pieces(builder)) {
         builder->failed = ERROR_INPUT;
         return NULL;
     }
-    struct html_piece *pieces = arena_grow(builder->arena, html->pieces, html->piece_count, &builder->room, 1, sizeof *pieces);
+    struct piece *pieces = arena_grow(builder->arena, markup->pieces, markup->piece_count, &builder->room, 1, sizeof *pieces);
     if (!pieces) {
         builder->failed = ERROR_MEMORY;
         return NULL;
     }
-    html->pieces = pieces;
-    struct html_piece *piece = &pieces[html->piece_count++];
-    *piece = (struct html_piece){.raw = raw.start, .length = (uint32_t)raw.length, .kind = (uint8_t)kind};
+    markup->pieces = pieces;
+    struct piece *piece = &pieces[markup->piece_count++];
+    *piece = (struct piece){.raw = raw.start, .length = (uint32_t)raw.length, .kind = (uint8_t)kind};
     return piece;
 }
 
 /* Sets the notation of the piece in the document. */
-static void set_source(struct html_piece *piece, struct html_bytes raw) {
+static void set_source(struct piece *piece, struct bytes raw) {
     piece->source = raw.start;
     piece->source_length = (uint32_t)raw.length;
 }
 
-void html_add_break(struct html_builder *builder, struct html_bytes raw) {
+void piece_add_break(struct piece_builder *builder, struct bytes raw) {
     add(builder, PIECE_BREAK, raw);
 }
 
-void html_add_unit(struct html_builder *builder, struct html_bytes raw) {
+void piece_add_unit(struct piece_builder *builder, struct bytes raw) {
     add(builder, PIECE_UNIT, raw);
 }
 
-void html_add_space(struct html_builder *builder, struct html_bytes raw) {
-    struct html_piece *piece = add(builder, PIECE_UNIT, raw);
+void piece_add_space(struct piece_builder *builder, struct bytes raw) {
+    struct piece *piece = add(builder, PIECE_UNIT, raw);
     if (!piece)
         return;
     piece->blank = true;
@@ -73,98 +73,98 @@ void html_add_space(struct html_builder *builder, struct html_bytes raw) {
     piece->shown_length = 1;
 }
 
-void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
+void piece_add_text(struct piece_builder *builder, struct bytes text, struct bytes raw) {
     /* No-break spaces become units if the text is written as it is, and while there is room for so many. */
     bool as_it_is = text.start == raw.start && text.length == raw.length;
     size_t at = 0, part;
     do {
-        bool blank = false, room = as_it_is && builder->html.piece_count < most_pieces(builder) / 2;
-        part = room ? html_next_part(text.start + at, text.length - at, &blank) : text.length - at;
-        struct html_piece *piece = add(builder, PIECE_TEXT, (struct html_bytes){text.start + at, part});
+        bool blank = false, room = as_it_is && builder->markup.piece_count < most_pieces(builder) / 2;
+        part = room ? markup_next_part(text.start + at, text.length - at, &blank) : text.length - at;
+        struct piece *piece = add(builder, PIECE_TEXT, (struct bytes){text.start + at, part});
         if (!piece)
             return;
         piece->plain = true;
         if (blank)
-            html_set_blank(piece);
+            piece_set_blank(piece);
         else
-            set_source(piece, as_it_is ? (struct html_bytes){text.start + at, part} : raw);
+            set_source(piece, as_it_is ? (struct bytes){text.start + at, part} : raw);
         at += part;
     } while (at < text.length);
 }
 
-bool html_add_open(struct html_builder *builder, struct html_bytes raw) {
-    if (builder->failed || builder->depth == HTML_MAX_DEPTH)
+bool piece_add_open(struct piece_builder *builder, struct bytes raw) {
+    if (builder->failed || builder->depth == MARKUP_MAX_DEPTH)
         return false;
-    builder->open[builder->depth] = (uint32_t)builder->html.piece_count;
+    builder->open[builder->depth] = (uint32_t)builder->markup.piece_count;
     if (!add(builder, PIECE_OPEN, raw))
         return false;
     builder->depth++;
     return true;
 }
 
-bool html_add_close(struct html_builder *builder, struct html_bytes raw) {
-    struct html *html = &builder->html;
+bool piece_add_close(struct piece_builder *builder, struct bytes raw) {
+    struct markup *markup = &builder->markup;
     if (builder->depth == 0 || !add(builder, PIECE_CLOSE, raw))
         return false;
-    uint32_t begin = builder->open[--builder->depth], end = (uint32_t)html->piece_count - 1;
-    html->pieces[begin].pair = end;
-    html->pieces[end].pair = begin;
+    uint32_t begin = builder->open[--builder->depth], end = (uint32_t)markup->piece_count - 1;
+    markup->pieces[begin].pair = end;
+    markup->pieces[end].pair = begin;
     return true;
 }
 
-bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced) {
-    if (!html_add_close(builder, replaced))
+bool piece_add_close_or(struct piece_builder *builder, struct bytes raw, struct bytes replaced) {
+    if (!piece_add_close(builder, replaced))
         return false;
-    set_source(&builder->html.pieces[builder->html.piece_count - 1], raw);
+    set_source(&builder->markup.pieces[builder->markup.piece_count - 1], raw);
     return true;
 }
 
 /* Adds a unit with one text, which represents it. */
-static void add_around(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes raw,
-                       struct html_bytes after) {
-    size_t begin = builder->html.piece_count;
-    if (!html_add_open(builder, before))
+static void add_around(struct piece_builder *builder, struct bytes before, struct bytes word, struct bytes raw,
+                       struct bytes after) {
+    size_t begin = builder->markup.piece_count;
+    if (!piece_add_open(builder, before))
         return;
-    html_add_text(builder, word, raw);
-    if (html_add_close(builder, after))
-        builder->html.pieces[begin].opaque = builder->html.pieces[begin].stands_in = true;
+    piece_add_text(builder, word, raw);
+    if (piece_add_close(builder, after))
+        builder->markup.pieces[begin].opaque = builder->markup.pieces[begin].stands_in = true;
 }
 
-void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw) {
+void piece_add_word(struct piece_builder *builder, struct bytes word, struct bytes raw) {
     add_around(builder, nothing, word, raw, nothing);
 }
 
-void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes after) {
+void piece_add_code(struct piece_builder *builder, struct bytes before, struct bytes word, struct bytes after) {
     add_around(builder, before, word, word, after);
 }
 
-void html_add_part(struct html_builder *builder) {
-    const struct html *html = &builder->html;
-    const struct html_piece *last = html->piece_count > 0 ? &html->pieces[html->piece_count - 1] : NULL;
-    bool follows = last && last->kind == PIECE_CLOSE && html->pieces[last->pair].part;
+void piece_add_part(struct piece_builder *builder) {
+    const struct markup *markup = &builder->markup;
+    const struct piece *last = markup->piece_count > 0 ? &markup->pieces[markup->piece_count - 1] : NULL;
+    bool follows = last && last->kind == PIECE_CLOSE && markup->pieces[last->pair].part;
     if (follows) /* the sentence has a space between two parts */
-        html_add_text(builder, (struct html_bytes){" ", 1}, nothing);
-    if (html_add_open(builder, nothing))
-        builder->html.pieces[builder->html.piece_count - 1].part = true;
+        piece_add_text(builder, (struct bytes){" ", 1}, nothing);
+    if (piece_add_open(builder, nothing))
+        builder->markup.pieces[builder->markup.piece_count - 1].part = true;
 }
 
-bool html_add_link(struct html_builder *builder, struct html_bytes raw) {
-    bool added = html_add_open(builder, raw);
+bool piece_add_link(struct piece_builder *builder, struct bytes raw) {
+    bool added = piece_add_open(builder, raw);
     if (added)
-        builder->html.pieces[builder->html.piece_count - 1].bond = BOND_LINK;
+        builder->markup.pieces[builder->markup.piece_count - 1].bond = BOND_LINK;
     return added;
 }
 
-int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err) {
-    const struct html_bytes *document = &builder->document;
+int piece_build(struct piece_builder *builder, markup_escape *escape, struct markup *out, struct error *err) {
+    const struct bytes *document = &builder->document;
     if (builder->failed == ERROR_MEMORY)
         return error_memory(err);
     if (builder->failed) {
         size_t line = builder->line;
         char where[32] = "";
         /* Without a line from the caller, the error names the line of the last piece in the document. */
-        for (size_t i = builder->html.piece_count; document->start && line == 0 && i-- > 0;) {
-            const struct html_piece *piece = &builder->html.pieces[i];
+        for (size_t i = builder->markup.piece_count; document->start && line == 0 && i-- > 0;) {
+            const struct piece *piece = &builder->markup.pieces[i];
             const char *at = piece->plain ? piece->source : piece->raw;
             if ((uintptr_t)at >= (uintptr_t)document->start && (uintptr_t)at <= (uintptr_t)(document->start + document->length))
                 line = utf8_place(document->start, at).line;
@@ -175,10 +175,10 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
     }
     assert(builder->depth == 0);
     if (builder->tags)
-        html_pair_tags(builder->html.pieces, builder->html.piece_count);
-    builder->html.built = true;
-    builder->html.escape = escape;
-    return html_cut(&builder->html, builder->arena, out, err);
+        pieces_pair_tags(builder->markup.pieces, builder->markup.piece_count);
+    builder->markup.built = true;
+    builder->markup.escape = escape;
+    return markup_cut(&builder->markup, builder->arena, out, err);
 }
 
 /* ---- references ---- */
@@ -248,7 +248,7 @@ static bool read_tag(const char *at, const char *end, struct tag *tag) {
     bool number = isdigit((unsigned char)*name);
     while (name + length < end && (number ? isdigit((unsigned char)name[length]) : html_is_of_name(name[length])))
         length++;
-    if (length >= NAME_BYTES || name + length == end || !(html_is_space(name[length]) || strchr("/>&", name[length])))
+    if (length >= NAME_BYTES || name + length == end || !(byte_is_space(name[length]) || strchr("/>&", name[length])))
         return false;
     memcpy(tag->name, name, length);
     const char *close = find_close(name + length, end, tag->escaped);
@@ -277,7 +277,7 @@ static unsigned find_element(const struct tag *tag, bool *known) {
     return html_element(lower);
 }
 
-void html_note_tag(struct html_piece *piece, const char *text, size_t length, bool quoted) {
+void piece_note_tag(struct piece *piece, const char *text, size_t length, bool quoted) {
     struct tag tag;
     if (!read_tag(text, text + length, &tag))
         return;
@@ -285,7 +285,7 @@ void html_note_tag(struct html_piece *piece, const char *text, size_t length, bo
     unsigned flags = find_element(&tag, &known);
     bool alone = tag.is_closed || (flags & ELEMENT_VOID && !tag.is_end);
     bool firm = alone || (!isdigit((unsigned char)*tag.name) && (known ? tag.has_values : !tag.has_attributes));
-    enum html_tag kind = alone ? TAG_ALONE : tag.is_end ? TAG_END : TAG_START;
+    enum piece_tag kind = alone ? TAG_ALONE : tag.is_end ? TAG_END : TAG_START;
     quoted |= tag.escaped;
     piece->tag = (uint8_t)((unsigned)kind | (firm ? TAG_FIRM : 0) | (quoted ? TAG_QUOTED : 0));
     if (alone && !quoted && flags & ELEMENT_BLOCK)
@@ -294,24 +294,24 @@ void html_note_tag(struct html_piece *piece, const char *text, size_t length, bo
 
 /* ---- scanning ---- */
 
-static bool set_mark(struct html_mark_scan *scan, size_t begin, const char *end, enum html_mark_kind kind, struct html_mark *mark) {
-    *mark = (struct html_mark){begin, (size_t)(end - scan->text), kind, "", 0};
+static bool set_mark(struct mark_scan *scan, size_t begin, const char *end, enum mark_kind kind, struct mark *mark) {
+    *mark = (struct mark){begin, (size_t)(end - scan->text), kind, "", 0};
     scan->at = mark->end;
     return true;
 }
 
-static void show(struct html_mark *mark, const char *text, size_t length) {
+static void show(struct mark *mark, const char *text, size_t length) {
     if (length == 0 || length > MARK_SHOWN_BYTES || memchr(text, ' ', length) || memchr(text, '\n', length))
         return;
     memcpy(mark->shown, text, length);
     mark->shown_length = length;
 }
 
-static bool is_letter_before(const struct html_mark_scan *scan, size_t at) {
-    return at > 0 && !character_is_punctuation(character_previous(scan->text, &at)) && !html_is_space(scan->text[at]);
+static bool is_letter_before(const struct mark_scan *scan, size_t at) {
+    return at > 0 && !character_is_punctuation(character_previous(scan->text, &at)) && !byte_is_space(scan->text[at]);
 }
 
-static bool is_letter_after(const struct html_mark_scan *scan, size_t at) {
+static bool is_letter_after(const struct mark_scan *scan, size_t at) {
     if (at >= scan->length)
         return false;
     int32_t c = character_next(scan->text, scan->length, &at);
@@ -319,7 +319,7 @@ static bool is_letter_after(const struct html_mark_scan *scan, size_t at) {
 }
 
 /* Takes a reference: a letter, white space, a line end, or a unit, which a symbol may represent in the sentence. */
-static bool take_reference(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+static bool take_reference(struct mark_scan *scan, const char *at, const char *end, struct mark *mark) {
     int32_t c;
     size_t bytes = html_reference(at, end, &c), begin = (size_t)(at - scan->text);
     if (bytes == 0)
@@ -342,10 +342,10 @@ static bool take_reference(struct html_mark_scan *scan, const char *at, const ch
 }
 
 /* Takes a comment or a similar mark, from one string to another. */
-static bool take_other(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+static bool take_other(struct mark_scan *scan, const char *at, const char *end, struct mark *mark) {
     static const struct {
         const char *begin, *end;
-        enum html_mark_kind kind;
+        enum mark_kind kind;
     } others[] = {{"<!--", "-->", MARK_UNIT}, {"<?", "?>", MARK_UNIT},        {"<![CDATA[", "", MARK_BREAK},
                   {"]]>", "", MARK_BREAK},    {"<!DOCTYPE", ">", MARK_BREAK}, {"<!doctype", ">", MARK_BREAK}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -359,7 +359,7 @@ static bool take_other(struct html_mark_scan *scan, const char *at, const char *
     return false;
 }
 
-static bool take_tag(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+static bool take_tag(struct mark_scan *scan, const char *at, const char *end, struct mark *mark) {
     struct tag tag;
     return read_tag(at, end, &tag) && set_mark(scan, (size_t)(at - scan->text), tag.end, MARK_TAG, mark);
 }
@@ -383,7 +383,7 @@ static const char *find_run(const char *content, const char *end, size_t run) {
 }
 
 /* Takes backticks, which surround code, or a link of reStructuredText whose text is prose. */
-static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
+static bool take_ticks(struct mark_scan *scan, const char *at, const char *end, struct mark *mark) {
     size_t begin = (size_t)(at - scan->text);
     const char *ticks = at;
     if (*at == ':') { /* a `:role:` may precede them */
@@ -397,14 +397,14 @@ static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *
     const char *content = skip_run(ticks, end, '`');
     size_t run = (size_t)(content - ticks);
     const char *close = run == 0 ? NULL : find_run(content, end, run);
-    if (!close || is_letter_before(scan, begin) || (run == 1 && (html_is_space(*content) || html_is_space(close[-1]))))
+    if (!close || is_letter_before(scan, begin) || (run == 1 && (byte_is_space(*content) || byte_is_space(close[-1]))))
         return false;
 
     /* The end of a link may be " <url>". */
     const char *url = run == 1 && close[-1] == '>' ? memrchr(content, '<', (size_t)(close - content)) : NULL;
-    if (url && (url == content || !html_is_space(url[-1]) || url + 2 >= close))
+    if (url && (url == content || !byte_is_space(url[-1]) || url + 2 >= close))
         url = NULL;
-    while (url && url > content && html_is_space(url[-1]))
+    while (url && url > content && byte_is_space(url[-1]))
         url--;
     if (url == content) /* no text precedes it */
         url = NULL;
@@ -422,9 +422,9 @@ static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *
     return true;
 }
 
-bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark) {
+bool mark_next(struct mark_scan *scan, struct mark *mark) {
     size_t stop = scan->close_end > 0 ? scan->close_begin : scan->length;
-    const struct html_marking *marking = scan->marking && scan->marking->skip ? scan->marking : NULL;
+    const struct marking *marking = scan->marking && scan->marking->skip ? scan->marking : NULL;
     for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++) {
         size_t skipped = marking ? marking->skip(marking, at, end) : 0;
         bool found = false;
@@ -463,41 +463,40 @@ bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark) {
 
 /* ---- marks become pieces ---- */
 
-static struct html_bytes written(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+static struct bytes written(const struct marking *marking, struct bytes mark, struct arena *arena) {
     return marking->written ? marking->written(marking, mark, arena) : mark;
 }
 
-static void add_between(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking) {
+static void add_between(struct piece_builder *builder, struct bytes text, const struct marking *marking) {
     if (text.length == 0)
         return;
     if (marking->add_text)
         marking->add_text(marking, builder, text);
     else
-        html_add_text(builder, text, written(marking, text, builder->arena));
+        piece_add_text(builder, text, written(marking, text, builder->arena));
 }
 
-static void add_mark(struct html_builder *builder, const struct html_mark *mark, struct html_bytes text,
-                     const struct html_marking *marking) {
-    struct html_bytes raw = written(marking, text, builder->arena), shown = {mark->shown, mark->shown_length};
+static void add_mark(struct piece_builder *builder, const struct mark *mark, struct bytes text, const struct marking *marking) {
+    struct bytes raw = written(marking, text, builder->arena), shown = {mark->shown, mark->shown_length};
     if (shown.length > 0)
         shown.start = arena_copy(builder->arena, mark->shown, shown.length);
     if (shown.length > 0 && !shown.start)
         return;
     if (mark->kind == MARK_TEXT) {
-        html_add_text(builder, shown, raw);
+        piece_add_text(builder, shown, raw);
     } else if (mark->kind == MARK_OPEN) {
-        html_add_open(builder, raw);
+        piece_add_open(builder, raw);
     } else if (mark->kind == MARK_CLOSE) {
-        html_add_close(builder, raw);
+        piece_add_close(builder, raw);
     } else if (mark->kind == MARK_BREAK) {
-        html_add_break(builder, raw);
+        piece_add_break(builder, raw);
     } else if (mark->kind == MARK_SPACE) {
-        html_add_space(builder, raw);
+        piece_add_space(builder, raw);
     } else {
-        struct html_piece *piece = add(builder, PIECE_UNIT, mark->kind == MARK_TAG ? text : raw);
+        struct piece *piece = add(builder, PIECE_UNIT, mark->kind == MARK_TAG ? text : raw);
         if (piece && mark->kind == MARK_TAG) {
             set_source(piece, raw);
-            html_note_tag(piece, text.start, text.length, false);
+            piece_note_tag(piece, text.start, text.length, false);
             builder->tags = true;
         } else if (piece && shown.length > 0) {
             piece->source = shown.start;
@@ -506,16 +505,16 @@ static void add_mark(struct html_builder *builder, const struct html_mark *mark,
     }
 }
 
-void html_add_marked(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking) {
-    struct html_mark_scan scan = {.text = text.start, .length = text.length, .marking = marking};
-    struct html_mark mark;
+void piece_add_marked(struct piece_builder *builder, struct bytes text, const struct marking *marking) {
+    struct mark_scan scan = {.text = text.start, .length = text.length, .marking = marking};
+    struct mark mark;
     size_t at = 0;
-    while (html_next_mark(&scan, &mark)) {
-        add_between(builder, (struct html_bytes){text.start + at, mark.begin - at}, marking);
-        add_mark(builder, &mark, (struct html_bytes){text.start + mark.begin, mark.end - mark.begin}, marking);
+    while (mark_next(&scan, &mark)) {
+        add_between(builder, (struct bytes){text.start + at, mark.begin - at}, marking);
+        add_mark(builder, &mark, (struct bytes){text.start + mark.begin, mark.end - mark.begin}, marking);
         at = mark.end;
     }
-    add_between(builder, (struct html_bytes){text.start + at, text.length - at}, marking);
+    add_between(builder, (struct bytes){text.start + at, text.length - at}, marking);
 }
 
 /* ---- pairs ---- */
@@ -527,7 +526,7 @@ struct open {
     size_t content; /* the number of earlier pieces that are text or end a segment */
 };
 
-static struct html_bytes name_of(const struct html_piece *piece) {
+static struct bytes name_of(const struct piece *piece) {
     const char *at = piece->raw + (*piece->raw == '<' ? 1 : 4), *end = piece->raw + piece->length;
     at += at < end && *at == '/';
     const char *begin = at;
@@ -536,16 +535,16 @@ static struct html_bytes name_of(const struct html_piece *piece) {
     return bytes_between(begin, at);
 }
 
-void html_pair_tags(struct html_piece *pieces, size_t count) {
-    struct open open[HTML_MAX_DEPTH];
+void pieces_pair_tags(struct piece *pieces, size_t count) {
+    struct open open[MARKUP_MAX_DEPTH];
     size_t depth = 0, content = 0;
     for (size_t i = 0; i < count; i++) {
-        struct html_piece *piece = &pieces[i];
+        struct piece *piece = &pieces[i];
         content += piece->kind == PIECE_TEXT || piece->kind == PIECE_BREAK;
         if (piece->kind == PIECE_OPEN && piece->opaque) {
             i = piece->pair;
         } else if (piece->kind == PIECE_OPEN || (piece->kind == PIECE_UNIT && (piece->tag & TAG_ALONE) == TAG_START)) {
-            if (depth == HTML_MAX_DEPTH)
+            if (depth == MARKUP_MAX_DEPTH)
                 break;
             open[depth++] = (struct open){i, piece->kind == PIECE_OPEN, content};
         } else if (piece->kind == PIECE_CLOSE) {
@@ -557,14 +556,14 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
 
         /* The end pairs with the last start of the same name and the same notation: with '<', or with a reference. */
         size_t at = depth;
-        struct html_bytes name = name_of(piece);
+        struct bytes name = name_of(piece);
         while (at > 0 && !open[at - 1].element &&
                (*pieces[open[at - 1].piece].raw != *piece->raw || !bytes_same_any_case(name_of(&pieces[open[at - 1].piece]), name)))
             at--;
         if (at == 0 || open[at - 1].element)
             continue;
         depth = at - 1;
-        struct html_piece *start = &pieces[open[depth].piece];
+        struct piece *start = &pieces[open[depth].piece];
         struct tag tag;
         unsigned flags = 0;
         if (!(start->tag & TAG_QUOTED) && read_tag(start->raw, start->raw + start->length, &tag)) {
@@ -591,10 +590,10 @@ void html_pair_tags(struct html_piece *pieces, size_t count) {
 
 /* ---- whole texts ---- */
 
-bool html_is_marked(struct html_bytes text) {
-    struct html_mark_scan scan = {.text = text.start, .length = text.length};
-    struct html_mark mark;
-    return html_next_mark(&scan, &mark);
+bool marks_are_in(struct bytes text) {
+    struct mark_scan scan = {.text = text.start, .length = text.length};
+    struct mark mark;
+    return mark_next(&scan, &mark);
 }
 
 /* Returns the FNV-1a hash of the bytes in lower case, which continues from sum. */
@@ -605,11 +604,11 @@ static uint64_t hash(const char *bytes, size_t length, uint64_t sum) {
 }
 
 /* Returns a sum over the marks of a text that does not depend on their order. */
-static uint64_t sum_marks(struct html_bytes text, bool references) {
-    struct html_mark_scan scan = {.text = text.start, .length = text.length};
-    struct html_mark mark;
+static uint64_t sum_marks(struct bytes text, bool references) {
+    struct mark_scan scan = {.text = text.start, .length = text.length};
+    struct mark mark;
     uint64_t sum = 0;
-    while (html_next_mark(&scan, &mark)) {
+    while (mark_next(&scan, &mark)) {
         const char *at = text.start + mark.begin;
         struct tag tag;
         if (mark.kind == MARK_TAG && read_tag(at, text.start + mark.end, &tag))
@@ -620,36 +619,36 @@ static uint64_t sum_marks(struct html_bytes text, bool references) {
     return sum;
 }
 
-bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references) {
+bool marks_same(struct bytes a, struct bytes b, bool references) {
     return sum_marks(a, references) == sum_marks(b, references);
 }
 
-static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+static void add_lines(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
     (void)marking;
     for (const char *at = text.start, *end = at + text.length; at < end;) {
         const char *feed = memchr(at, '\n', (size_t)(end - at)), *stop = feed ? feed : end;
-        struct html_bytes line = bytes_between(at, stop);
+        struct bytes line = bytes_between(at, stop);
         if (line.length > 0)
-            html_add_text(builder, line, line);
+            piece_add_text(builder, line, line);
         if (feed)
-            html_add_break(builder, (struct html_bytes){feed, 1});
+            piece_add_break(builder, (struct bytes){feed, 1});
         at = feed ? feed + 1 : end;
     }
 }
 
-int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
-    static const struct html_marking marking = {.add_text = add_lines};
-    struct html_builder builder = {.arena = arena, .document = {text, length}, .html.spaced = true};
+int marks_parse(const char *text, size_t length, struct arena *arena, struct markup *out, bool *marked, struct error *err) {
+    static const struct marking marking = {.add_text = add_lines};
+    struct piece_builder builder = {.arena = arena, .document = {text, length}, .markup.spaced = true};
     *marked = false;
-    if (length >= HTML_MAX_BYTES || !html_is_marked((struct html_bytes){text, length}))
+    if (length >= MARKUP_MAX_BYTES || !marks_are_in((struct bytes){text, length}))
         return 0;
-    html_add_marked(&builder, (struct html_bytes){text, length}, &marking);
+    piece_add_marked(&builder, (struct bytes){text, length}, &marking);
     if (builder.failed == ERROR_INPUT) /* a text with too many pieces is plain text */
         return 0;
-    if (html_build(&builder, NULL, out, err) != 0)
+    if (piece_build(&builder, NULL, out, err) != 0)
         return -1;
     for (size_t i = 0; i < out->piece_count && !*marked; i++) { /* everything except words and line ends is a mark */
-        const struct html_piece *piece = &out->pieces[i];
+        const struct piece *piece = &out->pieces[i];
         *marked = piece->kind == PIECE_TEXT ? piece->source != piece->raw
                                             : (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n');
     }

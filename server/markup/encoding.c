@@ -16,32 +16,32 @@ static const char utf8_mark[] = "\xef\xbb\xbf";
 
 /* ---- statements ---- */
 
-struct html_bytes encoding_of_xml(struct html_bytes text) {
+struct bytes encoding_of_xml(struct bytes text) {
     const char *end = text.start + text.length;
     struct xml_token tag = {.kind = XML_OTHER, .begin = text.start};
-    struct html_bytes value;
-    if (!bytes_begin(text.start, end, "<?xml") || text.length < 6 || !html_is_space(text.start[5]))
+    struct bytes value;
+    if (!bytes_begin(text.start, end, "<?xml") || text.length < 6 || !byte_is_space(text.start[5]))
         return nothing;
     const char *close = memchr(text.start, '>', text.length < LOOKED_AT ? text.length : LOOKED_AT);
     tag.end = close;
     return close && xml_attribute(&tag, "encoding", &value) ? value : nothing;
 }
 
-struct html_bytes encoding_of_type(struct html_bytes type) {
+struct bytes encoding_of_type(struct bytes type) {
     static const char name[] = "charset=";
     size_t length = strlen(name);
     for (const char *at = type.start, *end = at + type.length; (size_t)(end - at) > length; at++)
         if (strncasecmp(at, name, length) == 0) {
             const char *from = at + length + (at[length] == '"'), *after = from;
-            while (after < end && !html_is_space(*after) && !strchr(";\\\"'", *after))
+            while (after < end && !byte_is_space(*after) && !strchr(";\\\"'", *after))
                 after++;
             return bytes_between(from, after);
         }
     return nothing;
 }
 
-struct html_bytes encoding_of_html(struct html_bytes text) {
-    struct html_bytes found = encoding_of_xml(text);
+struct bytes encoding_of_html(struct bytes text) {
+    struct bytes found = encoding_of_xml(text);
     const char *at = text.start, *end = at + (text.length < LOOKED_AT ? text.length : LOOKED_AT);
     while (found.length == 0 && at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
         struct html_attribute attribute;
@@ -49,7 +49,7 @@ struct html_bytes encoding_of_html(struct html_bytes text) {
         const char *next = comment ? memmem(at, (size_t)(end - at), "-->", 3) : at + 1;
         if (!next)
             break;
-        bool meta = end - at > 6 && strncasecmp(at, "<meta", 5) == 0 && (html_is_space(at[5]) || at[5] == '/');
+        bool meta = end - at > 6 && strncasecmp(at, "<meta", 5) == 0 && (byte_is_space(at[5]) || at[5] == '/');
         for (const char *from = at + 5; meta && found.length == 0 && html_next_attribute(&from, end, &attribute);)
             if (bytes_are_any_case(attribute.name, "charset"))
                 found = attribute.value;
@@ -78,7 +78,7 @@ static const struct {
                  {"shift_jis", "windows-31j"}};
 
 /* Opens a converter by its name; NULL: there is none. reads: the bytes may have more characters than the name says. */
-static UConverter *open_converter(struct html_bytes name, bool reads) {
+static UConverter *open_converter(struct bytes name, bool reads) {
     char text[ENCODING_NAME_BYTES] = "";
     UErrorCode status = U_ZERO_ERROR;
     bool plain = name.length > 0 && name.length < sizeof text;
@@ -100,19 +100,19 @@ static UConverter *open_converter(struct html_bytes name, bool reads) {
 }
 
 /* Converts bytes as far as they are valid. Returns 0 if all are, 1 if not, or -1 with ERROR_MEMORY. */
-static int convert(UConverter *to, UConverter *from, struct html_bytes bytes, struct html_buffer *out, struct error *err) {
+static int convert(UConverter *to, UConverter *from, struct bytes bytes, struct bytes_buffer *out, struct error *err) {
     const char *at = bytes.start, *end = at + bytes.length;
     UChar pivot[PIVOT], *pivot_source = pivot, *pivot_target = pivot;
     char chunk[CHUNK];
     UErrorCode status = U_BUFFER_OVERFLOW_ERROR;
-    html_put(out, "", 0);
+    bytes_put(out, "", 0);
     for (bool first = true; status == U_BUFFER_OVERFLOW_ERROR || at < end; first = false) {
         const char *limit = end - at > CHUNK ? at + CHUNK : end;
         char *target = chunk;
         status = U_ZERO_ERROR;
         ucnv_convertEx(to, from, &target, chunk + sizeof chunk, &at, limit, pivot, &pivot_source, &pivot_target, pivot + PIVOT,
                        first, limit == end, &status);
-        html_put(out, chunk, (size_t)(target - chunk));
+        bytes_put(out, chunk, (size_t)(target - chunk));
         if (out->failed || !budget_step(out->arena->budget, CHUNK_STEPS) || status == U_MEMORY_ALLOCATION_ERROR)
             return error_memory(err);
         if (U_SUCCESS(status) || status == U_BUFFER_OVERFLOW_ERROR)
@@ -121,7 +121,7 @@ static int convert(UConverter *to, UConverter *from, struct html_bytes bytes, st
         status = U_ZERO_ERROR;
         target = chunk;
         ucnv_fromUnicode(to, &target, chunk + sizeof chunk, &rest, pivot_target, NULL, true, &status);
-        html_put(out, chunk, (size_t)(target - chunk));
+        bytes_put(out, chunk, (size_t)(target - chunk));
         return 1;
     }
     return 0;
@@ -131,7 +131,7 @@ static int convert(UConverter *to, UConverter *from, struct html_bytes bytes, st
 
 /* Returns the encoding that the bytes show, or NULL: by a mark, or as UTF-16 by zeros in the same byte of many units, since these
  * are ASCII, of which notations consist. */
-static const char *name_shown(struct html_bytes bytes) {
+static const char *name_shown(struct bytes bytes) {
     static const struct {
         const char *mark;
         size_t length;
@@ -153,9 +153,9 @@ static const char *name_shown(struct html_bytes bytes) {
 }
 
 /* Decodes the bytes by one converter. Returns 0, -1 with ERROR_MEMORY, or 1 if they are not valid; *line: the place. */
-static int decode(UConverter *from, struct html_bytes bytes, struct arena *arena, struct encoding *encoding, struct html_bytes *out,
+static int decode(UConverter *from, struct bytes bytes, struct arena *arena, struct encoding *encoding, struct bytes *out,
                   size_t *line, struct error *err) {
-    struct html_buffer text = {.arena = arena};
+    struct bytes_buffer text = {.arena = arena};
     UErrorCode status = U_ZERO_ERROR;
     UConverter *to = ucnv_open("UTF-8", &status);
     if (!to)
@@ -173,28 +173,28 @@ static int decode(UConverter *from, struct html_bytes bytes, struct arena *arena
     }
     encoding->mark = bytes_begin(text.bytes, text.bytes + text.length, utf8_mark);
     size_t skipped = encoding->mark ? strlen(utf8_mark) : 0;
-    *out = (struct html_bytes){text.bytes + skipped, text.length - skipped};
+    *out = (struct bytes){text.bytes + skipped, text.length - skipped};
     return 0;
 }
 
-bool encoding_may_differ(struct html_bytes text) {
-    const struct html_bytes stated = encoding_of_xml(text);
+bool encoding_may_differ(struct bytes text) {
+    const struct bytes stated = encoding_of_xml(text);
     const unsigned char first = text.length > 1 ? (unsigned char)*text.start : ' ';
     return first >= 0xfe || first == 0 || (text.length > 1 && text.start[1] == 0) ||
            (stated.length > 0 && !bytes_among_any_case(stated, "utf-8 us-ascii"));
 }
 
-int encoding_read(struct html_bytes bytes, const struct html_bytes *stated, size_t count, struct arena *arena,
-                  struct encoding *encoding, struct html_bytes *out, struct error *err) {
+int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena, struct encoding *encoding,
+                  struct bytes *out, struct error *err) {
     const char *shown = name_shown(bytes);
-    const struct html_bytes own = bytes_of(shown ? shown : "");
-    struct html_bytes wrong = nothing, unknown = nothing;
+    const struct bytes own = bytes_of(shown ? shown : "");
+    struct bytes wrong = nothing, unknown = nothing;
     size_t line = 0;
     bool utf8 = utf8_valid(bytes.start, bytes.length), ascii = utf8;
     for (size_t i = 0; i < bytes.length && ascii; i++)
         ascii = (unsigned char)bytes.start[i] < 0x80;
     for (size_t i = 0; i < (shown ? 1 : count); i++) {
-        const struct html_bytes name = shown ? own : stated[i];
+        const struct bytes name = shown ? own : stated[i];
         UConverter *from = open_converter(name, true);
         if (!from) {
             unknown = name.length > 0 ? name : unknown;
@@ -205,7 +205,7 @@ int encoding_read(struct html_bytes bytes, const struct html_bytes *stated, size
          * in ASCII is not in an encoding that reads its first byte in another way. */
         bool is_utf8 = ucnv_getType(from) == UCNV_UTF8, mistaken = utf8 && !ascii && ucnv_getMaxCharSize(from) == 1;
         struct encoding made = {0};
-        struct html_bytes text = nothing;
+        struct bytes text = nothing;
         int result = is_utf8 || mistaken ? 1 : decode(from, bytes, arena, &made, &text, &line, err);
         ucnv_close(from);
         if (result < 0)
@@ -233,14 +233,14 @@ int encoding_read(struct html_bytes bytes, const struct html_bytes *stated, size
 
 /* ---- writing ---- */
 
-int encoding_write(struct html_bytes text, const struct encoding *encoding, bool references, struct arena *arena,
-                   struct html_bytes *out, struct error *err) {
-    struct html_buffer marked = {.arena = arena}, written = {.arena = arena};
+int encoding_write(struct bytes text, const struct encoding *encoding, bool references, struct arena *arena, struct bytes *out,
+                   struct error *err) {
+    struct bytes_buffer marked = {.arena = arena}, written = {.arena = arena};
     UErrorCode status = U_ZERO_ERROR;
     if (encoding->mark) {
-        html_put_string(&marked, utf8_mark);
-        html_put(&marked, text.start, text.length);
-        text = (struct html_bytes){marked.bytes, marked.length};
+        bytes_put_string(&marked, utf8_mark);
+        bytes_put(&marked, text.start, text.length);
+        text = (struct bytes){marked.bytes, marked.length};
     }
     UConverter *to = open_converter(bytes_of(encoding->name), false), *from = ucnv_open("UTF-8", &status);
     int result = marked.failed || !to || !from ? error_memory(err) : 0;
@@ -248,7 +248,7 @@ int encoding_write(struct html_bytes text, const struct encoding *encoding, bool
         ucnv_setFromUCallBack(to, references ? UCNV_FROM_U_CALLBACK_ESCAPE : UCNV_FROM_U_CALLBACK_STOP,
                               references ? UCNV_ESCAPE_XML_DEC : NULL, NULL, NULL, &status);
         result = convert(to, from, text, &written, err);
-        *out = (struct html_bytes){written.bytes, written.length};
+        *out = (struct bytes){written.bytes, written.length};
     }
     ucnv_close(to);
     ucnv_close(from);

@@ -26,17 +26,17 @@ enum {
 };
 
 struct placer {
-    const struct html *html;
-    const struct html_segment *segment;
-    const struct html_translation *translation;
+    const struct markup *markup;
+    const struct markup_segment *segment;
+    const struct markup_translation *translation;
     const struct span *words; /* [word_count] of the translation */
     size_t word_count;
-    size_t *owner;           /* [word_count] the innermost node that has the word so far */
-    size_t *link_word;       /* [link_count] the word of each link's target */
-    bool *linked;            /* [word_count] */
-    bool *spoken;            /* [word_count] the word has more than punctuation */
-    uint32_t *covers;        /* [translation->length] the innermost node around each byte */
-    struct html_node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
+    size_t *owner;            /* [word_count] the innermost node that has the word so far */
+    size_t *link_word;        /* [link_count] the word of each link's target */
+    bool *linked;             /* [word_count] */
+    bool *spoken;             /* [word_count] the word has more than punctuation */
+    uint32_t *covers;         /* [translation->length] the innermost node around each byte */
+    struct place_node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
     size_t count;
     size_t *candidates; /* [link_count] */
 };
@@ -49,7 +49,7 @@ static size_t find_words(const char *text, size_t length, struct span *words) {
         size_t begin = at;
         if (character_is_space(character_next(text, length, &at)))
             continue;
-        while (at < length && !html_is_space_at(text, length, at))
+        while (at < length && !bytes_space_at(text, length, at))
             character_next(text, length, &at);
         if (words)
             words[count] = (struct span){begin, at};
@@ -88,7 +88,7 @@ static size_t count_spoken(const struct placer *placer, size_t first, size_t end
 }
 
 static int compare_links(const void *a, const void *b) {
-    const struct html_link *x = a, *y = b;
+    const struct markup_link *x = a, *y = b;
     if (x->source.begin != y->source.begin)
         return x->source.begin < y->source.begin ? -1 : 1;
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
@@ -118,27 +118,27 @@ static bool is_word_after(const char *text, size_t length, size_t at) {
 }
 
 static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, size_t parent, size_t begin, size_t end) {
-    const struct html_segment *segment = placer->segment;
+    const struct markup_segment *segment = placer->segment;
     const struct span *around = &placer->nodes[parent].source;
     struct span inner = segmenter_trim(segment->text + begin, end - begin);
-    placer->nodes[placer->count] = (struct html_node){.piece = piece,
-                                                      .end_piece = end_piece,
-                                                      .parent = parent,
-                                                      .source = {begin + inner.begin, begin + inner.end},
-                                                      .last = parent > 0 && end >= around->end,
-                                                      .space_before = begin > around->begin && segment->text[begin - 1] == ' ',
-                                                      .space_after = end < around->end && segment->text[end] == ' ',
-                                                      .word_before = is_word_before(segment->text, begin),
-                                                      .word_after = is_word_after(segment->text, segment->length, end)};
+    placer->nodes[placer->count] = (struct place_node){.piece = piece,
+                                                       .end_piece = end_piece,
+                                                       .parent = parent,
+                                                       .source = {begin + inner.begin, begin + inner.end},
+                                                       .last = parent > 0 && end >= around->end,
+                                                       .space_before = begin > around->begin && segment->text[begin - 1] == ' ',
+                                                       .space_after = end < around->end && segment->text[end] == ' ',
+                                                       .word_before = is_word_before(segment->text, begin),
+                                                       .word_after = is_word_after(segment->text, segment->length, end)};
     return placer->count++;
 }
 
 /* True if the piece is text with white space at this end. */
-static bool has_edge(const struct html_piece *piece, bool head) {
-    return piece->kind == PIECE_TEXT && piece->length > 0 && html_is_space(piece->raw[head ? 0 : piece->length - 1]);
+static bool has_edge(const struct piece *piece, bool head) {
+    return piece->kind == PIECE_TEXT && piece->length > 0 && byte_is_space(piece->raw[head ? 0 : piece->length - 1]);
 }
 
-static void set_edges(struct html_node *node, const struct html_piece *pieces, size_t end) {
+static void set_edges(struct place_node *node, const struct piece *pieces, size_t end) {
     size_t after = node->end_piece + 1;
     while (after < end && (pieces[after].kind == PIECE_OPEN || pieces[after].kind == PIECE_CLOSE))
         after++;
@@ -149,9 +149,9 @@ static void set_edges(struct html_node *node, const struct html_piece *pieces, s
 
 /* Collects the words of the translation, its links, and the nodes of the segment. */
 static int prepare(struct placer *placer, struct arena *arena) {
-    const struct html_translation *translation = placer->translation;
-    const struct html_segment *segment = placer->segment;
-    const struct html_piece *pieces = placer->html->pieces;
+    const struct markup_translation *translation = placer->translation;
+    const struct markup_segment *segment = placer->segment;
+    const struct piece *pieces = placer->markup->pieces;
     size_t parent = 0;
     placer->words = translation->words;
     placer->word_count = translation->word_count;
@@ -183,7 +183,7 @@ static int prepare(struct placer *placer, struct arena *arena) {
 
     add_node(placer, segment->first, segment->end, 0, 0, segment->length);
     for (size_t i = segment->first; i < segment->end; i++) {
-        const struct html_piece *piece = &pieces[i];
+        const struct piece *piece = &pieces[i];
         if (piece->kind == PIECE_UNIT || piece->opaque) {
             size_t end = piece->opaque ? piece->pair : i;
             placer->nodes[add_node(placer, i, end, parent, piece->begin, piece->end)].unit = true;
@@ -200,7 +200,7 @@ static int prepare(struct placer *placer, struct arena *arena) {
         }
     }
     for (size_t i = placer->count; i-- > 1;) { /* a node comes after its parent */
-        struct html_node *node = &placer->nodes[i];
+        struct place_node *node = &placer->nodes[i];
         if (node->need < node->owed)
             node->need = node->owed;
         placer->nodes[node->parent].owed += node->need;
@@ -266,7 +266,7 @@ static void add_part(struct cutter *cutter, size_t part) {
 
 /* Gives words [first,end) to a part. */
 static void give_part(struct cutter *cutter, size_t part, size_t first, size_t end) {
-    struct html_node *node = &cutter->placer->nodes[cutter->parts[part]];
+    struct place_node *node = &cutter->placer->nodes[cutter->parts[part]];
     node->first = first;
     node->end = end;
     for (size_t word = first; word < end; word++)
@@ -276,7 +276,7 @@ static void give_part(struct cutter *cutter, size_t part, size_t first, size_t e
 /* Finds the cheapest cuts by dynamic programming. Returns -1 if memory runs out. */
 static int cut_by_links(struct cutter *cutter, struct arena *arena) {
     const struct placer *placer = cutter->placer;
-    const struct html_translation *translation = placer->translation;
+    const struct markup_translation *translation = placer->translation;
     size_t words = placer->word_count, cuts = 0;
     cutter->part_of = arena_alloc(arena, words, sizeof *cutter->part_of);
     cutter->open = arena_zalloc(arena, words + 1, sizeof *cutter->open);
@@ -349,11 +349,11 @@ static int place_parts(struct placer *placer, struct arena *arena) {
     }
 
     /* Parts get all bytes except the white space between them, so that an emoji, for example, is not lost. */
-    const struct html_translation *translation = placer->translation;
+    const struct markup_translation *translation = placer->translation;
     size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
     for (size_t i = 0; i < cutter.count; i++) {
-        struct html_node *part = &placer->nodes[cutter.parts[i]];
-        while (at < end && html_is_space_at(translation->text, end, at))
+        struct place_node *part = &placer->nodes[cutter.parts[i]];
+        while (at < end && bytes_space_at(translation->text, end, at))
             character_next(translation->text, end, &at);
         size_t past = part->first < part->end ? placer->words[part->end - 1].end : at;
         part->begin = at;
@@ -365,8 +365,8 @@ static int place_parts(struct placer *placer, struct arena *arena) {
 /* ---- where a node may go ---- */
 
 /* Returns the word before which a node without words goes. */
-static size_t find_point(const struct placer *placer, const struct html_node *node) {
-    const struct html_node *parent = &placer->nodes[node->parent];
+static size_t find_point(const struct placer *placer, const struct place_node *node) {
+    const struct place_node *parent = &placer->nodes[node->parent];
     if (node->source.begin <= parent->source.begin)
         return parent->first;
     if (node->source.end >= parent->source.end)
@@ -378,14 +378,14 @@ static size_t find_point(const struct placer *placer, const struct html_node *no
     return point < parent->first ? parent->first : point > parent->end ? parent->end : point;
 }
 
-static bool is_free(const struct placer *placer, const struct html_node *node, size_t word) {
-    const struct html_node *parent = &placer->nodes[node->parent];
+static bool is_free(const struct placer *placer, const struct place_node *node, size_t word) {
+    const struct place_node *parent = &placer->nodes[node->parent];
     return word >= parent->first && word < parent->end && placer->owner[word] == node->parent;
 }
 
 /* Takes the word that represents a unit, if the translation has it unchanged. */
-static bool take_copy(const struct placer *placer, struct html_node *node) {
-    const struct html_node *parent = &placer->nodes[node->parent];
+static bool take_copy(const struct placer *placer, struct place_node *node) {
+    const struct place_node *parent = &placer->nodes[node->parent];
     const char *word = placer->segment->text + node->source.begin;
     size_t length = node->source.end - node->source.begin;
     if (!node->unit || length == 0)
@@ -409,8 +409,8 @@ static int compare_sizes(const void *a, const void *b) {
 
 /* Takes the run with the most words of the translation that are linked to the node's words and still belong to its parent, minus
  * the words of others in between. */
-static bool take_run(struct placer *placer, struct html_node *node) {
-    const struct html_translation *translation = placer->translation;
+static bool take_run(struct placer *placer, struct place_node *node) {
+    const struct markup_translation *translation = placer->translation;
     size_t *candidates = placer->candidates, linked = 0, count = 0, begin = 0, length = node->source.end - node->source.begin;
     long score = 0, best = 0;
     if (length == 0) /* a node within a word does not take it */
@@ -461,18 +461,18 @@ static bool cuts_word(const char *text, size_t length, size_t at) {
 }
 
 /* True if bytes [begin,end) of the translation begin or end within a word only where the node does in the source. */
-static bool cuts_alike(const struct placer *placer, const struct html_node *node, size_t begin, size_t end) {
-    const struct html_translation *translation = placer->translation;
-    const struct html_segment *segment = placer->segment;
+static bool cuts_alike(const struct placer *placer, const struct place_node *node, size_t begin, size_t end) {
+    const struct markup_translation *translation = placer->translation;
+    const struct markup_segment *segment = placer->segment;
     return (!cuts_word(translation->text, translation->length, begin) ||
             cuts_word(segment->text, segment->length, node->source.begin)) &&
            (!cuts_word(translation->text, translation->length, end) || cuts_word(segment->text, segment->length, node->source.end));
 }
 
 /* Takes a name or a part of a word that is unchanged in the translation, near the expected place of the node. */
-static bool take_text(struct placer *placer, struct html_node *node) {
+static bool take_text(struct placer *placer, struct place_node *node) {
     const char *source = placer->segment->text, *text = placer->translation->text;
-    const struct html_node *parent = &placer->nodes[node->parent];
+    const struct place_node *parent = &placer->nodes[node->parent];
     size_t length = node->source.end - node->source.begin, point = find_point(placer, node);
     size_t center = point < placer->word_count ? placer->words[point].begin : placer->translation->length;
     size_t begin = center > parent->begin + MAX_COPY_FAR ? center - MAX_COPY_FAR : parent->begin;
@@ -500,7 +500,7 @@ static bool take_text(struct placer *placer, struct html_node *node) {
 }
 
 /* Takes the free word nearest to the expected place of the node; within NEAR, an unlinked word is preferred. */
-static bool take_nearest(const struct placer *placer, struct html_node *node) {
+static bool take_nearest(const struct placer *placer, struct place_node *node) {
     size_t point = find_point(placer, node);
     for (size_t wanted = 0; wanted < 2; wanted++) {
         for (size_t far = 0; far < (wanted == 0 ? NEAR : MAX_FAR); far++) {
@@ -524,7 +524,7 @@ static bool is_quotation_mark(int32_t c) {
 }
 
 /* True if the word is free and is this mark of the source; quotation marks differ between languages, so any of them counts. */
-static bool is_sign(const struct placer *placer, const struct html_node *node, size_t word, int32_t sign) {
+static bool is_sign(const struct placer *placer, const struct place_node *node, size_t word, int32_t sign) {
     if (!is_free(placer, node, word) || placer->spoken[word])
         return false;
     size_t at = placer->words[word].begin;
@@ -536,7 +536,7 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
-static void set_bytes(const struct placer *placer, struct html_node *node) {
+static void set_bytes(const struct placer *placer, struct place_node *node) {
     const char *text = placer->translation->text, *source = placer->segment->text;
     const struct span *word = &placer->words[node->first];
     size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end;
@@ -601,11 +601,11 @@ static bool is_within(const char *text, size_t length, size_t at, size_t *end) {
 
 /* Moves a unit that is about to be placed within a word after that word, unless it was within one in the source. White space that
  * replaces white space moves to the next of it. */
-static void leave_word(const struct placer *placer, struct html_node *node) {
+static void leave_word(const struct placer *placer, struct place_node *node) {
     const char *text = placer->translation->text, *source = placer->segment->text;
-    const struct html_node *parent = &placer->nodes[node->parent];
+    const struct place_node *parent = &placer->nodes[node->parent];
     size_t end, unused, past = node->begin;
-    bool blank = placer->html->pieces[node->piece].blank;
+    bool blank = placer->markup->pieces[node->piece].blank;
     if (!is_within(text, placer->translation->length, node->begin, &end) || node->begin == parent->past ||
         (!blank && is_within(source, placer->segment->length, node->source.begin, &unused)))
         return;
@@ -617,8 +617,8 @@ static void leave_word(const struct placer *placer, struct html_node *node) {
 /* ---- nodes in their places ---- */
 
 /* Takes the words that the node needs, and their bytes. Returns false if there are none. */
-static bool take(struct placer *placer, struct html_node *node, size_t most) {
-    const struct html_node *parent = &placer->nodes[node->parent];
+static bool take(struct placer *placer, struct place_node *node, size_t most) {
+    const struct place_node *parent = &placer->nodes[node->parent];
     bool found = !node->unit && node->source.begin == parent->source.begin && node->source.end == parent->source.end &&
                  parent->first < parent->end && placer->owner[parent->first] == node->parent &&
                  placer->owner[parent->end - 1] == node->parent;
@@ -669,19 +669,19 @@ static bool take(struct placer *placer, struct html_node *node, size_t most) {
     return true;
 }
 
-size_t html_place(const struct html *html, const struct html_segment *segment, const struct html_translation *translation,
-                  struct arena *arena, struct html_node **nodes) {
-    struct placer placer = {.html = html, .segment = segment, .translation = translation};
+size_t markup_place(const struct markup *markup, const struct markup_segment *segment, const struct markup_translation *translation,
+                    struct arena *arena, struct place_node **nodes) {
+    struct placer placer = {.markup = markup, .segment = segment, .translation = translation};
     if (prepare(&placer, arena) != 0)
         return 0;
-    struct html_node *all = &placer.nodes[0];
+    struct place_node *all = &placer.nodes[0];
     all->end = placer.word_count;
     all->past = translation->length;
     all->free = count_spoken(&placer, 0, placer.word_count);
     if (place_parts(&placer, arena) != 0)
         return 0;
     for (size_t i = 1; i < placer.count; i++) {
-        struct html_node *node = &placer.nodes[i], *parent = &placer.nodes[node->parent];
+        struct place_node *node = &placer.nodes[i], *parent = &placer.nodes[node->parent];
         if (node->part) {
             node->free = count_spoken(&placer, node->first, node->end);
         } else if (parent->kept) {
@@ -717,10 +717,10 @@ size_t html_place(const struct html *html, const struct html_segment *segment, c
     return placer.count;
 }
 
-bool html_is_placed(const struct html *html, const struct html_segment *segment) {
+bool markup_is_placed(const struct markup *markup, const struct markup_segment *segment) {
     size_t parts = 0;
     for (size_t i = segment->first; i < segment->end; i++) {
-        const struct html_piece *piece = &html->pieces[i];
+        const struct piece *piece = &markup->pieces[i];
         if (piece->kind == PIECE_UNIT || (piece->kind == PIECE_OPEN && (!piece->part || ++parts > 1)))
             return true;
     }

@@ -67,23 +67,23 @@ int32_t html_entity(const char *name) {
 
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *out) {
     const char *c = *at;
-    while (c < end && (html_is_space(*c) || *c == '/'))
+    while (c < end && (byte_is_space(*c) || *c == '/'))
         c++;
     *at = c;
     if (c == end || *c == '>')
         return false;
     const char *name = c++; /* a name may begin with '=' */
-    while (c < end && !html_is_space(*c) && !strchr("/>=", *c))
+    while (c < end && !byte_is_space(*c) && !strchr("/>=", *c))
         c++;
     *out = (struct html_attribute){.name = bytes_between(name, c)};
     *at = c;
-    while (c < end && html_is_space(*c))
+    while (c < end && byte_is_space(*c))
         c++;
     if (c == end || *c != '=')
         return true;
     do
         c++;
-    while (c < end && html_is_space(*c));
+    while (c < end && byte_is_space(*c));
     const char *value = c;
     out->has_value = true;
     if (c < end && (*c == '"' || *c == '\'')) {
@@ -92,7 +92,7 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
         c = quote ? quote : end;
         *at = quote ? quote + 1 : end;
     } else {
-        while (c < end && !html_is_space(*c) && *c != '>')
+        while (c < end && !byte_is_space(*c) && *c != '>')
             c++;
         *at = c;
     }
@@ -104,16 +104,16 @@ enum html_translate html_attributes_translate(const char *at, const char *end) {
     struct html_attribute attribute;
     bool yes = false;
     while (html_next_attribute(&at, end, &attribute)) {
-        struct html_bytes value = attribute.value;
+        struct bytes value = attribute.value;
         bool states = bytes_are_any_case(attribute.name, "translate");
         if (states && bytes_are_any_case(value, "no"))
             return TRANSLATE_NO;
         yes |= states && (value.length == 0 || bytes_are_any_case(value, "yes"));
         for (size_t i = 0; bytes_are_any_case(attribute.name, "class") && i < value.length; i++) {
             size_t begin = i;
-            while (i < value.length && !html_is_space(value.start[i]))
+            while (i < value.length && !byte_is_space(value.start[i]))
                 i++;
-            if (bytes_are_any_case((struct html_bytes){value.start + begin, i - begin}, "notranslate"))
+            if (bytes_are_any_case((struct bytes){value.start + begin, i - begin}, "notranslate"))
                 return TRANSLATE_NO;
         }
     }
@@ -123,8 +123,8 @@ enum html_translate html_attributes_translate(const char *at, const char *end) {
 /* ---- hiding attributes from the parser ---- */
 
 struct hider {
-    struct html_buffer out;
-    struct html_bytes *spans; /* [count] hidden parts of the markup, such as the attributes of a tag */
+    struct bytes_buffer out;
+    struct bytes *spans; /* [count] hidden parts of the markup, such as the attributes of a tag */
     size_t count, room;
     const char *done; /* the markup up to here is in the output */
 };
@@ -138,16 +138,16 @@ static const char *skip_past(const char *at, const char *end, const char *mark) 
 /* Replaces a part of the markup by its number between two texts. Returns false if memory runs out. */
 static bool hide(struct hider *hider, const char *begin, const char *end, const char *before, const char *after) {
     char number[24];
-    struct html_bytes *spans = arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
+    struct bytes *spans = arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
     if (!spans)
         return false;
     hider->spans = spans;
     spans[hider->count] = bytes_between(begin, end);
     snprintf(number, sizeof number, "%zu", hider->count++);
-    html_put(&hider->out, hider->done, (size_t)(begin - hider->done));
-    html_put_string(&hider->out, before);
-    html_put_string(&hider->out, number);
-    html_put_string(&hider->out, after);
+    bytes_put(&hider->out, hider->done, (size_t)(begin - hider->done));
+    bytes_put_string(&hider->out, before);
+    bytes_put_string(&hider->out, number);
+    bytes_put_string(&hider->out, after);
     hider->done = end;
     return true;
 }
@@ -173,7 +173,7 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
         if (!hide(hider, begin, stop, " " HIDDEN "=\"", "\""))
             return NULL;
     }
-    struct html_bytes element = {name, length};
+    struct bytes element = {name, length};
     if (stop < close || (!bytes_are_any_case(element, "script") && !bytes_are_any_case(element, "style")))
         return close + 1;
     const char *content = close + 1;
@@ -191,7 +191,7 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
 static int hide_attributes(const char *before, const char *markup, size_t length, struct arena *arena, struct hider *hider) {
     const char *at = markup, *end = markup + length;
     *hider = (struct hider){.out.arena = arena, .done = markup};
-    html_put_string(&hider->out, before);
+    bytes_put_string(&hider->out, before);
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
         /* HTML's standard, but not every version of the parser, reads a comment at "<!" without a comment or document type, and at
          * "<?" without an instruction. */
@@ -211,7 +211,7 @@ static int hide_attributes(const char *before, const char *markup, size_t length
             at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
         }
     }
-    html_put(&hider->out, hider->done, (size_t)(end - hider->done));
+    bytes_put(&hider->out, hider->done, (size_t)(end - hider->done));
     return hider->out.failed || arena_failed(arena) ? -1 : 0;
 }
 
@@ -231,20 +231,20 @@ enum reference { NO_REFERENCE, AMPERSAND, NAME };
 struct reader {
     htmlParserCtxtPtr parser;
     struct arena *arena;
-    struct html_piece *pieces;
+    struct piece *pieces;
     size_t count, capacity;
-    struct element open[HTML_MAX_DEPTH];
+    struct element open[MARKUP_MAX_DEPTH];
     size_t depth;
     size_t opaque;  /* the depth of the outermost open element that is not translated; 0: none */
     size_t content; /* the number of pieces so far that are text or end a segment */
     char *pack;     /* [pack_left] for bytes of pieces: in the arena each piece would begin a cache line */
     size_t pack_left;
-    struct html_buffer markup; /* of the piece that is being made */
-    struct html_buffer text;   /* since the last piece */
+    struct bytes_buffer markup; /* of the piece that is being made */
+    struct bytes_buffer text;   /* since the last piece */
     enum reference reference;
     size_t reference_begin; /* in text */
     struct hider hidden;
-    struct html_inset *insets; /* [inset_count] */
+    struct piece_inset *insets; /* [inset_count] */
     size_t inset_count, inset_room;
     bool rooted, failed;
     bool tags;          /* there are tags in text */
@@ -287,26 +287,25 @@ static char *copy_packed(struct reader *reader, const char *bytes, size_t length
 }
 
 /* Adds a piece with a copy of these bytes. Every piece within an element that is not translated is PIECE_RAW. */
-static struct html_piece *add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
-    struct html_piece *pieces =
-        arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+static struct piece *add(struct reader *reader, enum piece_kind kind, const char *bytes, size_t length) {
+    struct piece *pieces = arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     char *raw = copy_packed(reader, bytes, length);
-    if (reader->count == HTML_MAX_PIECES)
-        exceed(reader, "the markup has more than", HTML_MAX_PIECES, " tags, texts and comments");
+    if (reader->count == MARKUP_MAX_PIECES)
+        exceed(reader, "the markup has more than", MARKUP_MAX_PIECES, " tags, texts and comments");
     else if (arena_failed(reader->arena))
         fail(reader);
     if (reader->failed)
         return NULL;
     reader->pieces = pieces;
     reader->content += kind == PIECE_TEXT || kind == PIECE_BREAK;
-    struct html_piece *piece = &pieces[reader->count++];
-    *piece = (struct html_piece){
+    struct piece *piece = &pieces[reader->count++];
+    *piece = (struct piece){
         .raw = raw, .length = (uint32_t)length, .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind), .plain = kind == PIECE_TEXT};
     return piece;
 }
 
 /* Makes a piece of reader->markup, and empties the buffer. */
-static void add_markup(struct reader *reader, enum html_kind kind) {
+static void add_markup(struct reader *reader, enum piece_kind kind) {
     if (reader->markup.failed)
         fail(reader);
     else
@@ -318,32 +317,32 @@ static void add_markup(struct reader *reader, enum html_kind kind) {
 static void add_text(struct reader *reader, const char *text, size_t length) {
     bool blank = false;
     for (size_t at = 0, part; at < length && !reader->failed; at += part) {
-        bool room = !reader->opaque && reader->count < HTML_MAX_PIECES / 2;
-        part = room ? html_next_part(text + at, length - at, &blank) : length - at;
-        struct html_piece *piece = add(reader, PIECE_TEXT, text + at, part);
+        bool room = !reader->opaque && reader->count < MARKUP_MAX_PIECES / 2;
+        part = room ? markup_next_part(text + at, length - at, &blank) : length - at;
+        struct piece *piece = add(reader, PIECE_TEXT, text + at, part);
         if (piece && room && blank)
-            html_set_blank(piece);
+            piece_set_blank(piece);
     }
 }
 
 /* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") become units, which models do not read. */
 static void end_text(struct reader *reader) {
-    struct html_buffer *text = &reader->text;
-    struct html_mark_scan scan = {.text = text->bytes, .length = text->length, .quoted = true};
-    struct html_mark mark;
+    struct bytes_buffer *text = &reader->text;
+    struct mark_scan scan = {.text = text->bytes, .length = text->length, .quoted = true};
+    struct mark mark;
     size_t at = 0;
     reader->reference = NO_REFERENCE;
     if (text->failed)
         fail(reader);
     if (text->length == 0 || text->failed)
         return;
-    while (!reader->opaque && html_next_mark(&scan, &mark)) {
+    while (!reader->opaque && mark_next(&scan, &mark)) {
         add_text(reader, text->bytes + at, mark.begin - at);
-        struct html_piece *piece = add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
+        struct piece *piece = add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
         if (piece)
             piece->plain = true;
         if (piece && mark.kind == MARK_TAG) {
-            html_note_tag(piece, piece->raw, piece->length, true);
+            piece_note_tag(piece, piece->raw, piece->length, true);
             reader->tags = true;
         }
         at = mark.end;
@@ -353,10 +352,10 @@ static void end_text(struct reader *reader) {
 }
 
 /* Makes a piece of several strings, up to NULL. */
-static void add_strings(struct reader *reader, enum html_kind kind, const char *const *strings) {
+static void add_strings(struct reader *reader, enum piece_kind kind, const char *const *strings) {
     end_text(reader);
     for (; *strings; strings++)
-        html_put_string(&reader->markup, *strings);
+        bytes_put_string(&reader->markup, *strings);
     add_markup(reader, kind);
 }
 
@@ -388,11 +387,11 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
         text++;
         length--;
     }
-    html_put(&reader->text, text, length);
+    bytes_put(&reader->text, text, length);
 }
 
 /* Finds the bytes that hide replaced by a text that begins with HIDDEN. Returns false for any other text. */
-static bool find_hidden(const struct reader *reader, const char *text, size_t length, struct html_bytes *out) {
+static bool find_hidden(const struct reader *reader, const char *text, size_t length, struct bytes *out) {
     static const char mark[] = HIDDEN " ";
     char number[24] = "";
     if (length < sizeof mark || length >= sizeof mark + sizeof number - 1 || memcmp(text, mark, sizeof mark - 1) != 0)
@@ -406,7 +405,7 @@ static bool find_hidden(const struct reader *reader, const char *text, size_t le
 /* Adds the content of a script or style. */
 static void on_code(void *owner, const xmlChar *code, int length) {
     struct reader *reader = owner;
-    struct html_bytes hidden = {(const char *)code, (size_t)length};
+    struct bytes hidden = {(const char *)code, (size_t)length};
     end_text(reader);
     find_hidden(reader, hidden.start, hidden.length, &hidden);
     add(reader, PIECE_RAW, hidden.start, hidden.length);
@@ -416,8 +415,8 @@ static void on_code(void *owner, const xmlChar *code, int length) {
 
 /* Returns the attributes as written in the markup. Those of a tag without an end were not hidden, and are reassembled from the
  * parser's report. */
-static struct html_bytes find_attributes(struct reader *reader, const char *const *reported) {
-    struct html_buffer all = {.arena = reader->arena};
+static struct bytes find_attributes(struct reader *reader, const char *const *reported) {
+    struct bytes_buffer all = {.arena = reader->arena};
     if (!reported || !reported[0])
         return nothing;
     if (strcmp(reported[0], HIDDEN) == 0 && reported[1]) {
@@ -425,16 +424,16 @@ static struct html_bytes find_attributes(struct reader *reader, const char *cons
         return number < reader->hidden.count ? reader->hidden.spans[number] : nothing;
     }
     for (; reported[0]; reported += 2) {
-        html_put_string(&all, " ");
-        html_put_string(&all, reported[0]);
+        bytes_put_string(&all, " ");
+        bytes_put_string(&all, reported[0]);
         if (!reported[1])
             continue;
-        html_put_string(&all, "=\"");
-        html_put_escaped(&all, reported[1], strlen(reported[1]), "&<>\"");
-        html_put_string(&all, "\"");
+        bytes_put_string(&all, "=\"");
+        bytes_put_escaped(&all, reported[1], strlen(reported[1]), "&<>\"");
+        bytes_put_string(&all, "\"");
     }
     if (!all.failed)
-        return (struct html_bytes){all.bytes, all.length};
+        return (struct bytes){all.bytes, all.length};
     fail(reader);
     return nothing;
 }
@@ -453,7 +452,7 @@ static const struct {
 };
 
 /* Returns a bit for each row of the table that the element and its attributes fulfil. */
-static unsigned find_read_rows(const char *element, struct html_bytes attributes) {
+static unsigned find_read_rows(const char *element, struct bytes attributes) {
     unsigned rows = 0;
     for (unsigned i = 0; i < sizeof read_attributes / sizeof *read_attributes; i++) {
         const char *at = attributes.start, *end = at + attributes.length;
@@ -476,8 +475,8 @@ static bool is_read(const struct html_attribute *attribute, unsigned rows) {
 }
 
 /* Decodes a value without the white space around it. Returns false if it has an unknown reference or no letters. */
-static bool decode_value(struct reader *reader, struct html_bytes value, struct html_bytes *text) {
-    struct html_buffer decoded = {.arena = reader->arena};
+static bool decode_value(struct reader *reader, struct bytes value, struct bytes *text) {
+    struct bytes_buffer decoded = {.arena = reader->arena};
     const char *at = value.start, *end = at + value.length;
     while (at < end) {
         int32_t c;
@@ -485,11 +484,11 @@ static bool decode_value(struct reader *reader, struct html_bytes value, struct 
         size_t reference = html_reference(at, end, &c);
         if (reference > 0 && c < 0)
             return false;
-        bool space = reference == 0 && html_is_space(*at);
+        bool space = reference == 0 && byte_is_space(*at);
         if (reference > 0)
-            html_put(&decoded, bytes, character_put(c, bytes));
+            bytes_put(&decoded, bytes, character_put(c, bytes));
         else if (!space || (decoded.length > 0 && decoded.bytes[decoded.length - 1] != ' '))
-            html_put(&decoded, space ? " " : at, 1);
+            bytes_put(&decoded, space ? " " : at, 1);
         at += reference > 0 ? reference : 1;
     }
     if (decoded.failed)
@@ -497,25 +496,25 @@ static bool decode_value(struct reader *reader, struct html_bytes value, struct 
     if (decoded.failed || decoded.length == 0)
         return false;
     decoded.length -= decoded.bytes[decoded.length - 1] == ' ';
-    *text = (struct html_bytes){decoded.bytes, decoded.length};
-    return html_has_letters(text->start, 0, text->length);
+    *text = (struct bytes){decoded.bytes, decoded.length};
+    return markup_has_letters(text->start, 0, text->length);
 }
 
 static void put_attribute(struct reader *reader, const char *element, const struct html_attribute *attribute, bool prose) {
-    struct html_buffer *tag = &reader->markup;
-    html_put_string(tag, " ");
-    html_put(tag, attribute->name.start, attribute->name.length);
+    struct bytes_buffer *tag = &reader->markup;
+    bytes_put_string(tag, " ");
+    bytes_put(tag, attribute->name.start, attribute->name.length);
     if (!attribute->has_value)
         return;
-    html_put_string(tag, "=\"");
+    bytes_put_string(tag, "=\"");
     size_t begin = tag->length;
-    html_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
-    struct html_inset inset = {.piece = (uint32_t)reader->count, /* the piece of the tag, which is added later */
-                               .begin = (uint32_t)begin,
-                               .end = (uint32_t)tag->length};
-    html_put_string(tag, "\"");
+    bytes_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
+    struct piece_inset inset = {.piece = (uint32_t)reader->count, /* the piece of the tag, which is added later */
+                                .begin = (uint32_t)begin,
+                                .end = (uint32_t)tag->length};
+    bytes_put_string(tag, "\"");
 
-    struct html_bytes text = attribute->value;
+    struct bytes text = attribute->value;
     inset.language =
         text.length > 0 && (bytes_are_any_case(attribute->name, "lang") || bytes_are_any_case(attribute->name, "xml:lang"));
     inset.root = strcmp(element, "html") == 0;
@@ -525,7 +524,7 @@ static void put_attribute(struct reader *reader, const char *element, const stru
         return;
     inset.text = text.start;
     inset.length = text.length;
-    struct html_inset *insets =
+    struct piece_inset *insets =
         arena_grow(reader->arena, reader->insets, reader->inset_count, &reader->inset_room, 1, sizeof *insets);
     if (!insets) {
         fail(reader);
@@ -541,7 +540,7 @@ static unsigned open_within(struct reader *reader, unsigned flags) {
     if (reader->opaque && reader->open[reader->opaque - 1].flags & ELEMENT_CODE)
         return flags;
     for (size_t i = reader->opaque; reader->opaque && i <= reader->depth; i++) {
-        struct html_piece *piece = &reader->pieces[reader->open[i - 1].piece];
+        struct piece *piece = &reader->pieces[reader->open[i - 1].piece];
         piece->kind = i == reader->opaque ? PIECE_BREAK : piece->kind;
         piece->opaque = false;
         reader->open[i - 1].flags |= ELEMENT_BLOCK;
@@ -555,22 +554,22 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     struct reader *reader = owner;
     const char *name = (const char *)element;
     end_text(reader);
-    struct html_bytes attributes = find_attributes(reader, (const char *const *)reported);
+    struct bytes attributes = find_attributes(reader, (const char *const *)reported);
     const char *begin = attributes.start, *end = begin + attributes.length, *at = begin;
     struct html_attribute attribute;
     size_t attribute_count = 0;
-    while (attribute_count <= HTML_MAX_ATTRIBUTES && html_next_attribute(&at, end, &attribute))
+    while (attribute_count <= MARKUP_MAX_ATTRIBUTES && html_next_attribute(&at, end, &attribute))
         attribute_count++;
-    if (attribute_count > HTML_MAX_ATTRIBUTES) {
-        exceed(reader, "a tag has more than", HTML_MAX_ATTRIBUTES, " attributes");
+    if (attribute_count > MARKUP_MAX_ATTRIBUTES) {
+        exceed(reader, "a tag has more than", MARKUP_MAX_ATTRIBUTES, " attributes");
         return;
     }
     if (!reader->rooted) {
         reader->rooted = true;
         return;
     }
-    if (reader->depth == HTML_MAX_DEPTH) {
-        exceed(reader, "elements nest deeper than", HTML_MAX_DEPTH, "");
+    if (reader->depth == MARKUP_MAX_DEPTH) {
+        exceed(reader, "elements nest deeper than", MARKUP_MAX_DEPTH, "");
         return;
     }
     size_t opaque_around = reader->opaque;
@@ -584,13 +583,13 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     /* Add the tag. An attribute whose name contains '<' is text after a tag that was not closed. */
     size_t insets = reader->inset_count;
     unsigned rows = translated ? find_read_rows(name, attributes) : 0;
-    html_put_string(&reader->markup, "<");
-    html_put_string(&reader->markup, name);
+    bytes_put_string(&reader->markup, "<");
+    bytes_put_string(&reader->markup, name);
     for (at = begin; html_next_attribute(&at, end, &attribute);) {
         if (!memchr(attribute.name.start, '<', attribute.name.length))
             put_attribute(reader, name, &attribute, is_read(&attribute, rows));
     }
-    html_put_string(&reader->markup, is_void ? "/>" : ">");
+    bytes_put_string(&reader->markup, is_void ? "/>" : ">");
     if (!translated)
         reader->inset_count = insets;
     add_markup(reader, block ? PIECE_BREAK : is_void ? PIECE_UNIT : PIECE_OPEN);
@@ -598,10 +597,10 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
         return;
 
     /* Open the element. */
-    struct html_piece *piece = &reader->pieces[reader->count - 1];
+    struct piece *piece = &reader->pieces[reader->count - 1];
     if (reader->inset_count > insets)
         piece->inset = (uint32_t)insets + 1;
-    piece->bond = (uint8_t)html_bond(flags);
+    piece->bond = (uint8_t)piece_bond(flags);
     reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content, opaque_around};
     if ((flags & ELEMENT_OPAQUE) && !is_void && !reader->opaque) {
         reader->opaque = reader->depth;
@@ -643,7 +642,7 @@ static void on_end(void *owner, const xmlChar *name) {
 
 static void on_comment(void *owner, const xmlChar *text) {
     struct reader *reader = owner;
-    struct html_bytes hidden;
+    struct bytes hidden;
     if (find_hidden(reader, (const char *)text, strlen((const char *)text), &hidden)) {
         end_text(reader);
         add(reader, PIECE_UNIT, hidden.start, hidden.length);
@@ -702,8 +701,8 @@ static void set_up(void) {
  * values, doubled when it is full) is too large for the limit. */
 static int give(void *owner, char *buffer, int room) {
     struct reader *reader = owner;
-    if (reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES)
-        note_excess(reader, "a tag has more than", HTML_MAX_ATTRIBUTES, " attributes");
+    if (reader->parser->maxatts > 4 * MARKUP_MAX_ATTRIBUTES)
+        note_excess(reader, "a tag has more than", MARKUP_MAX_ATTRIBUTES, " attributes");
     size_t left = reader->failed ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
     memcpy(buffer, reader->unread, count);
     reader->unread += count;
@@ -729,7 +728,7 @@ static htmlParserCtxtPtr open_parser(struct reader *reader) {
     return parser;
 }
 
-int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
+int html_read(const char *text, size_t length, struct arena *arena, struct markup *markup, struct error *err) {
     static once_flag once = ONCE_FLAG_INIT;
     static const htmlSAXHandler handler = {
         .startElement = on_start,
@@ -743,7 +742,7 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
     };
     static const char *const roots[] = {"<!doctype", "<html", "<head", "<body"}; /* a whole document has its own root */
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
-    char *whole = arena_copy(arena, markup, length);
+    char *whole = arena_copy(arena, text, length);
     if (!reader || !whole)
         return error_memory(err);
     *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena};
@@ -771,10 +770,10 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
     if (lacking || reader->failed)
         return error_memory(err);
     if (reader->tags)
-        html_pair_tags(reader->pieces, reader->count);
-    html->pieces = reader->pieces;
-    html->piece_count = reader->count;
-    html->insets = reader->insets;
-    html->inset_count = reader->inset_count;
+        pieces_pair_tags(reader->pieces, reader->count);
+    markup->pieces = reader->pieces;
+    markup->piece_count = reader->count;
+    markup->insets = reader->insets;
+    markup->inset_count = reader->inset_count;
     return 0;
 }

@@ -15,77 +15,6 @@ enum {
 
 static const char text_marks[] = "&<>";
 
-/* ---- bytes ---- */
-
-bool bytes_among(struct html_bytes word, const char *list) {
-    for (const char *at = list; word.length > 0 && *at;) {
-        size_t same = 0;
-        while (same < word.length && at[same] == word.start[same])
-            same++;
-        at += same;
-        if (same == word.length && (*at == ' ' || *at == '\0'))
-            return true;
-        while (*at && *at++ != ' ')
-            ;
-    }
-    return false;
-}
-
-bool bytes_among_any_case(struct html_bytes word, const char *list) {
-    for (size_t length; *list; list += length, list += strspn(list, " ")) {
-        length = strcspn(list, " ");
-        if (length == word.length && strncasecmp(list, word.start, length) == 0)
-            return true;
-    }
-    return false;
-}
-
-static struct html_bytes language_of(struct html_bytes code) {
-    size_t length = 0;
-    while (length < code.length && !strchr("-_@", code.start[length]))
-        length++;
-    return (struct html_bytes){code.start, length};
-}
-
-bool html_same_language(struct html_bytes a, struct html_bytes b) {
-    return bytes_same_any_case(language_of(a), language_of(b));
-}
-
-void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
-    char *grown =
-        buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
-    if (grown)
-        buffer->bytes = grown;
-    if (!grown || !budget_copy(buffer->arena->budget, grown + buffer->length, bytes, length)) {
-        buffer->failed = true;
-        return;
-    }
-    buffer->length += length;
-    grown[buffer->length] = '\0';
-}
-
-void html_put_string(struct html_buffer *buffer, const char *string) {
-    html_put(buffer, string, strlen(string));
-}
-
-char *html_take(const struct html_buffer *buffer, size_t *length, struct error *err) {
-    if (buffer->failed)
-        return error_memory(err), NULL;
-    *length = buffer->length;
-    return buffer->bytes;
-}
-
-void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks) {
-    for (size_t at = 0; at < length && !buffer->failed; at++) {
-        size_t plain = at;
-        while (at < length && !memchr(marks, text[at], strlen(marks)))
-            at++;
-        html_put(buffer, text + plain, at - plain);
-        if (at < length)
-            html_put_string(buffer, text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : text[at] == '>' ? "&gt;" : "&quot;");
-    }
-}
-
 /* ---- parts of texts ---- */
 
 /* Returns the bytes of the no-break space at this place, or 0. */
@@ -120,25 +49,25 @@ static enum between find_between(const char *text, size_t length) {
  * `at` if there are none. */
 static const char *skip_signs(const char *text, const char *at, const char *end) {
     const char *sign = at;
-    if (at > text && !html_is_space(*at))
+    if (at > text && !byte_is_space(*at))
         return at;
-    while (sign < end && html_is_space(*sign))
+    while (sign < end && byte_is_space(*sign))
         sign++;
     const char *past = sign;
-    while (past < end && !html_is_space(*past) && !ascii_letter(*past) && past - sign < 8)
+    while (past < end && !byte_is_space(*past) && !ascii_letter(*past) && past - sign < 8)
         past++;
-    bool alone = past > sign && (sign > at || at == text) && (past == end || html_is_space(*past)) &&
+    bool alone = past > sign && (sign > at || at == text) && (past == end || byte_is_space(*past)) &&
                  find_between(sign, (size_t)(past - sign)) == BETWEEN_SEPARATOR;
-    while (alone && past < end && html_is_space(*past))
+    while (alone && past < end && byte_is_space(*past))
         past++;
     return alone ? past : at;
 }
 
-size_t html_next_part(const char *text, size_t length, bool *blank) {
+size_t markup_next_part(const char *text, size_t length, bool *blank) {
     const char *at = text, *end = text + length, *spaces = text; /* spaces: white space begins there */
     size_t bytes = 0;
     *blank = false;
-    for (; at < end; spaces = html_is_space(*at) ? spaces : at + 1, at++) {
+    for (; at < end; spaces = byte_is_space(*at) ? spaces : at + 1, at++) {
         bytes = no_break_at(at, end);
         bool digits = bytes > 0 && at > text && ascii_digit(at[-1]) && at + bytes < end && ascii_digit(at[bytes]);
         if (bytes > 0 && !digits) /* in a number it is for the reader of numbers */
@@ -150,7 +79,7 @@ size_t html_next_part(const char *text, size_t length, bool *blank) {
     *blank = at < end && spaces == text;
     if (!*blank)
         return (size_t)((at < end ? spaces : end) - text);
-    while (at < end && ((bytes = no_break_at(at, end)) > 0 || html_is_space(*at)))
+    while (at < end && ((bytes = no_break_at(at, end)) > 0 || byte_is_space(*at)))
         at += bytes > 0 ? bytes : 1;
     return (size_t)(at - text);
 }
@@ -158,7 +87,7 @@ size_t html_next_part(const char *text, size_t length, bool *blank) {
 /* ---- segments ---- */
 
 struct cutter {
-    struct html *html;
+    struct markup *markup;
     struct arena *arena;
     char *text; /* the unused rest of a buffer that is as long as all pieces */
     size_t capacity;
@@ -175,8 +104,8 @@ struct segment_text {
 /* Adds text with its white space collapsed. spaced: tabs and several spaces side by side, which separate columns, stay. */
 static void put_text(struct segment_text *out, const char *raw, size_t length, bool spaced) {
     for (size_t at = 0, next; at < length; at = next) {
-        bool space = html_is_space(raw[at]), column = false;
-        for (next = at + 1; space && next < length && html_is_space(raw[next]);)
+        bool space = byte_is_space(raw[at]), column = false;
+        for (next = at + 1; space && next < length && byte_is_space(raw[next]);)
             next++;
         if (spaced && space && out->length > 0 && next < length)
             column = (next - at >= COLUMN_SPACES || memchr(raw + at, '\t', next - at)) && !memchr(raw + at, '\n', next - at) &&
@@ -191,7 +120,7 @@ static void put_text(struct segment_text *out, const char *raw, size_t length, b
     }
 }
 
-bool html_has_letters(const char *text, size_t begin, size_t end) {
+bool markup_has_letters(const char *text, size_t begin, size_t end) {
     while (begin < end) {
         int32_t character = character_next(text, end, &begin);
         if (!character_is_space(character) && !character_is_punctuation(character) && !(character >= '0' && character <= '9'))
@@ -201,12 +130,12 @@ bool html_has_letters(const char *text, size_t begin, size_t end) {
 }
 
 /* True if the content of a unit is one word, such as a name or a command, which is then a word of the sentence. */
-static bool has_word(const struct html_piece *pieces, size_t unit) {
-    const struct html_piece *inner = &pieces[unit + 1];
+static bool has_word(const struct piece *pieces, size_t unit) {
+    const struct piece *inner = &pieces[unit + 1];
     bool word = pieces[unit].kind == PIECE_OPEN && pieces[unit].stands_in && pieces[unit].pair == unit + 2 && inner->plain &&
                 inner->length > 0 && inner->length <= STAND_IN_BYTES;
     for (size_t i = 0; word && i < inner->length; i++)
-        word = !html_is_space(inner->raw[i]);
+        word = !byte_is_space(inner->raw[i]);
     return word;
 }
 
@@ -218,18 +147,18 @@ static bool is_blank(const char *text, size_t length) {
 }
 
 /* Writes the text of the pieces [first,end). Returns true if there is something to translate. */
-static bool write_segment(struct html_piece *pieces, size_t first, size_t end, bool spaced, struct segment_text *out) {
+static bool write_segment(struct piece *pieces, size_t first, size_t end, bool spaced, struct segment_text *out) {
     bool letters = false;
-    out->space = true; /* html_write leaves the white space at both ends as it is */
+    out->space = true; /* markup_write leaves the white space at both ends as it is */
     for (size_t i = first, next; i < end; i = next) {
-        struct html_piece *piece = &pieces[i];
+        struct piece *piece = &pieces[i];
         bool unit = piece->kind == PIECE_UNIT || piece->opaque;
         next = unit && piece->kind == PIECE_OPEN ? piece->pair + 1 : i + 1;
         piece->begin = (uint32_t)out->length;
         if (!unit) {
             if (piece->kind == PIECE_TEXT)
                 put_text(out, piece->raw, piece->length, spaced);
-            letters = letters || html_has_letters(out->text, piece->begin, out->length);
+            letters = letters || markup_has_letters(out->text, piece->begin, out->length);
         } else if (!piece->blank || (out->length > 0 && !out->space)) {
             if (piece->shown_length > 0)
                 put_text(out, piece->source, piece->shown_length, false);
@@ -244,8 +173,8 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, b
 }
 
 /* True for white space and for units that represent no word. Sets *next to the piece after a piece or unit at `at`. */
-static bool is_silent(const struct html_piece *pieces, size_t at, size_t *next) {
-    const struct html_piece *piece = &pieces[at];
+static bool is_silent(const struct piece *pieces, size_t at, size_t *next) {
+    const struct piece *piece = &pieces[at];
     *next = piece->kind == PIECE_OPEN && piece->opaque ? piece->pair + 1 : at + 1;
     if (piece->kind == PIECE_TEXT)
         return is_blank(piece->raw, piece->length);
@@ -253,7 +182,7 @@ static bool is_silent(const struct html_piece *pieces, size_t at, size_t *next) 
 }
 
 /* Units and white space at either end of a run stay where they are. */
-static void trim_run(const struct html_piece *pieces, size_t *first, size_t *end) {
+static void trim_run(const struct piece *pieces, size_t *first, size_t *end) {
     size_t at = *first, next, last = at; /* last: after the last piece that is part of the sentence */
     while (at < *end && is_silent(pieces, at, &next))
         at = next;
@@ -263,46 +192,47 @@ static void trim_run(const struct html_piece *pieces, size_t *first, size_t *end
 }
 
 static void add_segment(struct cutter *cutter, size_t first, size_t end) {
-    struct html *html = cutter->html;
+    struct markup *markup = cutter->markup;
     struct segment_text out = {.text = cutter->text};
-    trim_run(html->pieces, &first, &end);
+    trim_run(markup->pieces, &first, &end);
     if (!budget_step(cutter->arena->budget, 1 + (end - first) / PIECES_OF_STEP))
         cutter->failed = true;
-    if (cutter->failed || first == end || !write_segment(html->pieces, first, end, html->spaced, &out))
+    if (cutter->failed || first == end || !write_segment(markup->pieces, first, end, markup->spaced, &out))
         return;
-    struct html_segment *segments = arena_grow(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
+    struct markup_segment *segments =
+        arena_grow(cutter->arena, markup->segments, markup->count, &cutter->capacity, 1, sizeof *segments);
     if (!segments) {
         cutter->failed = true;
         return;
     }
-    html->segments = segments;
+    markup->segments = segments;
     size_t length = out.length - (out.length > 0 && out.text[out.length - 1] == ' ');
-    segments[html->count++] = (struct html_segment){out.text, length, first, end};
+    segments[markup->count++] = (struct markup_segment){out.text, length, first, end};
     cutter->text += out.length;
 }
 
 /* ---- footnotes ---- */
 
-static bool is_name(const struct html_piece *piece, const char *name) {
+static bool is_name(const struct piece *piece, const char *name) {
     size_t length = strlen(name);
     return piece->kind == PIECE_OPEN && piece->length > length + 1 && memcmp(piece->raw + 1, name, length) == 0 &&
-           (html_is_space(piece->raw[length + 1]) || piece->raw[length + 1] == '>');
+           (byte_is_space(piece->raw[length + 1]) || piece->raw[length + 1] == '>');
 }
 
 /* Makes units of elements that hold the mark of a footnote and no words, which models would change: "[1]", "[a]", "(12)", "*", or
  * nothing but signs. Numbers in <sup> are such marks if they are links. Returns false if the budget is used up. */
-static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *budget) {
+static bool hide_notes(struct piece *pieces, size_t count, struct budget *budget) {
     for (size_t i = 0; i < count; i++) {
         if (i % PIECES_OF_STEP == 0 && !budget_step(budget, 1))
             return false;
-        struct html_piece *piece = &pieces[i];
+        struct piece *piece = &pieces[i];
         char text[NOTE_BYTES];
         size_t length = 0, at = i + 1, end = piece->pair;
         if (piece->kind != PIECE_OPEN || piece->part || piece->opaque || end - i > NOTE_PIECES)
             continue;
         bool link = is_name(piece, "a"), raised = is_name(piece, "sup");
         for (; at < end; at++) {
-            const struct html_piece *inner = &pieces[at];
+            const struct piece *inner = &pieces[at];
             if (inner->kind == PIECE_TEXT && length + inner->length <= NOTE_BYTES) {
                 memcpy(text + length, inner->raw, inner->length);
                 length += inner->length;
@@ -337,30 +267,30 @@ static bool hide_notes(struct html_piece *pieces, size_t count, struct budget *b
 /* ---- what separates texts ---- */
 
 /* Returns the piece after a piece or a unit. */
-static size_t next_piece(const struct html_piece *pieces, size_t at) {
+static size_t next_piece(const struct piece *pieces, size_t at) {
     return pieces[at].kind == PIECE_OPEN && pieces[at].opaque ? pieces[at].pair + 1 : at + 1;
 }
 
 /* True if an element without content, or one that is not translated, stands between two words without white space. */
-static bool parts_words(const struct html *html, size_t at) {
-    const struct html_piece *piece = &html->pieces[at], *before = piece - 1;
-    size_t next = next_piece(html->pieces, at);
+static bool parts_words(const struct markup *markup, size_t at) {
+    const struct piece *piece = &markup->pieces[at], *before = piece - 1;
+    size_t next = next_piece(markup->pieces, at);
     bool unit = piece->kind == PIECE_UNIT || (piece->kind == PIECE_OPEN && piece->opaque);
-    if (!html->units_part || !unit || at == 0 || next >= html->piece_count || piece->length < 2 || piece->raw[0] != '<' ||
-        piece->raw[1] == '!' || before->kind != PIECE_TEXT || html->pieces[next].kind != PIECE_TEXT)
+    if (!markup->units_part || !unit || at == 0 || next >= markup->piece_count || piece->length < 2 || piece->raw[0] != '<' ||
+        piece->raw[1] == '!' || before->kind != PIECE_TEXT || markup->pieces[next].kind != PIECE_TEXT)
         return false;
     size_t past = before->length, begin = 0;
-    return past > 0 && html->pieces[next].length > 0 && character_is_spaced(character_previous(before->raw, &past)) &&
-           character_is_spaced(character_next(html->pieces[next].raw, html->pieces[next].length, &begin));
+    return past > 0 && markup->pieces[next].length > 0 && character_is_spaced(character_previous(before->raw, &past)) &&
+           character_is_spaced(character_next(markup->pieces[next].raw, markup->pieces[next].length, &begin));
 }
 
 /* An inline element with blocks inside separates texts as they do, and so does an element that parts words. */
-static void break_around_blocks(struct html *html) {
-    struct html_piece *pieces = html->pieces;
+static void break_around_blocks(struct markup *markup) {
+    struct piece *pieces = markup->pieces;
     size_t depth = 0, broken = 0; /* broken: the number of open elements, from the outermost on, that hold a break */
-    for (size_t i = 0, next; i < html->piece_count; i = next) {
+    for (size_t i = 0, next; i < markup->piece_count; i = next) {
         next = next_piece(pieces, i);
-        if (parts_words(html, i)) {
+        if (parts_words(markup, i)) {
             for (size_t k = i; k < next; k++)
                 pieces[k].kind = PIECE_BREAK;
             pieces[i].opaque = false;
@@ -377,7 +307,7 @@ static void break_around_blocks(struct html *html) {
 }
 
 /* True if the element's text begins with a capital or a digit, as a text of its own does. */
-static bool begins_anew(const struct html_piece *pieces, size_t open) {
+static bool begins_anew(const struct piece *pieces, size_t open) {
     for (size_t i = open + 1; i < pieces[open].pair; i = next_piece(pieces, i))
         for (size_t at = 0; pieces[i].kind == PIECE_TEXT && at < pieces[i].length;) {
             int32_t c = character_next(pieces[i].raw, pieces[i].length, &at);
@@ -387,7 +317,7 @@ static bool begins_anew(const struct html_piece *pieces, size_t open) {
     return true;
 }
 
-static bool is_same_name(const struct html_piece *a, const struct html_piece *b) {
+static bool is_same_name(const struct piece *a, const struct piece *b) {
     size_t at = 1;
     while (at < a->length && at < b->length && a->raw[at] == b->raw[at] && html_is_of_name(a->raw[at]))
         at++;
@@ -396,32 +326,32 @@ static bool is_same_name(const struct html_piece *a, const struct html_piece *b)
 
 /* True if two neutral elements are of the same kind and have white space or nothing at all between them: white space at the end
  * of an element continues its sentence. */
-static bool is_alike(const struct html_piece *pieces, size_t a, size_t b) {
+static bool is_alike(const struct piece *pieces, size_t a, size_t b) {
     size_t end = pieces[a].pair;
-    const struct html_piece *last = &pieces[end - 1], *next = &pieces[b + 1];
-    bool spaced = (last->kind == PIECE_TEXT && html_is_space(last->raw[last->length - 1])) ||
-                  (next->kind == PIECE_TEXT && html_is_space(*next->raw));
+    const struct piece *last = &pieces[end - 1], *next = &pieces[b + 1];
+    bool spaced = (last->kind == PIECE_TEXT && byte_is_space(last->raw[last->length - 1])) ||
+                  (next->kind == PIECE_TEXT && byte_is_space(*next->raw));
     return pieces[b].bond == BOND_NEUTRAL && is_same_name(&pieces[a], &pieces[b]) && !(spaced && b == end + 1) &&
            begins_anew(pieces, b);
 }
 
 /* True if a link ends before the piece `at` of the run [first,end), or begins after it; no-break spaces may be in between. */
-static bool is_link_at(const struct html_piece *pieces, size_t first, size_t end, size_t at, bool before) {
+static bool is_link_at(const struct piece *pieces, size_t first, size_t end, size_t at, bool before) {
     do
         at = before ? at - 1 : at + 1;
     while (at - first < end - first && pieces[at].kind == PIECE_UNIT && pieces[at].blank);
     if (at - first >= end - first) /* also of a place before the first */
         return false;
-    const struct html_piece *tag = &pieces[at];
+    const struct piece *tag = &pieces[at];
     return tag->kind == (before ? PIECE_CLOSE : PIECE_OPEN) && (before ? &pieces[tag->pair] : tag)->bond == BOND_LINK;
 }
 
 /* Separates the texts around signs that separate a link from its neighbours, as in a path of pages, whose last is no link. Returns
  * true if there are such signs. A guillemet is none where both ends of a quotation may be. */
-static bool break_at_signs(struct html_piece *pieces, size_t first, size_t end) {
+static bool break_at_signs(struct piece *pieces, size_t first, size_t end) {
     bool found = false, quotes = false;
     for (size_t i = first; i < end; i = pieces[i].kind == PIECE_OPEN ? pieces[i].pair + 1 : i + 1) {
-        struct html_piece *piece = &pieces[i];
+        struct piece *piece = &pieces[i];
         if (piece->kind == PIECE_OPEN && piece->part)
             return false;
         if (piece->kind != PIECE_TEXT)
@@ -443,14 +373,14 @@ static bool break_at_signs(struct html_piece *pieces, size_t first, size_t end) 
  * entries of a menu. Links are neighbours, and what stands between two of them. Elements that say nothing, such as <span>, are if
  * all have the same name and each begins like a text. Elements that format words, such as <b>, are parts of one phrase, unless
  * signs separate them that only separate. `begin` and `end` of pieces have the words and contents before each. */
-static bool set_apart_run(struct html_piece *pieces, size_t first, size_t end) {
+static bool set_apart_run(struct piece *pieces, size_t first, size_t end) {
     size_t count = 0, links = 0, last = first; /* last: the neighbour before */
     enum between between = BETWEEN_NOTHING;
     bool separated = true, linked = true, alike = true;
     if (break_at_signs(pieces, first, end))
         return true;
     for (size_t i = first; i < end; i = pieces[i].kind == PIECE_OPEN ? pieces[i].pair + 1 : i + 1) {
-        const struct html_piece *piece = &pieces[i];
+        const struct piece *piece = &pieces[i];
         bool element = piece->kind == PIECE_OPEN && !piece->opaque;
         if (piece->kind == PIECE_OPEN && piece->part)
             return false;
@@ -465,7 +395,7 @@ static bool set_apart_run(struct html_piece *pieces, size_t first, size_t end) {
         if (!element || pieces[piece->pair].end == piece->end)
             continue;
         if (count++ > 0) {
-            const struct html_piece *other = &pieces[last];
+            const struct piece *other = &pieces[last];
             separated &= between == BETWEEN_SEPARATOR;
             linked &= piece->bond == BOND_LINK || other->bond == BOND_LINK;
             alike &= between != BETWEEN_COMMA && is_alike(pieces, last, i) && (count > 2 || begins_anew(pieces, last));
@@ -477,7 +407,7 @@ static bool set_apart_run(struct html_piece *pieces, size_t first, size_t end) {
     if (count == 0 || (count > 1 && !separated && !alike && !(linked && links > 1)))
         return false;
     for (size_t i = first, next; i < end; i = next) {
-        struct html_piece *piece = &pieces[i];
+        struct piece *piece = &pieces[i];
         next = piece->kind == PIECE_OPEN ? piece->pair + 1 : i + 1;
         if (piece->kind == PIECE_OPEN && !piece->opaque && pieces[piece->pair].end > piece->end)
             piece->kind = pieces[piece->pair].kind = PIECE_BREAK;
@@ -486,7 +416,7 @@ static bool set_apart_run(struct html_piece *pieces, size_t first, size_t end) {
 }
 
 /* Separates neighbours in all runs, and those within them. */
-static void set_apart(struct html_piece *pieces, size_t count) {
+static void set_apart(struct piece *pieces, size_t count) {
     uint32_t contents = 0;
     for (size_t i = 0, next; i < count; i = next) {
         next = next_piece(pieces, i);
@@ -506,18 +436,18 @@ static void set_apart(struct html_piece *pieces, size_t count) {
 
 /* ---- all segments ---- */
 
-int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err) {
+int markup_cut(struct markup *markup, struct arena *arena, struct markup *out, struct error *err) {
     size_t length = 0, first = 0;
-    for (size_t piece = 0; piece < html->piece_count; piece++)
-        length += html->pieces[piece].length + html->pieces[piece].shown_length;
-    struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, length + 1, 1)};
-    if (!cutter.text || !hide_notes(html->pieces, html->piece_count, arena->budget))
+    for (size_t piece = 0; piece < markup->piece_count; piece++)
+        length += markup->pieces[piece].length + markup->pieces[piece].shown_length;
+    struct cutter cutter = {.arena = arena, .markup = markup, .text = arena_alloc(arena, length + 1, 1)};
+    if (!cutter.text || !hide_notes(markup->pieces, markup->piece_count, arena->budget))
         return error_memory(err);
-    break_around_blocks(html);
-    if (!html->close) /* it rewrites ends by what stands around them in the sentence */
-        set_apart(html->pieces, html->piece_count);
-    for (size_t i = 0, end = html->piece_count; i <= end && !cutter.failed; i = next_piece(html->pieces, i)) {
-        if (i < end && html->pieces[i].kind != PIECE_BREAK && html->pieces[i].kind != PIECE_RAW)
+    break_around_blocks(markup);
+    if (!markup->close) /* it rewrites ends by what stands around them in the sentence */
+        set_apart(markup->pieces, markup->piece_count);
+    for (size_t i = 0, end = markup->piece_count; i <= end && !cutter.failed; i = next_piece(markup->pieces, i)) {
+        if (i < end && markup->pieces[i].kind != PIECE_BREAK && markup->pieces[i].kind != PIECE_RAW)
             continue;
         add_segment(&cutter, first, i);
         first = i + 1;
@@ -526,99 +456,99 @@ int html_cut(struct html *html, struct arena *arena, struct html *out, struct er
     }
     if (cutter.failed)
         return error_memory(err);
-    *out = *html;
+    *out = *markup;
     return 0;
 }
 
 static int check_length(size_t length, struct error *err) {
-    return length < HTML_MAX_BYTES ? 0 : error_set(err, ERROR_LENGTH, "the markup is too long");
+    return length < MARKUP_MAX_BYTES ? 0 : error_set(err, ERROR_LENGTH, "the markup is too long");
 }
 
-int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err) {
-    struct html html = {0};
-    if (check_length(length, err) != 0 || html_read(markup, length, arena, &html, err) != 0 ||
-        html_cut(&html, arena, out, err) != 0)
+int markup_parse_html(const char *text, size_t length, struct arena *arena, struct markup *out, struct error *err) {
+    struct markup markup = {0};
+    if (check_length(length, err) != 0 || html_read(text, length, arena, &markup, err) != 0 ||
+        markup_cut(&markup, arena, out, err) != 0)
         return -1;
 
     /* The values of attributes are segments after those of the pieces. */
-    struct html_segment *segments = arena_alloc(arena, out->count + out->inset_count, sizeof *segments);
+    struct markup_segment *segments = arena_alloc(arena, out->count + out->inset_count, sizeof *segments);
     if (!segments)
         return error_memory(err);
     if (out->count > 0)
         memcpy(segments, out->segments, out->count * sizeof *segments);
     out->segments = segments;
     for (size_t i = 0; i < out->inset_count; i++) {
-        struct html_inset *inset = &out->insets[i];
+        struct piece_inset *inset = &out->insets[i];
         if (inset->language)
             continue;
         inset->segment = (uint32_t)out->count;
-        segments[out->count++] = (struct html_segment){.text = inset->text, .length = inset->length};
+        segments[out->count++] = (struct markup_segment){.text = inset->text, .length = inset->length};
         out->values++;
     }
     return 0;
 }
 
-int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
-                   struct error *err) {
-    struct html html = {0};
-    if (check_length(length, err) != 0 || html_read_xml(markup, length, tags, arena, &html, err) != 0)
+int markup_parse_xml(const char *text, size_t length, const struct xml_tags *tags, struct arena *arena, struct markup *out,
+                     struct error *err) {
+    struct markup markup = {0};
+    if (check_length(length, err) != 0 || xml_read(text, length, tags, arena, &markup, err) != 0)
         return -1;
-    return html_cut(&html, arena, out, err);
+    return markup_cut(&markup, arena, out, err);
 }
 
 /* ---- writing pieces ---- */
 
 struct writing {
-    const struct html *html;
-    const struct html_translation *translations; /* [html->count] */
-    struct html_buffer *out;
-    struct arena *scratch;    /* for one segment */
-    bool as_it_was;           /* no value in a tag is rewritten */
-    struct html_trace *trace; /* NULL: not wanted */
+    const struct markup *markup;
+    const struct markup_translation *translations; /* [markup->count] */
+    struct bytes_buffer *out;
+    struct arena *scratch;      /* for one segment */
+    bool as_it_was;             /* no value in a tag is rewritten */
+    struct markup_trace *trace; /* NULL: not wanted */
 };
 
 static void trace_piece(const struct writing *writing, size_t piece) {
-    struct html_trace *trace = writing->trace;
-    struct html_traced *all = arena_grow(trace->arena, trace->all, trace->count, &trace->room, 1, sizeof *all);
+    struct markup_trace *trace = writing->trace;
+    struct markup_traced *all = arena_grow(trace->arena, trace->all, trace->count, &trace->room, 1, sizeof *all);
     if (!all) {
         writing->out->failed = true;
         return;
     }
     trace->all = all;
-    all[trace->count++] = (struct html_traced){piece, writing->out->length};
+    all[trace->count++] = (struct markup_traced){piece, writing->out->length};
 }
 
-static void write_piece(const struct writing *writing, const struct html_piece *piece) {
-    const struct html *html = writing->html;
-    struct html_buffer *out = writing->out;
+static void write_piece(const struct writing *writing, const struct piece *piece) {
+    const struct markup *markup = writing->markup;
+    struct bytes_buffer *out = writing->out;
     if (writing->trace)
-        trace_piece(writing, (size_t)(piece - html->pieces));
+        trace_piece(writing, (size_t)(piece - markup->pieces));
     bool insets = !piece->source && piece->inset > 0 && !writing->as_it_was;
-    uint32_t done = 0, own = (uint32_t)(piece - html->pieces);
+    uint32_t done = 0, own = (uint32_t)(piece - markup->pieces);
     if (piece->source && piece->shown_length == 0) {
-        html_put(out, piece->source, piece->source_length);
+        bytes_put(out, piece->source, piece->source_length);
         return;
     }
     if (piece->plain && !insets) {
-        html_put_escaped(out, piece->raw, piece->length, text_marks);
+        bytes_put_escaped(out, piece->raw, piece->length, text_marks);
         return;
     }
-    for (size_t i = piece->inset - 1; insets && i < html->inset_count && html->insets[i].piece == own; i++) {
-        const struct html_inset *inset = &html->insets[i];
-        const struct html_translation *translation = inset->language ? NULL : &writing->translations[inset->segment];
-        const struct html_bytes stated = {inset->text, inset->length}, from = {html->from, html->from ? strlen(html->from) : 0};
+    for (size_t i = piece->inset - 1; insets && i < markup->inset_count && markup->insets[i].piece == own; i++) {
+        const struct piece_inset *inset = &markup->insets[i];
+        const struct markup_translation *translation = inset->language ? NULL : &writing->translations[inset->segment];
+        const struct bytes stated = {inset->text, inset->length}, from = {markup->from, markup->from ? strlen(markup->from) : 0};
         bool anew = translation ? translation->text != NULL
-                                : html->language && (inset->root || (html->from && html_same_language(stated, from)));
+                                : markup->language && (inset->root || (markup->from && bytes_same_language(stated, from)));
         if (!anew)
             continue;
-        html_put(out, piece->raw + done, inset->begin - done);
+        bytes_put(out, piece->raw + done, inset->begin - done);
         if (translation)
-            html_put_escaped(out, translation->text, translation->length, "&<>\"");
+            bytes_put_escaped(out, translation->text, translation->length, "&<>\"");
         else
-            html_put_string(out, html->language);
+            bytes_put_string(out, markup->language);
         done = inset->end;
     }
-    html_put(out, piece->raw + done, piece->length - done);
+    bytes_put(out, piece->raw + done, piece->length - done);
 }
 
 /* ---- a translation with its nodes ---- */
@@ -645,33 +575,33 @@ struct frame {
 
 struct scribe {
     const struct writing *writing;
-    const struct html_translation *translation;
-    const struct html_node *nodes; /* [count] */
-    const struct order *orders;    /* [count] */
+    const struct markup_translation *translation;
+    const struct place_node *nodes; /* [count] */
+    const struct order *orders;     /* [count] */
     size_t count;
-    struct html_buffer *out;
+    struct bytes_buffer *out;
     size_t at;         /* bytes of the translation that have been written */
     size_t fixed;      /* output up to here is a tag, a unit, or white space of the source */
     size_t after_unit; /* the end of the last unit in the output; 0: none */
-    enum html_notation notation;
+    enum piece_notation notation;
 };
 
 static void write_to(struct scribe *scribe, size_t byte) {
     if (byte <= scribe->at)
         return;
-    const struct html *html = scribe->writing->html;
+    const struct markup *markup = scribe->writing->markup;
     const char *text = scribe->translation->text + scribe->at;
     size_t length = byte - scribe->at;
-    html_escape *escape = html->escape && scribe->notation == HTML_BY_FORMAT ? html->escape : html_put;
-    if (!html->built || scribe->notation == HTML_ESCAPED)
-        html_put_escaped(scribe->out, text, length, text_marks);
+    markup_escape *escape = markup->escape && scribe->notation == PIECE_BY_FORMAT ? markup->escape : bytes_put;
+    if (!markup->built || scribe->notation == PIECE_ESCAPED)
+        bytes_put_escaped(scribe->out, text, length, text_marks);
     else
         escape(scribe->out, text, length);
     scribe->at = byte;
 }
 
-static size_t skip_space(const struct html_translation *translation, size_t at) {
-    while (html_is_space_at(translation->text, translation->length, at))
+static size_t skip_space(const struct markup_translation *translation, size_t at) {
+    while (bytes_space_at(translation->text, translation->length, at))
         character_next(translation->text, translation->length, &at);
     return at;
 }
@@ -681,28 +611,28 @@ static bool ends_in_space(const struct scribe *scribe) {
     return scribe->out->length > scribe->fixed && scribe->out->bytes[scribe->out->length - 1] == ' ';
 }
 
-static bool is_letter_at(const struct html_translation *translation, size_t at) {
+static bool is_letter_at(const struct markup_translation *translation, size_t at) {
     return at < translation->length && character_is_letter(character_next(translation->text, translation->length, &at));
 }
 
-static bool is_letter_before(const struct html_translation *translation, size_t at) {
+static bool is_letter_before(const struct markup_translation *translation, size_t at) {
     while (at > 0 && translation->text[at - 1] == ' ')
         at--;
     return at > 0 && character_is_letter(character_previous(translation->text, &at));
 }
 
-static void put_unit(struct scribe *scribe, const struct html_node *node) {
+static void put_unit(struct scribe *scribe, const struct place_node *node) {
     for (size_t i = node->piece; i <= node->end_piece; i++)
-        write_piece(scribe->writing, &scribe->writing->html->pieces[i]);
+        write_piece(scribe->writing, &scribe->writing->markup->pieces[i]);
     scribe->fixed = scribe->after_unit = scribe->out->length;
     if (scribe->at < node->past)
         scribe->at = node->past;
 }
 
 /* Writes white space that replaces that of the translation. */
-static void write_blank(struct scribe *scribe, const struct html_node *node) {
+static void write_blank(struct scribe *scribe, const struct place_node *node) {
     size_t rest = skip_space(scribe->translation, scribe->at);
-    bool before = ends_in_space(scribe), yields = scribe->writing->html->pieces[node->piece].yields;
+    bool before = ends_in_space(scribe), yields = scribe->writing->markup->pieces[node->piece].yields;
     if (yields && !before && rest == scribe->at)
         return;
     scribe->out->length -= before && yields;
@@ -712,8 +642,8 @@ static void write_blank(struct scribe *scribe, const struct html_node *node) {
 
 /* Writes a unit between two words. White space is on the side where it was in the source; otherwise, where the unit had a word
  * beside it, it is between the two, and any other is where the translation has it. */
-static void write_point(struct scribe *scribe, const struct html_node *node) {
-    const struct html_translation *translation = scribe->translation;
+static void write_point(struct scribe *scribe, const struct place_node *node) {
+    const struct markup_translation *translation = scribe->translation;
     size_t rest = skip_space(translation, scribe->at);
     bool head = scribe->at == 0, tail = rest == translation->length, spaced = ends_in_space(scribe);
     bool before = node->space_before, after = node->space_after && !tail;
@@ -726,15 +656,15 @@ static void write_point(struct scribe *scribe, const struct html_node *node) {
         scribe->at = rest;
     }
     if (before && !head)
-        html_put(scribe->out, " ", 1);
+        bytes_put(scribe->out, " ", 1);
     put_unit(scribe, node);
     if (after)
-        html_put(scribe->out, " ", 1);
+        bytes_put(scribe->out, " ", 1);
 }
 
 /* Writes a unit, in place of the words that represented it. */
-static void write_unit(struct scribe *scribe, const struct html_node *node) {
-    const struct html_piece *first = &scribe->writing->html->pieces[node->piece];
+static void write_unit(struct scribe *scribe, const struct place_node *node) {
+    const struct piece *first = &scribe->writing->markup->pieces[node->piece];
     write_to(scribe, node->begin);
     if (first->blank) {
         write_blank(scribe, node);
@@ -747,35 +677,35 @@ static void write_unit(struct scribe *scribe, const struct html_node *node) {
         return;
     }
     if (merges || (beside && node->space_before))
-        html_put(scribe->out, " ", 1);
+        bytes_put(scribe->out, " ", 1);
     put_unit(scribe, node);
 }
 
 /* Writes the end of the element in the last frame, which its parent's frame precedes. */
 static void write_end(struct scribe *scribe, const struct frame *frame) {
-    const struct html *html = scribe->writing->html;
-    const struct html_piece *piece = &html->pieces[scribe->nodes[frame->node].end_piece];
-    if (!html->close) {
+    const struct markup *markup = scribe->writing->markup;
+    const struct piece *piece = &markup->pieces[scribe->nodes[frame->node].end_piece];
+    if (!markup->close) {
         write_piece(scribe->writing, piece);
         return;
     }
     const struct frame *around = frame - 1;
-    const struct html_translation *translation = scribe->translation;
-    struct html_end end = {.open = frame->open,
-                           .inside = frame->inside,
-                           .first = around->node > 0 && around->inside == frame->open,
-                           .next = around->node > 0 ? '*' : 0,
-                           .written = piece->source ? piece->source : piece->raw,
-                           .replaced = piece->raw,
-                           .written_length = piece->source ? piece->source_length : piece->length,
-                           .replaced_length = piece->length};
+    const struct markup_translation *translation = scribe->translation;
+    struct markup_end end = {.open = frame->open,
+                             .inside = frame->inside,
+                             .first = around->node > 0 && around->inside == frame->open,
+                             .next = around->node > 0 ? '*' : 0,
+                             .written = piece->source ? piece->source : piece->raw,
+                             .replaced = piece->raw,
+                             .written_length = piece->source ? piece->source_length : piece->length,
+                             .replaced_length = piece->length};
     if (around->next < around->end && scribe->nodes[scribe->orders[around->next].node].begin == scribe->at) {
         end.next = '*';
     } else if (scribe->at < scribe->nodes[around->node].past && scribe->at < translation->length) {
         size_t at = scribe->at;
         end.next = character_next(translation->text, translation->length, &at);
     }
-    html->close(scribe->out, &end);
+    markup->close(scribe->out, &end);
 }
 
 /* Returns the first order of the children of this parent, or else of a later one. */
@@ -792,24 +722,24 @@ static size_t first_child(const struct scribe *scribe, size_t parent) {
 }
 
 /* Writes the white space at one end of a segment as it was in the source. */
-static void write_edge(struct html_buffer *out, const struct html_piece *piece, bool head) {
+static void write_edge(struct bytes_buffer *out, const struct piece *piece, bool head) {
     size_t blank = 0;
     if (piece->kind != PIECE_TEXT)
         return;
-    while (blank < piece->length && html_is_space(head ? piece->raw[blank] : piece->raw[piece->length - 1 - blank]))
+    while (blank < piece->length && byte_is_space(head ? piece->raw[blank] : piece->raw[piece->length - 1 - blank]))
         blank++;
-    html_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
+    bytes_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
 }
 
 /* Writes the start tag of an element, after the white space that precedes it and before that in it: white space that the element
  * began with does not leave it. */
 static void write_start(struct scribe *scribe, struct frame *frame) {
-    const struct html_node *node = &scribe->nodes[frame->node];
-    const struct html_piece *pieces = scribe->writing->html->pieces;
-    struct html_buffer *out = scribe->out;
+    const struct place_node *node = &scribe->nodes[frame->node];
+    const struct piece *pieces = scribe->writing->markup->pieces;
+    struct bytes_buffer *out = scribe->out;
     bool moves = node->inner_head && !node->space_before;
     write_to(scribe, node->begin);
-    while (moves && out->length > scribe->fixed && html_is_space(out->bytes[out->length - 1]))
+    while (moves && out->length > scribe->fixed && byte_is_space(out->bytes[out->length - 1]))
         out->length--;
     frame->open = out->length;
     write_piece(scribe->writing, &pieces[node->piece]);
@@ -819,13 +749,13 @@ static void write_start(struct scribe *scribe, struct frame *frame) {
     scribe->fixed = out->length;
 }
 
-static void write_translation(const struct writing *writing, const struct html_segment *segment,
-                              const struct html_translation *translation) {
-    const struct html_piece *pieces = writing->html->pieces;
-    struct html_buffer *out = writing->out;
-    struct html_node *nodes;
+static void write_translation(const struct writing *writing, const struct markup_segment *segment,
+                              const struct markup_translation *translation) {
+    const struct piece *pieces = writing->markup->pieces;
+    struct bytes_buffer *out = writing->out;
+    struct place_node *nodes;
     struct order *orders = NULL;
-    size_t count = html_place(writing->html, segment, translation, writing->scratch, &nodes);
+    size_t count = markup_place(writing->markup, segment, translation, writing->scratch, &nodes);
     if (count > 0)
         orders = arena_alloc(writing->scratch, count, sizeof *orders);
     if (!orders) {
@@ -844,7 +774,7 @@ static void write_translation(const struct writing *writing, const struct html_s
                             .count = count,
                             .out = out,
                             .notation = pieces[segment->first].notation};
-    struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(&scribe, 1)}};
+    struct frame stack[MARKUP_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(&scribe, 1)}};
     write_edge(out, &pieces[segment->first], true);
     scribe.fixed = out->length;
     for (size_t depth = 1; depth > 0 && !out->failed;) {
@@ -852,7 +782,7 @@ static void write_translation(const struct writing *writing, const struct html_s
         if (frame->next == frame->end) {
             write_to(&scribe, nodes[frame->node].past);
             if (frame->node > 0) {
-                const struct html_node *node = &nodes[frame->node];
+                const struct place_node *node = &nodes[frame->node];
                 if (node->inner_tail)
                     write_edge(out, &pieces[node->end_piece - 1], false);
                 write_end(&scribe, frame);
@@ -864,7 +794,7 @@ static void write_translation(const struct writing *writing, const struct html_s
             continue;
         }
         size_t child = orders[frame->next++].node;
-        const struct html_node *node = &nodes[child];
+        const struct place_node *node = &nodes[child];
         if (node->unit) {
             write_unit(&scribe, node);
             continue;
@@ -880,16 +810,16 @@ static void write_translation(const struct writing *writing, const struct html_s
 }
 
 /* Writes the segment and, unless it is equal, the translation below it. */
-static void write_below(const struct writing *writing, const struct html_segment *segment,
-                        const struct html_translation *translation) {
+static void write_below(const struct writing *writing, const struct markup_segment *segment,
+                        const struct markup_translation *translation) {
     struct writing anew = *writing;
     anew.as_it_was = false;
-    struct html_buffer *out = writing->out;
+    struct bytes_buffer *out = writing->out;
     size_t begin = out->length;
     for (size_t i = segment->first; i < segment->end; i++)
-        write_piece(writing, &writing->html->pieces[i]);
+        write_piece(writing, &writing->markup->pieces[i]);
     size_t end = out->length;
-    writing->html->below(out, writing->html, segment, false);
+    writing->markup->below(out, writing->markup, segment, false);
     size_t below = out->length;
     write_translation(&anew, segment, translation);
     if (out->failed)
@@ -897,27 +827,27 @@ static void write_below(const struct writing *writing, const struct html_segment
     if (out->length - below == end - begin && memcmp(out->bytes + below, out->bytes + begin, end - begin) == 0)
         out->bytes[out->length = end] = '\0';
     else
-        writing->html->below(out, writing->html, segment, true);
+        writing->markup->below(out, writing->markup, segment, true);
 }
 
 /* Writes the pieces [first,end); *segment: the first segment that may be among them, then the first after them. Returns true if
  * there is a translation among them. */
 static bool write_pieces(const struct writing *writing, size_t first, size_t end, size_t *segment, bool *lossy) {
-    const struct html *html = writing->html;
-    struct html_buffer *out = writing->out;
-    size_t segments = html->count - html->values;
+    const struct markup *markup = writing->markup;
+    struct bytes_buffer *out = writing->out;
+    size_t segments = markup->count - markup->values;
     bool translated = false;
     for (size_t i = first; i < end && !out->failed;) {
-        const struct html_segment *next = *segment < segments ? &html->segments[*segment] : NULL;
-        const struct html_translation *translation = next ? &writing->translations[*segment] : NULL;
+        const struct markup_segment *next = *segment < segments ? &markup->segments[*segment] : NULL;
+        const struct markup_translation *translation = next ? &writing->translations[*segment] : NULL;
         if (next && next->first == i && translation->text && !is_blank(translation->text, translation->length)) {
             out->failed |= !budget_step(out->arena->budget, translation->length / BYTES_OF_STEP);
-            (html->below ? write_below : write_translation)(writing, next, translation);
+            (markup->below ? write_below : write_translation)(writing, next, translation);
             translated = true;
             *lossy |= translation->lossy;
             i = next->end;
         } else {
-            write_piece(writing, &html->pieces[i++]);
+            write_piece(writing, &markup->pieces[i++]);
             if (!next || i < next->end)
                 continue;
         }
@@ -926,9 +856,9 @@ static bool write_pieces(const struct writing *writing, size_t first, size_t end
     return translated;
 }
 
-bool html_write_pieces(struct html_writing *part, size_t first, size_t end) {
+bool markup_write_pieces(struct markup_writing *part, size_t first, size_t end) {
     struct arena scratch;
-    const struct writing writing = {part->html, part->translations, part->out, &scratch, false, part->trace};
+    const struct writing writing = {part->markup, part->translations, part->out, &scratch, false, part->trace};
     arena_init(&scratch, SCRATCH_BYTES);
     arena_limit(&scratch, part->out->arena->budget);
     part->lossy = false;
@@ -937,27 +867,27 @@ bool html_write_pieces(struct html_writing *part, size_t first, size_t end) {
     return translated;
 }
 
-char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
-                 struct error *err) {
+char *markup_write(const struct markup *markup, const struct markup_translation *translations, struct arena *arena, size_t *length,
+                   struct error *err) {
     /* The buffer is about as long as the document will be, so that it seldom grows, which leaves a copy in the arena. */
     size_t bytes = 1, segment = 0;
     bool lossy = false;
-    for (size_t i = 0; i < html->piece_count; i++) {
-        const struct html_piece *piece = &html->pieces[i];
+    for (size_t i = 0; i < markup->piece_count; i++) {
+        const struct piece *piece = &markup->pieces[i];
         bytes += piece->source && piece->shown_length == 0 ? piece->source_length : piece->length;
     }
-    for (size_t i = 0; i < html->count; i++) {
-        size_t replaced = html->below ? 0 : html->segments[i].length, own = translations[i].length;
+    for (size_t i = 0; i < markup->count; i++) {
+        size_t replaced = markup->below ? 0 : markup->segments[i].length, own = translations[i].length;
         bytes += own > replaced ? own - replaced : 0;
     }
-    struct html_buffer out = {.arena = arena, .capacity = bytes, .bytes = arena_alloc(arena, bytes, 1)};
+    struct bytes_buffer out = {.arena = arena, .capacity = bytes, .bytes = arena_alloc(arena, bytes, 1)};
     struct arena scratch;
-    const struct writing writing = {html, translations, &out, &scratch, html->below != NULL, NULL};
+    const struct writing writing = {markup, translations, &out, &scratch, markup->below != NULL, NULL};
     out.failed = !out.bytes;
     arena_init(&scratch, SCRATCH_BYTES);
     arena_limit(&scratch, arena->budget);
-    html_put(&out, "", 0);
-    write_pieces(&writing, 0, html->piece_count, &segment, &lossy);
+    bytes_put(&out, "", 0);
+    write_pieces(&writing, 0, markup->piece_count, &segment, &lossy);
     arena_done(&scratch);
-    return html_take(&out, length, err);
+    return bytes_take(&out, length, err);
 }

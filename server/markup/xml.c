@@ -11,17 +11,17 @@ enum { CHECKED_BYTES = 16 * 1024 /* at once */, FOUND_BYTES = 64 * 1024, FOUND_S
  * searched by memchr. */
 enum { MOST_NAME = 1024, MOST_BESIDE_VALUES = 32 * 1024, MOST_DOCTYPE = 64 * 1024 };
 
-static int refuse(const char *document, const char *at, const char *what, struct html_bytes name, struct error *err) {
+static int refuse(const char *document, const char *at, const char *what, struct bytes name, struct error *err) {
     int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
-    return html_error_at(err, document, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
+    return markup_error_at(err, document, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
 }
 
 /* ---- names, tags and attributes ---- */
 
 /* Returns the name that begins at `at` and may be empty. */
-static struct html_bytes name_at(const char *at, const char *end) {
+static struct bytes name_at(const char *at, const char *end) {
     const char *begin = at;
-    while (at < end && !html_is_space(*at) && !strchr("<>/=\"'&", *at))
+    while (at < end && !byte_is_space(*at) && !strchr("<>/=\"'&", *at))
         at++;
     return bytes_between(begin, at);
 }
@@ -60,7 +60,7 @@ static const char *doctype_end(const char *at, const char *end) {
     return at < end ? at + 1 : NULL;
 }
 
-struct html_bytes xml_local_name(struct html_bytes name) {
+struct bytes xml_local_name(struct bytes name) {
     const char *colon = memchr(name.start, ':', name.length);
     return colon ? bytes_between(colon + 1, name.start + name.length) : name;
 }
@@ -68,22 +68,22 @@ struct html_bytes xml_local_name(struct html_bytes name) {
 bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out) {
     const char *end = tag->end - 1, *begin = *at ? *at : tag->name.start ? tag->name.start + tag->name.length : tag->begin + 5;
     const char *from = begin;
-    while (from < end && (html_is_space(*from) || *from == '/'))
+    while (from < end && (byte_is_space(*from) || *from == '/'))
         from++;
     const char *equals = memchr(from, '=', (size_t)(end - from)), *open = equals ? equals + 1 : end;
-    while (open < end && html_is_space(*open))
+    while (open < end && byte_is_space(*open))
         open++;
     const char *close = open < end && strchr("\"'", *open) ? memchr(open + 1, *open, (size_t)(end - open) - 1) : NULL;
     if (!close)
         return false;
-    while (equals > from && html_is_space(equals[-1]))
+    while (equals > from && byte_is_space(equals[-1]))
         equals--;
     *out = (struct xml_attribute){begin, close + 1, bytes_between(from, equals), bytes_between(open + 1, close)};
     *at = close + 1;
     return true;
 }
 
-bool xml_attribute(const struct xml_token *tag, const char *name, struct html_bytes *value) {
+bool xml_attribute(const struct xml_token *tag, const char *name, struct bytes *value) {
     struct xml_attribute attribute;
     for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
         if (bytes_are(xml_local_name(attribute.name), name) || bytes_are(attribute.name, name)) {
@@ -109,16 +109,15 @@ static size_t read_character(const char *at, const char *end, bool all, int32_t 
     return is_known && *character != 0xfffe && *character != 0xffff ? length : 0;
 }
 
-int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct html_bytes *out,
-               struct error *err) {
+int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct bytes *out, struct error *err) {
     const char *at = token->begin, *end = token->end;
     *out = bytes_between(at, end);
     if (token->kind == XML_CDATA || !memchr(at, '&', out->length))
         return 0;
-    struct html_buffer text = {.arena = arena};
+    struct bytes_buffer text = {.arena = arena};
     while (at < end) {
         const char *mark = memchr(at, '&', (size_t)(end - at)), *plain_end = mark ? mark : end;
-        html_put(&text, at, (size_t)(plain_end - at));
+        bytes_put(&text, at, (size_t)(plain_end - at));
         at = plain_end;
         if (!mark)
             break;
@@ -128,18 +127,18 @@ int xml_decode(const char *document, const struct xml_token *token, struct arena
         if (length == 0)
             return refuse(document, at,
                           "unknown reference:", bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end), err);
-        html_put(&text, bytes, character_put(character, bytes));
+        bytes_put(&text, bytes, character_put(character, bytes));
         at += length;
     }
     if (text.failed)
         return error_memory(err);
-    *out = (struct html_bytes){text.bytes, text.length};
+    *out = (struct bytes){text.bytes, text.length};
     return 0;
 }
 
 /* ---- tag by tag ---- */
 
-const char *xml_find(struct html_bytes bytes, const char *text, struct budget *budget) {
+const char *xml_find(struct bytes bytes, const char *text, struct budget *budget) {
     size_t length = strlen(text);
     for (size_t at = 0; at < bytes.length; at += FOUND_BYTES) {
         size_t left = bytes.length - at, looked = FOUND_BYTES + length - 1;
@@ -150,7 +149,7 @@ const char *xml_find(struct html_bytes bytes, const char *text, struct budget *b
     return NULL;
 }
 
-void xml_scan_begin(struct xml_scan *scan, struct html_bytes document, bool doctype, struct budget *budget) {
+void xml_scan_begin(struct xml_scan *scan, struct bytes document, bool doctype, struct budget *budget) {
     static const char mark[] = "\xef\xbb\xbf";
     scan->begin = scan->at = document.start;
     scan->end = document.start + document.length;
@@ -175,8 +174,8 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
         if (!close && !budget_step(scan->budget, 0))
             return error_memory(err);
         if (!close)
-            return html_error_at(err, scan->begin, begin,
-                                 i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end");
+            return markup_error_at(err, scan->begin, begin,
+                                   i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end");
         scan->at = token->end = close + strlen(others[i][1]);
         if (i == 2)
             *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
@@ -186,10 +185,10 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
     bool near = scan->end - begin <= MOST_DOCTYPE;
     const char *end = declares ? doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
     if (!end && declares)
-        return html_error_at(err, scan->begin, begin,
-                             near ? "the document type has no end" : "the document type is longer than 64 KiB");
+        return markup_error_at(err, scan->begin, begin,
+                               near ? "the document type has no end" : "the document type is longer than 64 KiB");
     if (!end)
-        return html_error_at(err, scan->begin, begin, "declarations, such as a document type, are not allowed here");
+        return markup_error_at(err, scan->begin, begin, "declarations, such as a document type, are not allowed here");
     scan->at = token->end = end;
     return 1;
 }
@@ -201,12 +200,12 @@ static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error
     bool large = false;
     token->name = name_at(name, scan->end - name > MOST_NAME ? name + MOST_NAME + 1 : scan->end);
     if (token->name.length > MOST_NAME)
-        return html_error_at(err, scan->begin, begin, "the name of an element is longer than %d bytes", MOST_NAME);
+        return markup_error_at(err, scan->begin, begin, "the name of an element is longer than %d bytes", MOST_NAME);
     const char *end = token->name.length > 0 ? tag_end(name + token->name.length, scan->end, MOST_BESIDE_VALUES, &large) : NULL;
     if (large)
-        return html_error_at(err, scan->begin, begin, "a tag has more than %d KiB beside its values", MOST_BESIDE_VALUES / 1024);
+        return markup_error_at(err, scan->begin, begin, "a tag has more than %d KiB beside its values", MOST_BESIDE_VALUES / 1024);
     if (!end)
-        return html_error_at(err, scan->begin, begin, "incomplete tag");
+        return markup_error_at(err, scan->begin, begin, "incomplete tag");
     scan->at = token->end = end;
     if (is_end) {
         token->kind = XML_END;
@@ -221,8 +220,8 @@ static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error
     token->kind = end[-2] == '/' ? XML_EMPTY : XML_START;
     if (token->kind == XML_EMPTY)
         return 1;
-    if (scan->depth == HTML_MAX_DEPTH)
-        return html_error_at(err, scan->begin, begin, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    if (scan->depth == MARKUP_MAX_DEPTH)
+        return markup_error_at(err, scan->begin, begin, "elements nest deeper than %d", MARKUP_MAX_DEPTH);
     scan->open[scan->depth++] = token->name;
     return 1;
 }
@@ -233,7 +232,7 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
     if (begin == scan->end) {
         if (scan->depth > 0)
             return refuse(scan->begin, begin, "missing end tag:", scan->open[scan->depth - 1], err);
-        return scan->rooted ? 0 : html_error_at(err, scan->begin, begin, "there are no elements");
+        return scan->rooted ? 0 : markup_error_at(err, scan->begin, begin, "there are no elements");
     }
     int read = 1;
     if (*begin != '<') {
@@ -254,7 +253,7 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
             return error_set(err, ERROR_INPUT, "it is not valid UTF-8");
         for (const char *c = at; c < at + checked; c++)
             if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t' && *c != '\r')
-                return html_error_at(err, scan->begin, begin, "there is a control character");
+                return markup_error_at(err, scan->begin, begin, "there is a control character");
         if (!budget_step(scan->budget, checked / STEP_BYTES))
             return error_memory(err);
         at += checked;
@@ -265,43 +264,42 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
 /* ---- into pieces ---- */
 
 struct element {
-    struct html_bytes name;
+    struct bytes name;
     uint32_t piece;
     bool content; /* there is text or an element in it */
 };
 
 struct reader {
-    const struct html_tags *tags;
+    const struct xml_tags *tags;
     const char *begin, *at, *end; /* the markup; read up to `at` */
     struct arena *arena;
-    struct html_piece *pieces;
+    struct piece *pieces;
     size_t count, capacity;
-    struct element open[HTML_MAX_DEPTH];
+    struct element open[MARKUP_MAX_DEPTH];
     size_t depth;
-    size_t opaque;           /* the depth of the outermost open element that is not translated; 0: none */
-    bool text_at_top;        /* there is text that is not blank outside of all elements */
-    struct html_buffer text; /* since the last piece */
+    size_t opaque;            /* the depth of the outermost open element that is not translated; 0: none */
+    bool text_at_top;         /* there is text that is not blank outside of all elements */
+    struct bytes_buffer text; /* since the last piece */
     struct error *err;
 };
 
-static int add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
-    if (reader->count == HTML_MAX_PIECES)
-        return html_error_at(reader->err, reader->begin, reader->at, "the markup has more than %d tags, texts and comments",
-                             HTML_MAX_PIECES);
-    struct html_piece *pieces =
-        arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+static int add(struct reader *reader, enum piece_kind kind, const char *bytes, size_t length) {
+    if (reader->count == MARKUP_MAX_PIECES)
+        return markup_error_at(reader->err, reader->begin, reader->at, "the markup has more than %d tags, texts and comments",
+                               MARKUP_MAX_PIECES);
+    struct piece *pieces = arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     if (!pieces)
         return error_memory(reader->err);
     reader->pieces = pieces;
-    pieces[reader->count++] = (struct html_piece){.raw = bytes,
-                                                  .length = (uint32_t)length,
-                                                  .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind),
-                                                  .plain = kind == PIECE_TEXT};
+    pieces[reader->count++] = (struct piece){.raw = bytes,
+                                             .length = (uint32_t)length,
+                                             .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind),
+                                             .plain = kind == PIECE_TEXT};
     return 0;
 }
 
 static int end_text(struct reader *reader) {
-    struct html_buffer *text = &reader->text;
+    struct bytes_buffer *text = &reader->text;
     size_t length = text->length, blank = 0;
     if (text->failed)
         return error_memory(reader->err);
@@ -313,7 +311,7 @@ static int end_text(struct reader *reader) {
         return error_memory(reader->err);
 
     /* Until segments are cut, `end` of the innermost open element's piece says that the element has text of its own. */
-    while (blank < length && html_is_space(copy[blank]))
+    while (blank < length && byte_is_space(copy[blank]))
         blank++;
     struct element *parent = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
     if (blank < length && parent)
@@ -333,7 +331,7 @@ static int read_text(struct reader *reader) {
         const char *begin = reader->at;
         while (begin < reader->end && *begin != '<' && *begin != '&')
             begin++;
-        html_put(&reader->text, reader->at, (size_t)(begin - reader->at));
+        bytes_put(&reader->text, reader->at, (size_t)(begin - reader->at));
         reader->at = begin;
         if (begin == reader->end || *begin != '&')
             continue;
@@ -345,7 +343,7 @@ static int read_text(struct reader *reader) {
         bool whole = end > begin + 1 && end < reader->end && *end == ';';
         reader->at = whole ? end + 1 : begin + 1;
         if (!whole || read_character(begin, reader->at, false, &character) != 0)
-            html_put(&reader->text, bytes, character_put(character, bytes));
+            bytes_put(&reader->text, bytes, character_put(character, bytes));
         else if (end_text(reader) != 0 || add(reader, PIECE_UNIT, begin, (size_t)(reader->at - begin)) != 0)
             return -1;
     }
@@ -354,7 +352,7 @@ static int read_text(struct reader *reader) {
 
 /* ---- tags ---- */
 
-static bool is_listed(const struct html_names *names, struct html_bytes name) {
+static bool is_listed(const struct xml_names *names, struct bytes name) {
     for (size_t i = 0; i < names->count; i++)
         if (bytes_are(name, names->all[i]))
             return true;
@@ -363,14 +361,14 @@ static bool is_listed(const struct html_names *names, struct html_bytes name) {
 
 static int read_start(struct reader *reader) {
     const char *begin = reader->at;
-    struct html_bytes name = name_at(begin + 1, reader->end);
+    struct bytes name = name_at(begin + 1, reader->end);
     struct html_attribute attribute;
     bool large, keeps = false;
     const char *at = name.start + name.length, *end = name.length > 0 ? tag_end(at, reader->end, SIZE_MAX, &large) : NULL;
     if (!end)
-        return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
-    if (reader->depth == HTML_MAX_DEPTH)
-        return html_error_at(reader->err, reader->begin, begin, "elements nest deeper than %d", HTML_MAX_DEPTH);
+        return markup_error_at(reader->err, reader->begin, begin, "incomplete tag");
+    if (reader->depth == MARKUP_MAX_DEPTH)
+        return markup_error_at(reader->err, reader->begin, begin, "elements nest deeper than %d", MARKUP_MAX_DEPTH);
     bool is_void = end[-2] == '/';
     uint32_t parent = reader->depth > 0 ? reader->open[reader->depth - 1].piece + 1 : 0;
     if (reader->depth > 0)
@@ -378,7 +376,7 @@ static int read_start(struct reader *reader) {
     reader->at = end;
     if (add(reader, is_void ? PIECE_UNIT : PIECE_OPEN, begin, (size_t)(end - begin)) != 0)
         return -1;
-    struct html_piece *piece = &reader->pieces[reader->count - 1];
+    struct piece *piece = &reader->pieces[reader->count - 1];
     piece->begin = parent;
     if (is_void)
         return 0;
@@ -394,10 +392,10 @@ static int read_start(struct reader *reader) {
 
 static int read_end(struct reader *reader) {
     const char *begin = reader->at, *end = memchr(begin, '>', (size_t)(reader->end - begin));
-    struct html_bytes name = name_at(begin + 2, reader->end);
+    struct bytes name = name_at(begin + 2, reader->end);
     const struct element *element = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
     if (!end)
-        return html_error_at(reader->err, reader->begin, begin, "incomplete tag");
+        return markup_error_at(reader->err, reader->begin, begin, "incomplete tag");
     if (!element || !bytes_same(element->name, name))
         return refuse(reader->begin, begin, element ? "mismatched end tag:" : "end tag without a start tag:", name, reader->err);
     if (reader->opaque == reader->depth)
@@ -419,7 +417,7 @@ static int read_end(struct reader *reader) {
 static int add_other(struct reader *reader) {
     static const struct {
         const char *begin, *end;
-        enum html_kind kind;
+        enum piece_kind kind;
     } others[] = {{"<!--", "-->", PIECE_UNIT}, {"<?", "?>", PIECE_BREAK}, {"<![CDATA[", "]]>", PIECE_TEXT}};
     static const char doctype[] = "<!DOCTYPE";
     const char *begin = reader->at;
@@ -430,10 +428,10 @@ static int add_other(struct reader *reader) {
             continue;
         const char *end = memmem(begin + mark, left - mark, others[i].end, strlen(others[i].end));
         if (!end)
-            return refuse(reader->begin, begin, "missing end of", (struct html_bytes){others[i].begin, mark}, reader->err);
+            return refuse(reader->begin, begin, "missing end of", (struct bytes){others[i].begin, mark}, reader->err);
         reader->at = end + strlen(others[i].end);
         if (others[i].kind == PIECE_TEXT)
-            html_put(&reader->text, begin + mark, (size_t)(end - begin) - mark);
+            bytes_put(&reader->text, begin + mark, (size_t)(end - begin) - mark);
         else if (end_text(reader) != 0 || add(reader, others[i].kind, begin, (size_t)(reader->at - begin)) != 0)
             return -1;
         return 1;
@@ -442,24 +440,24 @@ static int add_other(struct reader *reader) {
         strncasecmp(begin, doctype, sizeof doctype - 1) == 0) {
         const char *end = doctype_end(begin + sizeof doctype - 1, reader->end);
         if (!end)
-            return refuse(reader->begin, begin, "missing end of", (struct html_bytes){doctype, sizeof doctype - 1}, reader->err);
+            return refuse(reader->begin, begin, "missing end of", (struct bytes){doctype, sizeof doctype - 1}, reader->err);
         reader->at = end;
         return end_text(reader) == 0 && add(reader, PIECE_BREAK, begin, (size_t)(end - begin)) == 0 ? 1 : -1;
     }
     if (left > 1 && begin[1] == '!')
-        return html_error_at(reader->err, reader->begin, begin, "declarations, such as a document type, are not allowed");
+        return markup_error_at(reader->err, reader->begin, begin, "declarations, such as a document type, are not allowed");
     return 0;
 }
 
 /* ---- the whole markup ---- */
 
-int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
-                  struct error *err) {
+int xml_read(const char *text, size_t length, const struct xml_tags *tags, struct arena *arena, struct markup *markup,
+             struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     if (!reader)
         return error_memory(err);
     *reader = (struct reader){
-        .tags = tags, .begin = markup, .at = markup, .end = markup + length, .arena = arena, .text.arena = arena, .err = err};
+        .tags = tags, .begin = text, .at = text, .end = text + length, .arena = arena, .text.arena = arena, .err = err};
     while (reader->at < reader->end) {
         if (read_text(reader) != 0)
             return -1;
@@ -475,14 +473,14 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
     if (end_text(reader) != 0)
         return -1;
     if (reader->depth > 0)
-        return refuse(markup, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, err);
+        return refuse(text, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, err);
 
     /* Tags end segments if they are listed or, in an outline, if there is no text beside the element. */
     for (size_t i = 0; i < reader->count; i++) {
-        struct html_piece *piece = &reader->pieces[i];
+        struct piece *piece = &reader->pieces[i];
         if (piece->kind != PIECE_OPEN || piece->opaque)
             continue;
-        struct html_bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
+        struct bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
         bool within_text = piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
         bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, name);
         if (splits || is_listed(&tags->splitting, name))
@@ -490,8 +488,8 @@ int html_read_xml(const char *markup, size_t length, const struct html_tags *tag
     }
     for (size_t i = 0; i < reader->count; i++)
         reader->pieces[i].begin = reader->pieces[i].end = 0;
-    html->units_part = true;
-    html->pieces = reader->pieces;
-    html->piece_count = reader->count;
+    markup->units_part = true;
+    markup->pieces = reader->pieces;
+    markup->piece_count = reader->count;
     return 0;
 }

@@ -129,7 +129,7 @@ static const struct language_row html_languages[] = {{NULL, "lang", LANGUAGE_WHO
 /* The roles are those of server/markup's table of elements. */
 static const struct space_row xhtml_spaces[] = {{"w3.org", "/1999/xhtml", ""}, {NULL, NULL, NULL}};
 static const struct grammar xhtml = {
-    .spaces = xhtml_spaces, .languages = html_languages, .mixed = true, .html = true, .doctype = true, .root = "html"};
+    .spaces = xhtml_spaces, .languages = html_languages, .mixed = true, .markup = true, .doctype = true, .root = "html"};
 
 static const struct role_row ncx_roles[] = {{"text", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row ncx_spaces[] = {{"daisy.org", "/ncx/", ""}, {NULL, NULL, NULL}};
@@ -148,15 +148,15 @@ const struct office_family office_epub = {"epub", epub_rules, "", false, true};
 
 /* ---- the rule for a part ---- */
 
-static bool begins(struct html_bytes name, const char *with) {
+static bool begins(struct bytes name, const char *with) {
     size_t length = strlen(with);
     return name.length >= length && strncasecmp(name.start, with, length) == 0;
 }
 
-static bool is_of(struct html_bytes name, const struct part_rule *rule) {
+static bool is_of(struct bytes name, const struct part_rule *rule) {
     const char *slash = memrchr(name.start, '/', name.length);
-    struct html_bytes folder = {name.start, slash ? (size_t)(slash + 1 - name.start) : 0};
-    struct html_bytes file = {name.start + folder.length, name.length - folder.length};
+    struct bytes folder = {name.start, slash ? (size_t)(slash + 1 - name.start) : 0};
+    struct bytes file = {name.start + folder.length, name.length - folder.length};
     if ((rule->folder && !bytes_are_any_case(folder, rule->folder)) || !begins(file, rule->begin))
         return false;
     for (const char *end = rule->ends; *end; end += strspn(end, " ")) {
@@ -169,7 +169,7 @@ static bool is_of(struct html_bytes name, const struct part_rule *rule) {
 }
 
 /* Returns the rule for a member, or NULL if the member is not read. */
-static const struct part_rule *find_rule(const struct office_family *family, struct html_bytes name) {
+static const struct part_rule *find_rule(const struct office_family *family, struct bytes name) {
     const struct part_rule *rule = family->rules;
     while (rule->grammar && !is_of(name, rule))
         rule++;
@@ -181,13 +181,13 @@ static const struct part_rule *find_rule(const struct office_family *family, str
 /* The name of a part, found by a hash that the case of ASCII letters does not change. */
 struct part_name {
     uint64_t hash;
-    struct html_bytes name;
+    struct bytes name;
     bool text; /* the part has text */
 };
 
 /* Texts that formulas and tables refer to. */
 struct columns {
-    struct html_bytes *names; /* [count], sorted */
+    struct bytes *names; /* [count], sorted */
     size_t count, room;
 };
 
@@ -197,8 +197,8 @@ struct archive {
     struct part_name *parts; /* [part_count], sorted: members that have a rule */
     size_t part_count;
     struct columns columns;
-    struct html_builder *builder; /* reading; otherwise NULL */
-    struct html_bytes messages;   /* writing: those that are still to come */
+    struct piece_builder *builder; /* reading; otherwise NULL */
+    struct bytes messages;         /* writing: those that are still to come */
     struct office_changes *changes;
     struct arena *arena;
     struct error *err;
@@ -215,7 +215,7 @@ static int fail_in(const struct archive *archive, const struct zip_member *membe
 
 /* ---- names of parts ---- */
 
-static uint64_t hash_of(struct html_bytes name) {
+static uint64_t hash_of(struct bytes name) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (size_t i = 0; i < name.length; i++)
         hash = (hash ^ (uint64_t)tolower((unsigned char)name.start[i])) * 0x100000001b3u;
@@ -233,7 +233,7 @@ static int compare_parts(const void *a, const void *b) {
 
 /* Unpacks a member and starts a scan of it. Returns NULL on failure. */
 static struct xml_scan *scan_member(const struct archive *archive, const struct zip_member *member, bool doctype,
-                                    struct html_bytes *bytes, struct error *err) {
+                                    struct bytes *bytes, struct error *err) {
     struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
     if (!scan)
         error_memory(err);
@@ -251,7 +251,7 @@ static int check_encryption(const struct archive *archive) {
     const struct zip_member *manifest = zip_find(&archive->zip, "META-INF/manifest.xml");
     const struct zip_member *list = zip_find(&archive->zip, "META-INF/encryption.xml");
     struct arena_mark mark = arena_mark(archive->arena);
-    struct html_bytes bytes;
+    struct bytes bytes;
     struct xml_token token;
     struct error inner = {0};
     int read = 0;
@@ -286,7 +286,7 @@ static int check_encryption(const struct archive *archive) {
 
 /* Appends a name without white space, however that is written: a line end in a name is "_x000a_" in one place and itself in the
  * other. Returns the new length. */
-static size_t condense(struct html_bytes name, char *out, size_t length) {
+static size_t condense(struct bytes name, char *out, size_t length) {
     for (size_t at = 0; at < name.length; at++) {
         if (name.length - at > 6 && strncasecmp(name.start + at, "_x00", 4) == 0 && name.start[at + 6] == '_')
             at += 6;
@@ -297,40 +297,40 @@ static size_t condense(struct html_bytes name, char *out, size_t length) {
 }
 
 static int compare_names(const void *a, const void *b) {
-    const struct html_bytes *x = a, *y = b;
+    const struct bytes *x = a, *y = b;
     size_t least = x->length < y->length ? x->length : y->length;
     int order = least > 0 ? memcmp(x->start, y->start, least) : 0;
     return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
 }
 
 /* Adds a text that stays wherever it is all the text of a cell. */
-static int add_name(struct archive *archive, struct html_bytes name) {
+static int add_name(struct archive *archive, struct bytes name) {
     struct columns *columns = &archive->columns;
     if (columns->count == MOST_COLUMNS || name.length > MOST_COLUMN_BYTES)
         return 0;
-    struct html_bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
+    struct bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
     char *condensed = arena_alloc(archive->arena, name.length, 1);
     if (!names || !condensed)
         return error_memory(archive->err);
     columns->names = names;
-    names[columns->count++] = (struct html_bytes){condensed, condense(name, condensed, 0)};
+    names[columns->count++] = (struct bytes){condensed, condense(name, condensed, 0)};
     return 0;
 }
 
 /* Adds the texts in quotation marks of a formula or a list of choices, and the choices: "Yes,No". */
-static int add_literals(struct archive *archive, struct html_bytes formula) {
+static int add_literals(struct archive *archive, struct bytes formula) {
     const char *at = formula.start, *end = formula.start + formula.length;
     while (at < end && (at = memchr(at, '"', (size_t)(end - at))) != NULL) {
         const char *begin = ++at, *close = memchr(at, '"', (size_t)(end - at));
         if (!close)
             break;
         at = close + 1;
-        if (add_name(archive, (struct html_bytes){begin, (size_t)(close - begin)}) != 0)
+        if (add_name(archive, (struct bytes){begin, (size_t)(close - begin)}) != 0)
             return -1;
         for (const char *last = begin; last < close; begin = last + 1) {
             const char *comma = memchr(begin, ',', (size_t)(close - begin));
             last = comma ? comma : close;
-            if (add_name(archive, (struct html_bytes){begin, (size_t)(last - begin)}) != 0)
+            if (add_name(archive, (struct bytes){begin, (size_t)(last - begin)}) != 0)
                 return -1;
         }
     }
@@ -345,7 +345,7 @@ static int read_names(struct archive *archive, const struct zip_member *member) 
     static const char *const marks[] = {"<f>", "<f ", "formula", "condition", "tableColumn"};
     static const char *const elements[] = {"f", "formula", "formula1", "formula2"}, *const attributes[] = {"formula", "condition"};
     struct arena scratch;
-    struct html_bytes bytes, value;
+    struct bytes bytes, value;
     struct xml_scan scan;
     struct xml_token token;
     struct error inner = {0};
@@ -388,7 +388,7 @@ static bool keeps(const void *owner, const struct paragraph *paragraph) {
     const struct archive *archive = owner;
     const struct columns *columns = &archive->columns;
     char condensed[MOST_COLUMN_BYTES];
-    struct html_bytes name = {condensed, 0};
+    struct bytes name = {condensed, 0};
     if (columns->count == 0 || paragraph->text_bytes > sizeof condensed)
         return false;
     for (size_t i = 0; i < paragraph->count; i++)
@@ -404,8 +404,8 @@ static bool keeps(const void *owner, const struct paragraph *paragraph) {
 /* Writes a part without the elements that refer to signatures; one that cannot be read stays. */
 static int drop_references(struct archive *archive, const char *name, const char *mark) {
     struct zip_member *member = zip_find(&archive->zip, name);
-    struct html_buffer out = {.arena = archive->arena};
-    struct html_bytes bytes;
+    struct bytes_buffer out = {.arena = archive->arena};
+    struct bytes bytes;
     struct xml_token token;
     struct error inner = {0};
     int read;
@@ -415,18 +415,18 @@ static int drop_references(struct archive *archive, const char *name, const char
     if (!scan)
         return inner.code == ERROR_MEMORY ? error_memory(archive->err) : 0;
     const char *done = bytes.start;
-    html_put(&out, "", 0);
+    bytes_put(&out, "", 0);
     while ((read = xml_next(scan, &token, &inner)) > 0) {
         if (token.kind != XML_EMPTY || !memmem(token.begin, (size_t)(token.end - token.begin), mark, strlen(mark)))
             continue;
-        html_put(&out, done, (size_t)(token.begin - done));
+        bytes_put(&out, done, (size_t)(token.begin - done));
         done = token.end;
     }
-    html_put(&out, done, (size_t)(bytes.start + bytes.length - done));
+    bytes_put(&out, done, (size_t)(bytes.start + bytes.length - done));
     if (read < 0 && inner.code == ERROR_INPUT)
         return 0;
     return read < 0 || out.failed ? error_memory(archive->err)
-                                  : zip_pack(member, (struct html_bytes){out.bytes, out.length}, archive->arena, archive->err);
+                                  : zip_pack(member, (struct bytes){out.bytes, out.length}, archive->arena, archive->err);
 }
 
 /* ---- parts ---- */
@@ -482,17 +482,17 @@ static int open_archive(struct archive *archive, const struct office_document *d
 }
 
 /* Text of a translation is marked, so that the paragraph is written again. */
-static void mark_translated(struct html_buffer *out, const char *text, size_t length) {
+static void mark_translated(struct bytes_buffer *out, const char *text, size_t length) {
     static const char mark[] = {NOTE_TRANSLATED};
-    html_put(out, mark, 1);
-    html_put(out, text, length);
+    bytes_put(out, mark, 1);
+    bytes_put(out, text, length);
 }
 
 /* Reads or writes a part. It is unpacked again when it is written: until then only its text is kept. A part that only states the
  * language was not read before; one that cannot be read stays. */
 static int take_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct arena *scratch) {
-    struct html_buffer out = {.arena = scratch};
-    struct html_bytes bytes;
+    struct bytes_buffer out = {.arena = scratch};
+    struct bytes bytes;
     struct error inner = {0};
     if (zip_unpack(member, scratch, &bytes, &inner) != 0) {
         if (!rule->text && inner.code == ERROR_INPUT)
@@ -500,7 +500,7 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
         return inner.code == ERROR_MEMORY ? error_memory(archive->err) : error_set(archive->err, inner.code, "%s", inner.message);
     }
     struct encoding encoding = {0};
-    const struct html_bytes stated = encoding_of_xml(bytes);
+    const struct bytes stated = encoding_of_xml(bytes);
     if (encoding_may_differ(bytes) && encoding_read(bytes, &stated, 1, scratch, &encoding, &bytes, &inner) != 0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (begins(member->name, "xl/worksheets/") && !xml_find(bytes, "inlineStr", scratch->budget))
@@ -510,7 +510,7 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
         out.bytes = arena_alloc(scratch, out.capacity, 1);
         if (!out.bytes)
             return error_memory(archive->err);
-        html_put(&out, "", 0);
+        bytes_put(&out, "", 0);
     }
     const struct walk_part part = {.bytes = bytes,
                                    .grammar = rule->grammar,
@@ -526,7 +526,7 @@ static int take_part(struct archive *archive, struct zip_member *member, const s
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     if (archive->builder || (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0))
         return 0;
-    struct html_bytes written = {out.bytes, out.length};
+    struct bytes written = {out.bytes, out.length};
     if (*encoding.name && encoding_write(written, &encoding, true, scratch, &written, archive->err) < 0)
         return -1;
     return zip_pack(member, written, archive->arena, archive->err);
@@ -554,19 +554,19 @@ static int take_parts(struct archive *archive) {
     return result;
 }
 
-int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
+int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct office_changes *changes,
                 struct error *err) {
-    struct html_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
+    struct piece_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
     struct archive archive;
     if (open_archive(&archive, document, arena, changes, err) != 0)
         return -1;
     archive.builder = &builder;
     if (take_parts(&archive) != 0)
         return -1;
-    return html_build(&builder, mark_translated, out, err);
+    return piece_build(&builder, mark_translated, out, err);
 }
 
-char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
+char *office_write(const struct office_document *document, struct bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err) {
     static const char *const signatures[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml",
                                              "META-INF/signatures.xml"};

@@ -16,7 +16,7 @@ enum {
 
 struct office_document {
     const struct office_family *family;
-    struct html_bytes bytes;
+    struct bytes bytes;
     const char *language; /* of the translation, a BCP 47 code */
     bool bilingual;       /* each translation stands below its source */
 };
@@ -29,11 +29,11 @@ struct office_changes {
 };
 
 /* Finds the paragraphs to translate. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part at fault. */
-int office_read(const struct office_document *document, struct arena *arena, struct html *out, struct office_changes *changes,
+int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct office_changes *changes,
                 struct error *err);
-/* Writes the document from the output of html_write. A document in which nothing was translated stays byte for byte. Returns NULL
+/* Writes the document from the output of markup_write. A document in which nothing was translated stays byte for byte. Returns NULL
  * with ERROR_MEMORY. */
-char *office_write(const struct office_document *document, struct html_bytes written, struct arena *arena, size_t *out_length,
+char *office_write(const struct office_document *document, struct bytes written, struct arena *arena, size_t *out_length,
                    struct office_changes *changes, struct error *err);
 
 /* ==== for the files of this folder ====
@@ -61,37 +61,37 @@ enum {
 };
 
 struct zip_member {
-    struct html_bytes name;    /* as stored: slashes between folders */
-    struct html_bytes packed;  /* its data as stored */
-    struct html_bytes whole;   /* its header, its data, and the descriptor after that */
-    struct html_bytes central; /* its entry in the directory */
-    uint64_t size;             /* unpacked, as the directory states it */
+    struct bytes name;    /* as stored: slashes between folders */
+    struct bytes packed;  /* its data as stored */
+    struct bytes whole;   /* its header, its data, and the descriptor after that */
+    struct bytes central; /* its entry in the directory */
+    uint64_t size;        /* unpacked, as the directory states it */
     uint32_t crc;
     unsigned flags, method;
 
     /* zip_write follows these: the caller sets dropped, or zip_pack sets the others. */
     bool dropped, replaced;
-    struct html_bytes new_packed;
+    struct bytes new_packed;
     size_t new_size;
     uint32_t new_crc;
 };
 
 struct zip {
-    struct html_bytes bytes;    /* the archive */
+    struct bytes bytes;         /* the archive */
     struct zip_member *members; /* [count] in the order of the directory */
     size_t *order;              /* [count] members in the order of their data */
     size_t count;
-    struct html_bytes tail; /* the end record with its comment */
+    struct bytes tail; /* the end record with its comment */
 };
 
 /* Reads the directory. Returns -1 with ERROR_INPUT, whose message says what is wrong, or ERROR_MEMORY. bytes outlive the zip. */
-int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, struct error *err);
+int zip_open(struct bytes bytes, struct arena *arena, struct zip *out, struct error *err);
 /* Returns the member of this name, whatever the case of ASCII letters, or NULL if there is none. */
 struct zip_member *zip_find(const struct zip *zip, const char *name);
 /* Unpacks a member and compares its checksum. The result has a NUL after it. Fails like zip_open. */
-int zip_unpack(const struct zip_member *member, struct arena *arena, struct html_bytes *out, struct error *err);
+int zip_unpack(const struct zip_member *member, struct arena *arena, struct bytes *out, struct error *err);
 /* Replaces the contents of a member, compressed by its own method. Returns -1 with ERROR_MEMORY. */
-int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err);
+int zip_pack(struct zip_member *member, struct bytes bytes, struct arena *arena, struct error *err);
 /* Returns the archive with the replaced members and without the dropped ones, or NULL with ERROR_MEMORY. */
 char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err);
 
@@ -155,7 +155,7 @@ struct grammar {
     const struct space_row *spaces;       /* ended by a row without a prefix; NULL: none */
     const struct language_row *languages; /* ended by a row without an attribute; NULL: none */
     bool mixed;                           /* text stands directly in paragraphs */
-    bool html;                            /* blocks of HTML separate paragraphs */
+    bool markup;                          /* blocks of HTML separate paragraphs */
     bool doctype;                         /* a document type declaration may precede */
     const char *root;                     /* documents with another root hold no text; NULL: any root */
     const char *key;                      /* the attribute that both ends of a range share */
@@ -203,32 +203,32 @@ struct inline_token {
     uint32_t format;     /* the number of one of the paragraph's formats */
     uint32_t begin, end; /* bytes of the part */
     uint32_t pair, last;
-    struct html_bytes text; /* of INLINE_TEXT and INLINE_WORD, without references */
-    struct html_bytes name; /* of INLINE_OPEN: of the element, without prefix */
-    struct html_bytes key;  /* of ranges; of a field: "begin", "separate", "end" */
+    struct bytes text; /* of INLINE_TEXT and INLINE_WORD, without references */
+    struct bytes name; /* of INLINE_OPEN: of the element, without prefix */
+    struct bytes key;  /* of ranges; of a field: "begin", "separate", "end" */
 };
 
 /* The format of a run: an element that is written before the run's text. */
 struct inline_format {
-    bool bare;             /* the text stands in no run */
-    struct html_bytes raw; /* the format as it is written; "": none */
-    size_t length;         /* of all texts that have it, once the paragraph is settled */
+    bool bare;        /* the text stands in no run */
+    struct bytes raw; /* the format as it is written; "": none */
+    size_t length;    /* of all texts that have it, once the paragraph is settled */
 };
 
 struct paragraph {
     struct paragraph *outer; /* the paragraph that contains this one, in a text box for example */
     const struct grammar *grammar;
     const char *part;            /* its tokens' bytes count from here */
-    struct html_bytes name;      /* of the element, with its prefix */
+    struct bytes name;           /* of the element, with its prefix */
     const char *begin, *end;     /* its content, without its properties */
     struct inline_token *tokens; /* [count] */
     size_t count, room;
     size_t text_bytes;             /* of its texts together */
     struct inline_format *formats; /* [format_count] */
     size_t format_count, format_room;
-    struct html_bytes run, text; /* names of the elements of runs and texts, with their prefixes */
-    bool spaced;                 /* <t> has xml:space */
-    uint32_t base;               /* the format of plain text */
+    struct bytes run, text; /* names of the elements of runs and texts, with their prefixes */
+    bool spaced;            /* <t> has xml:space */
+    uint32_t base;          /* the format of plain text */
 };
 
 /* Adds a token with this kind and place, and without a pair yet. Returns NULL if memory runs out. */
@@ -238,23 +238,23 @@ struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind
 int paragraph_format(struct paragraph *paragraph, const struct inline_format *format, struct arena *arena, uint32_t *out);
 
 /* True for the code of a field whose result comes from elsewhere and is not language: a name in a letter for many. */
-bool paragraph_is_data(struct html_bytes code);
+bool paragraph_is_data(struct bytes code);
 /* True if there is something to translate. */
 bool paragraph_has_words(const struct paragraph *paragraph);
 /* Pairs tokens that belong together and chooses the format of plain text, once all tokens were added. */
 void paragraph_settle(struct paragraph *paragraph);
 /* Adds the pieces of a message. */
-void paragraph_read(const struct paragraph *paragraph, struct html_builder *builder);
+void paragraph_read(const struct paragraph *paragraph, struct piece_builder *builder);
 
 /* Puts bytes of the part, some of which may have been rewritten. */
 struct paragraph_writer {
-    struct html_buffer *out;
-    void (*put_range)(void *owner, const char *begin, const char *end, struct html_buffer *out);
+    struct bytes_buffer *out;
+    void (*put_range)(void *owner, const char *begin, const char *end, struct bytes_buffer *out);
     void *owner;
 };
 /* Puts the content of the paragraph as the message says. copy: puts a line break, then only text, formats, links, line breaks and
  * tabs, because the source stays above. */
-void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to);
+void paragraph_write(const struct paragraph *paragraph, struct bytes message, bool copy, const struct paragraph_writer *to);
 
 /* ---- all paragraphs of a part (walk.c) ----
  *
@@ -263,19 +263,19 @@ void paragraph_write(const struct paragraph *paragraph, struct html_bytes messag
  * walks through the part again, takes the messages in the same order, and puts the translated paragraphs in their places. */
 
 struct walk_part {
-    struct html_bytes bytes; /* unpacked */
+    struct bytes bytes; /* unpacked */
     const struct grammar *grammar;
     const char *language; /* of the translation, a BCP 47 code */
     /* True for a paragraph that stays unchanged, because formulas refer to it by its words. */
     bool (*keeps)(const void *owner, const struct paragraph *paragraph);
     const void *owner;
-    struct html_builder *builder; /* reading: it gets the messages; NULL: writing */
+    struct piece_builder *builder; /* reading: it gets the messages; NULL: writing */
 
     /* writing */
-    struct html_bytes *messages; /* those of the part and of later ones, taken as they are read */
-    bool bilingual;              /* a translation stands below its source */
-    struct html_buffer *out;     /* gets the part with its translations */
-    bool *accepted;              /* set if tracked changes were accepted */
+    struct bytes *messages;   /* those of the part and of later ones, taken as they are read */
+    bool bilingual;           /* a translation stands below its source */
+    struct bytes_buffer *out; /* gets the part with its translations */
+    bool *accepted;           /* set if tracked changes were accepted */
 };
 
 /* Reads or writes a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column, or

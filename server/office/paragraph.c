@@ -53,12 +53,12 @@ int paragraph_format(struct paragraph *paragraph, const struct inline_format *fo
 bool paragraph_has_words(const struct paragraph *paragraph) {
     for (size_t i = 0; i < paragraph->count; i++)
         if (paragraph->tokens[i].kind == INLINE_TEXT &&
-            html_has_letters(paragraph->tokens[i].text.start, 0, paragraph->tokens[i].text.length))
+            markup_has_letters(paragraph->tokens[i].text.start, 0, paragraph->tokens[i].text.length))
             return true;
     return false;
 }
 
-static bool is_blank(struct html_bytes text) {
+static bool is_blank(struct bytes text) {
     for (size_t at = 0; at < text.length;)
         if (!character_is_space(character_next(text.start, text.length, &at)))
             return false;
@@ -74,13 +74,13 @@ static void group(struct paragraph *paragraph, size_t first, size_t last, enum i
     tokens[first].last = (uint32_t)last;
 }
 
-bool paragraph_is_data(struct html_bytes code) {
+bool paragraph_is_data(struct bytes code) {
     static const char names[] = "MERGEFIELD DOCPROPERTY DOCVARIABLE AUTHOR LASTSAVEDBY USERNAME FILENAME";
     const char *end = code.start + code.length, *begin = code.start;
-    while (begin < end && html_is_space(*begin))
+    while (begin < end && byte_is_space(*begin))
         begin++;
     const char *after = begin;
-    while (after < end && !html_is_space(*after))
+    while (after < end && !byte_is_space(*after))
         after++;
     return bytes_among_any_case(bytes_between(begin, after), names);
 }
@@ -96,20 +96,20 @@ static bool group_data(struct paragraph *paragraph, size_t begin, size_t separat
     const char *after = code ? memchr(code, '<', (size_t)(stop - code)) : NULL;
     if (!after || !paragraph_is_data(bytes_between(code + 1, after)))
         return false;
-    struct html_bytes shown = nothing;
+    struct bytes shown = nothing;
     for (size_t i = separator; i < end && shown.length == 0; i++)
         shown = tokens[i].kind == INLINE_TEXT ? tokens[i].text : shown;
     size_t last = shown.length, first = 0, at = 0;
-    while (at < last && !html_has_letters(shown.start, first, at)) {
+    while (at < last && !markup_has_letters(shown.start, first, at)) {
         first = at;
         character_next(shown.start, last, &at);
     }
-    while (last > first && !html_has_letters(shown.start, last, shown.length)) {
+    while (last > first && !markup_has_letters(shown.start, last, shown.length)) {
         shown.length = last;
         character_previous(shown.start, &last);
     }
     group(paragraph, begin, end, shown.length > first ? INLINE_WORD : INLINE_UNIT);
-    tokens[begin].text = (struct html_bytes){shown.start + first, shown.length - first};
+    tokens[begin].text = (struct bytes){shown.start + first, shown.length - first};
     return true;
 }
 
@@ -189,9 +189,9 @@ void paragraph_settle(struct paragraph *paragraph) {
             if (tokens[k].grouped || (tokens[k].kind != INLINE_TEXT && tokens[k].kind != INLINE_WORD))
                 continue;
             length += is_blank(tokens[k].text) ? 0 : tokens[k].text.length;
-            letters |= html_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
+            letters |= markup_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
         }
-        bool mark = paragraph->grammar->html && (bytes_are(tokens[i].name, "a") || bytes_are(tokens[i].name, "sup"));
+        bool mark = paragraph->grammar->markup && (bytes_are(tokens[i].name, "a") || bytes_are(tokens[i].name, "sup"));
         if (length == 0 || (mark && !letters && length <= NOTE_MARK_BYTES))
             group(paragraph, i, pair, INLINE_UNIT);
         if (tokens[i].kind == INLINE_UNIT)
@@ -229,30 +229,30 @@ void paragraph_settle(struct paragraph *paragraph) {
 
 /* ---- reading ---- */
 
-static struct html_bytes note(char kind, size_t token, struct arena *arena) {
+static struct bytes note(char kind, size_t token, struct arena *arena) {
     char text[NOTE_BYTES];
     int length = snprintf(text, sizeof text, "%c%zu%c", kind, token, NOTE_END);
     const char *copy = arena_copy(arena, text, (size_t)length);
-    return copy ? (struct html_bytes){copy, (size_t)length} : nothing;
+    return copy ? (struct bytes){copy, (size_t)length} : nothing;
 }
 
 /* Ends the element of a format that is open; *open is NULL if there is none. */
-static void end_format(struct html_builder *builder, const struct inline_token **open) {
+static void end_format(struct piece_builder *builder, const struct inline_token **open) {
     static const char back[] = {NOTE_BACK};
     if (*open)
-        html_add_close(builder, (struct html_bytes){back, 1});
+        piece_add_close(builder, (struct bytes){back, 1});
     *open = NULL;
 }
 
 /* Copies text to the builder's arena, because the part is not kept. */
-static struct html_bytes keep(struct html_bytes text, struct html_builder *builder) {
+static struct bytes keep(struct bytes text, struct piece_builder *builder) {
     const char *copy = text.length > 0 ? arena_copy(builder->arena, text.start, text.length) : NULL;
     if (text.length > 0 && !copy)
         builder->failed = ERROR_MEMORY;
-    return copy ? (struct html_bytes){copy, text.length} : nothing;
+    return copy ? (struct bytes){copy, text.length} : nothing;
 }
 
-void paragraph_read(const struct paragraph *paragraph, struct html_builder *builder) {
+void paragraph_read(const struct paragraph *paragraph, struct piece_builder *builder) {
     const struct inline_token *open = NULL;
     for (size_t i = 0; i < paragraph->count && builder->failed == ERROR_NONE; i++) {
         const struct inline_token *token = &paragraph->tokens[i];
@@ -265,32 +265,32 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
             bool base = token->format == paragraph->base || paragraph->format_count < 2, blank = is_blank(token->text);
             if (!blank && open && (base || open->format != token->format))
                 end_format(builder, &open);
-            if (!blank && !base && !open && html_add_open(builder, note(NOTE_FORMAT, i, builder->arena)))
+            if (!blank && !base && !open && piece_add_open(builder, note(NOTE_FORMAT, i, builder->arena)))
                 open = token;
-            struct html_bytes text = keep(token->text, builder);
-            html_add_text(builder, text, text);
+            struct bytes text = keep(token->text, builder);
+            piece_add_text(builder, text, text);
             continue;
         }
-        struct html_bytes raw = note(NOTE_TOKEN, i, builder->arena);
+        struct bytes raw = note(NOTE_TOKEN, i, builder->arena);
         if (token->kind != INLINE_UNIT && token->kind != INLINE_WORD)
             end_format(builder, &open);
         if (token->kind == INLINE_UNIT && token->role == ROLE_SPACE)
-            html_add_space(builder, raw);
+            piece_add_space(builder, raw);
         else if (token->kind == INLINE_UNIT)
-            html_add_unit(builder, raw);
+            piece_add_unit(builder, raw);
         else if (token->kind == INLINE_WORD)
-            html_add_word(builder, keep(token->text, builder), raw);
+            piece_add_word(builder, keep(token->text, builder), raw);
         else if (token->kind == INLINE_BREAK)
-            html_add_break(builder, raw);
+            piece_add_break(builder, raw);
         else if (token->kind == INLINE_CLOSE)
-            html_add_close(builder, raw);
+            piece_add_close(builder, raw);
         else if (token->role == ROLE_FIELD || bytes_among(token->name, "a fldSimple hyperlink"))
-            html_add_link(builder, raw);
+            piece_add_link(builder, raw);
         else
-            html_add_open(builder, raw);
+            piece_add_open(builder, raw);
     }
     end_format(builder, &open);
-    html_add_break(builder, (struct html_bytes){"", 1}); /* NOTE_MESSAGE */
+    piece_add_break(builder, (struct bytes){"", 1}); /* NOTE_MESSAGE */
 }
 
 /* ---- writing ---- */
@@ -298,16 +298,16 @@ void paragraph_read(const struct paragraph *paragraph, struct html_builder *buil
 struct writing {
     const struct paragraph *paragraph;
     const struct paragraph_writer *to;
-    uint32_t stack[HTML_MAX_DEPTH]; /* [depth] formats */
+    uint32_t stack[MARKUP_MAX_DEPTH]; /* [depth] formats */
     size_t depth;
     bool run_open, text_open;
     uint32_t format; /* of the run that is open */
 };
 
-static void put_tag(const struct writing *writing, const char *mark, struct html_bytes name, const char *end) {
-    html_put_string(writing->to->out, mark);
-    html_put(writing->to->out, name.start, name.length);
-    html_put_string(writing->to->out, end);
+static void put_tag(const struct writing *writing, const char *mark, struct bytes name, const char *end) {
+    bytes_put_string(writing->to->out, mark);
+    bytes_put(writing->to->out, name.start, name.length);
+    bytes_put_string(writing->to->out, end);
 }
 
 static void close_text(struct writing *writing) {
@@ -330,7 +330,7 @@ static void open_run(struct writing *writing, uint32_t format) {
     close_run(writing);
     if (!own->bare) {
         put_tag(writing, "<", writing->paragraph->run, ">");
-        html_put(writing->to->out, own->raw.start, own->raw.length);
+        bytes_put(writing->to->out, own->raw.start, own->raw.length);
     }
     writing->run_open = true;
     writing->format = format;
@@ -350,7 +350,7 @@ static void write_text(struct writing *writing, uint32_t format, const char *tex
     if (length == 0)
         return;
     open_text(writing, format);
-    html_put_escaped(writing->to->out, text, length, "&<>");
+    bytes_put_escaped(writing->to->out, text, length, "&<>");
 }
 
 /* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges, breaks of pages, and of fields all
@@ -366,7 +366,7 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
     for (size_t member = i; member <= tokens[i].last; member++) {
         const struct inline_token *token = &tokens[member];
         if (token->kind == INLINE_TEXT) {
-            if (writing->depth < HTML_MAX_DEPTH)
+            if (writing->depth < MARKUP_MAX_DEPTH)
                 write_text(writing, token->format, token->text.start, token->text.length);
             continue;
         }
@@ -387,16 +387,16 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
     }
 }
 
-void paragraph_write(const struct paragraph *paragraph, struct html_bytes message, bool copy, const struct paragraph_writer *to) {
+void paragraph_write(const struct paragraph *paragraph, struct bytes message, bool copy, const struct paragraph_writer *to) {
     struct writing writing = {.paragraph = paragraph, .to = to};
     const char *at = message.start, *end = at + message.length;
     if (copy) { /* a copy stands on a separate line */
         const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
-        struct html_bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
+        struct bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
         if (paragraph->format_count > 0)
             open_run(&writing, paragraph->base);
         put_tag(&writing, "<", prefix, paragraph->grammar->line_break);
-        html_put_string(to->out, "/>");
+        bytes_put_string(to->out, "/>");
         close_run(&writing);
     }
     while (at < end && !to->out->failed) {
@@ -418,7 +418,7 @@ void paragraph_write(const struct paragraph *paragraph, struct html_bytes messag
             continue;
         if (kind == NOTE_TOKEN)
             write_token(&writing, token, copy);
-        else if (writing.depth < HTML_MAX_DEPTH)
+        else if (writing.depth < MARKUP_MAX_DEPTH)
             writing.stack[writing.depth++] = paragraph->tokens[token].format;
     }
     close_run(&writing);

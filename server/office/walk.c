@@ -18,11 +18,11 @@ enum {
 /* Bytes of the part that are rewritten, in order and without overlaps. */
 struct patch {
     const char *begin, *end;
-    struct html_bytes bytes;
+    struct bytes bytes;
 };
 
 struct prefix {
-    struct html_bytes name; /* "": of names without a prefix */
+    struct bytes name; /* "": of names without a prefix */
     const char *canonical;
 };
 
@@ -48,8 +48,8 @@ struct walk {
     struct xml_scan scan;
     struct prefix prefixes[MOST_PREFIXES]; /* [prefix_count] that the root binds */
     size_t prefix_count;
-    struct element open[HTML_MAX_DEPTH]; /* [scan.depth] */
-    size_t opaque;                       /* the depth of the outermost element that is not translated; 0: none */
+    struct element open[MARKUP_MAX_DEPTH]; /* [scan.depth] */
+    size_t opaque;                         /* the depth of the outermost element that is not translated; 0: none */
 
     /* The current paragraph, and the states of all open paragraphs from the outermost on. */
     struct paragraph *paragraph; /* NULL: there is none */
@@ -62,15 +62,15 @@ struct walk {
     bool accepted;         /* a paragraph with tracked changes was written */
     struct patch *patches; /* [patch_count] */
     size_t patch_count, patch_room;
-    struct html_bytes root_language;
+    struct bytes root_language;
 };
 
 /* ---- names ---- */
 
 /* Returns the name with the prefix that the grammar uses. A name whose prefix the root does not bind stays as it is. */
-static struct html_bytes canonical_name(const struct walk *walk, struct html_bytes name, char out[NAME_BYTES]) {
-    struct html_bytes local = xml_local_name(name);
-    struct html_bytes prefix = {name.start, local.length < name.length ? name.length - local.length - 1 : 0};
+static struct bytes canonical_name(const struct walk *walk, struct bytes name, char out[NAME_BYTES]) {
+    struct bytes local = xml_local_name(name);
+    struct bytes prefix = {name.start, local.length < name.length ? name.length - local.length - 1 : 0};
     for (size_t i = 0; i < walk->prefix_count; i++) {
         size_t length = strlen(walk->prefixes[i].canonical);
         if (!bytes_same(walk->prefixes[i].name, prefix))
@@ -80,7 +80,7 @@ static struct html_bytes canonical_name(const struct walk *walk, struct html_byt
         char *end = mempcpy(out, walk->prefixes[i].canonical, length);
         *end++ = ':';
         memcpy(end, local.start, local.length);
-        return (struct html_bytes){out, length + 1 + local.length};
+        return (struct bytes){out, length + 1 + local.length};
     }
     return name;
 }
@@ -88,14 +88,14 @@ static struct html_bytes canonical_name(const struct walk *walk, struct html_byt
 /* ---- roles ---- */
 
 /* Returns the role of an element by its canonical name; tag: for its attributes. */
-static enum role find_role(const struct grammar *grammar, struct html_bytes canonical, const struct xml_token *tag) {
-    if (!grammar->html) {
+static enum role find_role(const struct grammar *grammar, struct bytes canonical, const struct xml_token *tag) {
+    if (!grammar->markup) {
         for (const struct role_row *row = grammar->roles; row->names; row++)
             if (bytes_among(canonical, row->names))
                 return row->role;
 
         /* A cell of a spreadsheet that is a number, a date or the result of a formula makes its text from that value. */
-        struct html_bytes value;
+        struct bytes value;
         bool calculated =
             tag->kind == XML_START && bytes_are(canonical, "table:table-cell") &&
             (xml_attribute(tag, "formula", &value) || (xml_attribute(tag, "value-type", &value) && !bytes_are(value, "string")));
@@ -121,7 +121,7 @@ static enum role find_role(const struct grammar *grammar, struct html_bytes cano
 
 /* ---- patches ---- */
 
-static int add_patch(struct walk *walk, const char *begin, const char *end, struct html_bytes bytes) {
+static int add_patch(struct walk *walk, const char *begin, const char *end, struct bytes bytes) {
     struct patch *patches = arena_grow(walk->arena, walk->patches, walk->patch_count, &walk->patch_room, 1, sizeof *patches);
     if (!patches)
         return error_memory(walk->err);
@@ -143,31 +143,31 @@ static size_t patch_from(const struct walk *walk, const char *at) {
     return low;
 }
 
-static void put_range(void *owner, const char *begin, const char *end, struct html_buffer *out) {
+static void put_range(void *owner, const char *begin, const char *end, struct bytes_buffer *out) {
     const struct walk *walk = owner;
     for (size_t i = patch_from(walk, begin); i < walk->patch_count && walk->patches[i].end <= end; i++) {
         const struct patch *patch = &walk->patches[i];
-        html_put(out, begin, (size_t)(patch->begin - begin));
-        html_put(out, patch->bytes.start, patch->bytes.length);
+        bytes_put(out, begin, (size_t)(patch->begin - begin));
+        bytes_put(out, patch->bytes.start, patch->bytes.length);
         begin = patch->end;
         out->failed |= !budget_step(out->arena->budget, 1);
     }
-    html_put(out, begin, (size_t)(end - begin));
+    bytes_put(out, begin, (size_t)(end - begin));
 }
 
 /* ---- the language ---- */
 
 /* Patches attributes that state the language. In books, these are "lang" at the root and where its language is that of the root. */
-static int set_languages(struct walk *walk, const struct xml_token *tag, struct html_bytes canonical, bool root) {
+static int set_languages(struct walk *walk, const struct xml_token *tag, struct bytes canonical, bool root) {
     const char *language = walk->part->language;
-    struct html_bytes primary = {language, strcspn(language, "-_")};
+    struct bytes primary = {language, strcspn(language, "-_")};
     const char *region = language[primary.length] ? language + primary.length + 1 : "none";
     struct xml_attribute attribute;
     for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
         for (const struct language_row *row = walk->part->grammar->languages; row && row->attribute; row++) {
             if ((row->names && !bytes_among(canonical, row->names)) || !bytes_are(xml_local_name(attribute.name), row->attribute))
                 continue;
-            struct html_bytes value = bytes_of(language), stated = attribute.value;
+            struct bytes value = bytes_of(language), stated = attribute.value;
             if (row->part == LANGUAGE_PRIMARY)
                 value = primary;
             else if (row->part == LANGUAGE_REGION)
@@ -176,7 +176,7 @@ static int set_languages(struct walk *walk, const struct xml_token *tag, struct 
                 walk->root_language = stated;
             if ((row->part == LANGUAGE_EAST && !bytes_among(primary, "zh ja ko")) ||
                 (row->part == LANGUAGE_COMPLEX && !bytes_among(primary, "ar he fa ur yi")) || value.length == 0 ||
-                (!row->names && !html_same_language(stated, walk->root_language)) || stated.length == 0 ||
+                (!row->names && !bytes_same_language(stated, walk->root_language)) || stated.length == 0 ||
                 bytes_are(stated, "zxx") || (row->part == LANGUAGE_PRIMARY && bytes_are(stated, "none")))
                 continue;
             if (add_patch(walk, stated.start, stated.start + stated.length, value) != 0)
@@ -187,7 +187,7 @@ static int set_languages(struct walk *walk, const struct xml_token *tag, struct 
 
 /* ---- paragraphs ---- */
 
-static int begin_paragraph(struct walk *walk, struct html_bytes name, const char *content, size_t depth) {
+static int begin_paragraph(struct walk *walk, struct bytes name, const char *content, size_t depth) {
     struct paragraph *paragraph = walk->unused;
     if (paragraph)
         walk->unused = paragraph->outer;
@@ -223,22 +223,22 @@ static int end_paragraph(struct walk *walk, const char *end) {
     if (!kept && walk->part->builder) {
         paragraph_read(paragraph, walk->part->builder);
     } else if (!kept) {
-        struct html_bytes *messages = walk->part->messages;
+        struct bytes *messages = walk->part->messages;
         const char *all = messages->start + messages->length, *stop = memchr(messages->start, NOTE_MESSAGE, messages->length);
-        struct html_bytes message = bytes_between(messages->start, stop ? stop : all);
+        struct bytes message = bytes_between(messages->start, stop ? stop : all);
         *messages = bytes_between(stop ? stop + 1 : all, all);
         if (memchr(message.start, NOTE_TRANSLATED, message.length)) {
-            struct html_buffer out = {.arena = walk->arena};
+            struct bytes_buffer out = {.arena = walk->arena};
             const struct paragraph_writer to = {&out, put_range, walk};
             bool below = walk->part->bilingual && paragraph->grammar->line_break;
             walk->accepted |= walk->changes;
-            html_put(&out, "", 0);
+            bytes_put(&out, "", 0);
             if (below)
                 put_range(walk, paragraph->begin, end, &out);
             paragraph_write(paragraph, message, below, &to);
             walk->patch_count = patch_from(walk, paragraph->begin);
             result = out.failed ? error_memory(walk->err)
-                                : add_patch(walk, paragraph->begin, end, (struct html_bytes){out.bytes, out.length});
+                                : add_patch(walk, paragraph->begin, end, (struct bytes){out.bytes, out.length});
         }
     }
     if (!walk->paragraph)
@@ -253,7 +253,7 @@ static int end_paragraph(struct walk *walk, const char *end) {
 static struct inline_token *add(struct walk *walk, enum inline_kind kind, const char *begin, const char *end) {
     const struct state *state = &walk->states[walk->nested - 1];
     if (walk->paragraph->count == MOST_TOKENS) {
-        html_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d texts and tags", MOST_TOKENS);
+        markup_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d texts and tags", MOST_TOKENS);
         return NULL;
     }
     struct inline_token *token = paragraph_add(walk->paragraph, kind, begin, end, walk->arena);
@@ -267,10 +267,10 @@ static struct inline_token *add(struct walk *walk, enum inline_kind kind, const 
 }
 
 static int refuse_text(struct walk *walk, const char *begin) {
-    return html_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d MiB of text", MOST_TEXT_BYTES >> 20);
+    return markup_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d MiB of text", MOST_TEXT_BYTES >> 20);
 }
 
-static int add_text(struct walk *walk, const char *begin, const char *end, struct html_bytes text) {
+static int add_text(struct walk *walk, const char *begin, const char *end, struct bytes text) {
     struct paragraph *paragraph = walk->paragraph;
     struct state *state = &walk->states[walk->nested - 1];
     const struct inline_format bare = {.bare = true, .raw = nothing};
@@ -343,7 +343,7 @@ static int add_preserved(struct walk *walk, const struct xml_token *token) {
         for (plain.begin = at; at < token->end && layout == 0; at += layout == 0)
             layout = divides ? layout_at(at, token->end, token->kind == XML_TEXT, &separates) : 0;
         plain.end = at;
-        struct html_bytes text;
+        struct bytes text;
         if (plain.end > plain.begin && (xml_decode(walk->scan.begin, &plain, walk->arena, &text, walk->err) != 0 ||
                                         add_text(walk, plain.begin, plain.end, text) != 0))
             return -1;
@@ -358,7 +358,7 @@ static int add_preserved(struct walk *walk, const struct xml_token *token) {
 static int add_spaces(struct walk *walk, const struct xml_token *tag) {
     struct paragraph *paragraph = walk->paragraph;
     struct inline_token *last = paragraph->count > 0 ? &paragraph->tokens[paragraph->count - 1] : NULL;
-    struct html_bytes count;
+    struct bytes count;
     const char *begin = tag->begin;
     size_t spaces = xml_attribute(tag, "c", &count) ? strtoul(count.start, NULL, 10) : 1;
     if (last && last->kind == INLINE_TEXT && paragraph->part + last->end == begin) {
@@ -376,7 +376,7 @@ static int add_spaces(struct walk *walk, const struct xml_token *tag) {
 
 /* Adds an element that is one token, from its start to its end. */
 static int add_whole(struct walk *walk, enum role role, const struct xml_token *tag, const char *begin, const char *end) {
-    bool separates = role == ROLE_BREAK || (role == ROLE_OPAQUE && walk->part->grammar->html);
+    bool separates = role == ROLE_BREAK || (role == ROLE_OPAQUE && walk->part->grammar->markup);
     struct inline_token *token = add(walk, separates ? INLINE_BREAK : INLINE_UNIT, begin, end);
     const char *key = role == ROLE_FIELD ? "fldCharType" : walk->part->grammar->key;
     if (!token)
@@ -387,7 +387,7 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
     }
     if (role == ROLE_ALONE)
         token->role = ROLE_ALONE;
-    struct html_bytes type;
+    struct bytes type;
     if (role == ROLE_BREAK && !xml_attribute(tag, "type", &type)) /* others end a page or a column */
         token->role = ROLE_BREAK;
     if (role != ROLE_WORD)
@@ -395,10 +395,10 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
 
     /* An element that holds nothing but a word is a word of the sentence. */
     const char *inside = memchr(begin, '>', (size_t)(end - begin)), *close = memrchr(begin, '<', (size_t)(end - begin));
-    struct html_bytes word = inside && close > inside ? bytes_between(inside + 1, close) : nothing;
+    struct bytes word = inside && close > inside ? bytes_between(inside + 1, close) : nothing;
     bool plain = word.length > 0 && word.length <= WORD_BYTES;
     for (size_t i = 0; i < word.length && plain; i++)
-        plain = !html_is_space(word.start[i]) && !strchr("<>&", word.start[i]);
+        plain = !byte_is_space(word.start[i]) && !strchr("<>&", word.start[i]);
     if (plain) {
         token->kind = INLINE_WORD;
         token->text = word;
@@ -409,10 +409,10 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
 /* ---- formats ---- */
 
 /* Makes the format to keep: without the notes of proofing tools, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
-static int clean_format(const struct grammar *grammar, struct html_bytes raw, const char *language, struct arena *arena,
-                        struct html_bytes *out, struct error *err) {
+static int clean_format(const struct grammar *grammar, struct bytes raw, const char *language, struct arena *arena,
+                        struct bytes *out, struct error *err) {
     struct xml_scan scan; /* on the stack, because each run needs one, of 4 KB */
-    struct html_buffer kept = {.arena = arena};
+    struct bytes_buffer kept = {.arena = arena};
     struct xml_token token;
     size_t skipped = 0, inner = 0, attributes = 0; /* skipped: the depth of the element that is not kept */
     int read;
@@ -438,12 +438,12 @@ static int clean_format(const struct grammar *grammar, struct html_bytes raw, co
             bool states = grammar->language && bytes_are(attribute.name, grammar->language);
             if (!states && !bytes_among(attribute.name, grammar->unkept))
                 continue;
-            html_put(&kept, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
+            bytes_put(&kept, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
             if (states)
-                html_put_escaped(&kept, language, strlen(language), "&<\"");
+                bytes_put_escaped(&kept, language, strlen(language), "&<\"");
             done = states ? attribute.value.start + attribute.value.length : attribute.end;
         }
-        html_put(&kept, done, (size_t)(token.end - done));
+        bytes_put(&kept, done, (size_t)(token.end - done));
         if (outermost)
             attributes = kept.length - before > token.name.length + 3;
     }
@@ -451,12 +451,12 @@ static int clean_format(const struct grammar *grammar, struct html_bytes raw, co
         return -1;
     if (kept.failed)
         return error_memory(err);
-    *out = inner > 1 || attributes ? (struct html_bytes){kept.bytes, kept.length} : nothing;
+    *out = inner > 1 || attributes ? (struct bytes){kept.bytes, kept.length} : nothing;
     return 0;
 }
 
 /* Sets the format of the run; a run without one has an empty format. */
-static int note_format(struct walk *walk, struct html_bytes raw) {
+static int note_format(struct walk *walk, struct bytes raw) {
     struct state *state = &walk->states[walk->nested - 1];
     struct inline_format format = {.raw = nothing};
     if (raw.length > 0 && clean_format(walk->part->grammar, raw, walk->part->language, walk->arena, &format.raw, walk->err) != 0)
@@ -473,7 +473,7 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
     struct paragraph *paragraph = walk->paragraph;
     bool empty = tag->kind == XML_EMPTY;
     struct inline_token *token;
-    struct html_bytes code;
+    struct bytes code;
     if ((state->wrap || state->close) && role != ROLE_CONTENT) { /* it is copied with the element around it */
         if (!empty) {
             state->skip = walk->scan.depth;
@@ -524,7 +524,7 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
     case ROLE_SPACE:
         return add_spaces(walk, tag);
     case ROLE_HYPHEN:
-        return add_text(walk, tag->begin, tag->end, (struct html_bytes){"\u2011", 3});
+        return add_text(walk, tag->begin, tag->end, (struct bytes){"\u2011", 3});
     default:
         break;
     }
@@ -560,7 +560,7 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
     bool root = walk->scan.depth == (tag->kind == XML_START ? 1 : 0), empty = tag->kind == XML_EMPTY;
     struct xml_attribute attribute;
     for (const char *at = NULL; root && walk->prefix_count < MOST_PREFIXES && xml_next_attribute(tag, &at, &attribute);) {
-        struct html_bytes name = attribute.name, value = attribute.value;
+        struct bytes name = attribute.name, value = attribute.value;
         if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
             continue;
         for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix; space++) {
@@ -568,12 +568,12 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
             if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
                 !memmem(value.start, value.length, space->holds, strlen(space->holds)))
                 continue;
-            struct html_bytes prefix = name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
+            struct bytes prefix = name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
             walk->prefixes[walk->prefix_count++] = (struct prefix){prefix, space->prefix};
             break;
         }
     }
-    struct html_bytes canonical = canonical_name(walk, tag->name, buffer);
+    struct bytes canonical = canonical_name(walk, tag->name, buffer);
     enum role role = find_role(walk->part->grammar, canonical, tag);
     size_t depth = walk->scan.depth;
     if (!empty)
@@ -655,7 +655,7 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
         return add_patch(walk, token->begin, token->end, bytes_of(walk->part->language));
     if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
         return 0;
-    struct html_bytes text;
+    struct bytes text;
     if (!walk->part->grammar->mixed && walk->states[walk->nested - 1].text == 0)
         return 0;
     if (token->end - token->begin > MOST_TEXT_BYTES)
@@ -692,7 +692,7 @@ int walk(const struct walk_part *part, struct arena *scratch, struct error *err)
             result = read_end(walk, &token);
         else if (token.kind != XML_OTHER)
             result = read_text(walk, &token);
-        else if (grammar->html && walk->paragraph && !in_token(walk) && walk->opaque == 0)
+        else if (grammar->markup && walk->paragraph && !in_token(walk) && walk->opaque == 0)
             result = add(walk, INLINE_UNIT, token.begin, token.end) ? 0 : -1;
         if (result != 0)
             return -1;

@@ -61,7 +61,7 @@ static int refuse(const struct zip_member *member, const char *why, struct error
 /* ---- the directory ---- */
 
 /* Sizes beyond 32 bits are in an extra field. Some programs write one for small members, too. */
-static bool read_zip64(struct html_bytes extra, uint64_t *size, uint64_t *packed, uint64_t *offset) {
+static bool read_zip64(struct bytes extra, uint64_t *size, uint64_t *packed, uint64_t *offset) {
     uint64_t *const fields[] = {size, packed, offset};
     for (size_t at = 0; at + 4 <= extra.length;) {
         size_t id = short_at(extra.start + at), length = short_at(extra.start + at + 2), field = at + 4;
@@ -113,14 +113,14 @@ static const char *read_member(const struct zip *zip, const char *at, const char
     }
     if (leads_out)
         return damaged(err, "a member has a name that is empty, too long, or leads out of the archive"), NULL;
-    bool sound = read_zip64((struct html_bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
+    bool sound = read_zip64((struct bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
                  most - offset >= LOCAL_BYTES && bytes_begin(begin + offset, directory, local_mark);
     size_t header = sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28) : 0;
     if (!sound || header > most - offset || packed > most - offset - header)
         return refuse(member, "is not where the directory says: the file is damaged or incomplete", err), NULL;
     member->size = size;
-    member->packed = (struct html_bytes){begin + offset + header, (size_t)packed};
-    member->whole = (struct html_bytes){begin + offset, header + (size_t)packed};
+    member->packed = (struct bytes){begin + offset + header, (size_t)packed};
+    member->whole = (struct bytes){begin + offset, header + (size_t)packed};
     return at + length;
 }
 
@@ -158,7 +158,7 @@ static int find_order(struct zip *zip, const char *directory, struct arena *aren
     return 0;
 }
 
-int zip_open(struct html_bytes bytes, struct arena *arena, struct zip *out, struct error *err) {
+int zip_open(struct bytes bytes, struct arena *arena, struct zip *out, struct error *err) {
     static const char compound[] = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
     struct zip zip = {.bytes = bytes};
     const char *stop = bytes.start + bytes.length, *end = NULL; /* the end record: the last place where one fits with its comment */
@@ -264,7 +264,7 @@ static int inflate_member(const struct zip_member *member, char *out, struct are
     return state == Z_STREAM_END && left == 0 ? 0 : 1;
 }
 
-int zip_unpack(const struct zip_member *member, struct arena *arena, struct html_bytes *out, struct error *err) {
+int zip_unpack(const struct zip_member *member, struct arena *arena, struct bytes *out, struct error *err) {
     if (member->flags & FLAG_ENCRYPTED)
         return refuse(member, "is encrypted: save the file without a password", err);
     if (member->method != METHOD_STORED && member->method != METHOD_DEFLATE)
@@ -301,13 +301,13 @@ int zip_unpack(const struct zip_member *member, struct arena *arena, struct html
     }
     if (wrong != 0)
         return refuse(member, "is damaged: its contents do not have the checksum that the directory states", err);
-    *out = (struct html_bytes){bytes, size};
+    *out = (struct bytes){bytes, size};
     return 0;
 }
 
 /* The compressed bytes grow in pieces, so that little more than they take is allocated. */
-static int deflate_member(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err) {
-    struct html_buffer out = {.arena = arena};
+static int deflate_member(struct zip_member *member, struct bytes bytes, struct arena *arena, struct error *err) {
+    struct bytes_buffer out = {.arena = arena};
     z_stream stream = {0};
     unsigned char chunk[CHUNK];
     if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW_DEFLATE, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -325,16 +325,16 @@ static int deflate_member(struct zip_member *member, struct html_bytes bytes, st
         stream.next_out = chunk;
         stream.avail_out = CHUNK;
         state = deflate(&stream, at == bytes.length ? Z_FINISH : Z_NO_FLUSH);
-        html_put(&out, (const char *)chunk, CHUNK - stream.avail_out);
+        bytes_put(&out, (const char *)chunk, CHUNK - stream.avail_out);
     }
     deflateEnd(&stream);
     if (state != Z_STREAM_END || out.failed)
         return error_memory(err);
-    member->new_packed = (struct html_bytes){out.bytes, out.length};
+    member->new_packed = (struct bytes){out.bytes, out.length};
     return 0;
 }
 
-int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *arena, struct error *err) {
+int zip_pack(struct zip_member *member, struct bytes bytes, struct arena *arena, struct error *err) {
     uLong crc = 0;
     for (size_t at = 0; at < bytes.length; at += CHUNK) {
         crc = crc32(crc, zlib_bytes(bytes.start + at), (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
@@ -345,7 +345,7 @@ int zip_pack(struct zip_member *member, struct html_bytes bytes, struct arena *a
         char *copy = arena_copy(arena, bytes.start, bytes.length);
         if (!copy)
             return error_memory(err);
-        member->new_packed = (struct html_bytes){copy, bytes.length};
+        member->new_packed = (struct bytes){copy, bytes.length};
     } else if (deflate_member(member, bytes, arena, err) != 0) {
         return -1;
     }
@@ -365,24 +365,24 @@ static void set_sizes(char *at, const struct zip_member *member) {
 }
 
 /* Puts a header, [bytes], with its name, and without extra fields that state sizes. extra_at: the place of their length. */
-static void put_header(struct html_buffer *out, const char *header, size_t bytes, size_t name, size_t extra_at) {
+static void put_header(struct bytes_buffer *out, const char *header, size_t bytes, size_t name, size_t extra_at) {
     const char *extra = header + bytes + name;
     size_t begin = out->length, all = short_at(header + extra_at), length;
-    html_put(out, header, bytes + name);
+    bytes_put(out, header, bytes + name);
     size_t before = out->length;
     for (size_t at = 0; at + 4 <= all; at += length) {
         length = 4 + (size_t)short_at(extra + at + 2);
         if (length > all - at)
             break;
         if (short_at(extra + at) != ZIP64_EXTRA)
-            html_put(out, extra + at, length);
+            bytes_put(out, extra + at, length);
     }
     if (!out->failed)
         set_number(out->bytes + begin + extra_at, out->length - before, 2);
 }
 
 char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err) {
-    struct html_buffer out = {.arena = arena};
+    struct bytes_buffer out = {.arena = arena};
     size_t *offsets = arena_alloc(arena, zip->count, sizeof *offsets), total = zip->bytes.length + 1, kept = 0;
     for (size_t i = 0; i < zip->count; i++)
         total += zip->members[i].replaced ? zip->members[i].new_packed.length : 0;
@@ -398,11 +398,11 @@ char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, stru
         if (member->dropped)
             continue;
         if (!member->replaced) {
-            html_put(&out, local, member->whole.length);
+            bytes_put(&out, local, member->whole.length);
             continue;
         }
         put_header(&out, local, LOCAL_BYTES, short_at(local + 26), 28);
-        html_put(&out, member->new_packed.start, member->new_packed.length);
+        bytes_put(&out, member->new_packed.start, member->new_packed.length);
         if (out.failed)
             break;
         set_sizes(out.bytes + begin + 14, member);
@@ -418,9 +418,9 @@ char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, stru
         kept++;
         if (member->replaced) {
             put_header(&out, entry, CENTRAL_BYTES, member->name.length, 30);
-            html_put(&out, entry + member->central.length - comment, comment);
+            bytes_put(&out, entry + member->central.length - comment, comment);
         } else {
-            html_put(&out, entry, member->central.length);
+            bytes_put(&out, entry, member->central.length);
         }
         if (out.failed)
             break;
@@ -431,12 +431,12 @@ char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, stru
         set_number(out.bytes + begin + 42, offsets[i], 4);
     }
     size_t end = out.length;
-    html_put(&out, zip->tail.start, zip->tail.length);
+    bytes_put(&out, zip->tail.start, zip->tail.length);
     if (!out.failed) {
         set_number(out.bytes + end + 8, kept, 2);
         set_number(out.bytes + end + 10, kept, 2);
         set_number(out.bytes + end + 12, end - directory, 4);
         set_number(out.bytes + end + 16, directory, 4);
     }
-    return html_take(&out, length, err);
+    return bytes_take(&out, length, err);
 }

@@ -10,7 +10,7 @@
 
 static char *translate(const struct document_format *format, const char *source, size_t length, unsigned linked,
                        struct arena *arena, size_t *written) {
-    struct html html;
+    struct markup html;
     struct error error = {0};
     static const char *const globs[] = {"**.a*.**,b.*.c", "!*b.**, !0.**"};
     struct document_notes notes = {.arena = arena};
@@ -28,13 +28,13 @@ static char *translate(const struct document_format *format, const char *source,
         FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) || strlen(error.message) + 1 == sizeof error.message);
         return NULL;
     }
-    struct html_translation *none = arena_zalloc(arena, html.count + 1, sizeof *none);
+    struct markup_translation *none = arena_zalloc(arena, html.count + 1, sizeof *none);
     char *same = document_write(&document, &html, none, arena, written, NULL);
     FUZZ_CHECK(same);
     if (strcmp(format->name, "html") != 0 &&
         !document.encoding) /* byte for byte; an encoding may have several ways to write a character */
         FUZZ_CHECK(*written == length && memcmp(same, source, length) == 0);
-    struct html_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4, arena);
     char *out = document_write(&document, &html, translations, arena, written, NULL);

@@ -8,23 +8,23 @@
 #include <string.h>
 
 static char *translate(const char *markup, size_t length, bool text, unsigned linked, struct arena *arena, size_t *written) {
-    struct html html;
+    struct markup html;
     struct error error = {0};
     bool marked;
     if (text) {
-        FUZZ_CHECK(html_parse_text(markup, length, arena, &html, &marked, NULL) == 0);
+        FUZZ_CHECK(marks_parse(markup, length, arena, &html, &marked, NULL) == 0);
         if (!marked)
             return NULL;
-    } else if (html_parse(markup, length, arena, &html, &error) != 0) {
+    } else if (markup_parse_html(markup, length, arena, &html, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT); /* too deep */
         return NULL;
     }
-    struct html_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++) {
         FUZZ_CHECK(html.segments[i].end <= html.piece_count);
         translations[i] = fuzz_reverse(&html.segments[i], linked, arena);
     }
-    char *out = html_write(&html, translations, arena, written, NULL);
+    char *out = markup_write(&html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');
     FUZZ_CHECK(utf8_valid(out, *written));
     return out;

@@ -48,14 +48,14 @@ static char *wrap(const char *name, const char *part, size_t length, size_t *out
 }
 
 static char *translate(const struct document *document, unsigned linked, struct arena *arena, size_t *written) {
-    struct html html;
+    struct markup html;
     struct error error = {0};
     if (document_read(document, arena, &html, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT);
         FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) || strlen(error.message) + 1 == sizeof error.message);
         return NULL;
     }
-    struct html_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
     char *same = document_write(document, &html, translations, arena, written, NULL);
     FUZZ_CHECK(same && *written == document->length && memcmp(same, document->source, *written) == 0);
     for (size_t i = 0; i < html.count; i++)

@@ -7,15 +7,15 @@
 
 static const char *const ignored[] = {"x"}, *const splitting[] = {"p"}, *const inline_names[] = {"b"};
 
-static char *write_again(const char *markup, size_t size, const struct html_tags *tags, struct arena *arena, struct html *html,
+static char *write_again(const char *markup, size_t size, const struct xml_tags *tags, struct arena *arena, struct markup *html,
                          size_t *written) {
     struct error err = {0};
-    if (html_parse_xml(markup, size, tags, arena, html, &err) != 0) {
+    if (markup_parse_xml(markup, size, tags, arena, html, &err) != 0) {
         FUZZ_CHECK(err.code == ERROR_INPUT && *err.message);
         return NULL;
     }
-    struct html_translation *none = arena_zalloc(arena, html->count + 1, sizeof *none);
-    char *out = html_write(html, none, arena, written, NULL);
+    struct markup_translation *none = arena_zalloc(arena, html->count + 1, sizeof *none);
+    char *out = markup_write(html, none, arena, written, NULL);
     FUZZ_CHECK(out);
     return out;
 }
@@ -23,10 +23,10 @@ static char *write_again(const char *markup, size_t size, const struct html_tags
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0 || !utf8_valid((const char *)data + 1, size - 1))
         return 0;
-    struct html_tags tags = {
+    struct xml_tags tags = {
         .ignored = {ignored, 1}, .splitting = {splitting, 1}, .inline_names = {inline_names, 1}, .outline = data[0] & 1};
     struct arena arena;
-    struct html html, again;
+    struct markup html, again;
     size_t length, same;
     arena_init(&arena, 4096);
     const char *once = write_again((const char *)data + 1, size - 1, &tags, &arena, &html, &length);

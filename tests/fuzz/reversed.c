@@ -17,17 +17,17 @@ static size_t split(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-struct html_translation fuzz_reverse(const struct html_segment *segment, unsigned linked, struct arena *arena) {
+struct markup_translation fuzz_reverse(const struct markup_segment *segment, unsigned linked, struct arena *arena) {
     struct span words[MAX_WORDS];
     size_t count = split(segment->text, segment->length, words), length = 0, links = 0;
-    struct html_translation out = {.text = "", .links = arena_alloc(arena, count + 1, sizeof *out.links)};
+    struct markup_translation out = {.text = "", .links = arena_alloc(arena, count + 1, sizeof *out.links)};
     char *text = arena_alloc(arena, segment->length + 1, 1);
     FUZZ_CHECK(out.links && text);
     for (size_t i = count; i-- > 0;) {
         size_t bytes = words[i].end - words[i].begin;
         memcpy(text + length, segment->text + words[i].begin, bytes);
         if (linked >> i % 8 & 1)
-            out.links[links++] = (struct html_link){words[i], {length, length + bytes}};
+            out.links[links++] = (struct markup_link){words[i], {length, length + bytes}};
         length += bytes;
         if (i > 0)
             text[length++] = ' ';

@@ -6,6 +6,6 @@
 
 /* Its words in reverse order; of eight, one after the other, those whose bit is set in `linked` are linked with what they came
  * from. */
-struct html_translation fuzz_reverse(const struct html_segment *segment, unsigned linked, struct arena *arena);
+struct markup_translation fuzz_reverse(const struct markup_segment *segment, unsigned linked, struct arena *arena);
 
 #endif

@@ -18,18 +18,18 @@ static size_t split(const char *text, size_t length, struct arena *arena, struct
     return count;
 }
 
-static void put(struct html_translation *out, char *to, const char *text, struct span word) {
+static void put(struct markup_translation *out, char *to, const char *text, struct span word) {
     struct span target = {out->length, out->length + word.end - word.begin};
     for (size_t i = word.begin; i < word.end; i++)
         to[out->length++] = (char)toupper((unsigned char)text[i]);
-    out->links[out->link_count++] = (struct html_link){word, target};
+    out->links[out->link_count++] = (struct markup_link){word, target};
     to[out->length++] = ' ';
 }
 
-struct html_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena) {
+struct markup_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena) {
     struct span *words;
     size_t count = split(text, length, arena, &words), times = kind == FAKE_LONGER ? 2 : 1;
-    struct html_translation out = {.links = arena_alloc(arena, 2 * count, sizeof *out.links)};
+    struct markup_translation out = {.links = arena_alloc(arena, 2 * count, sizeof *out.links)};
     char *to = arena_alloc(arena, 2 * length + 2, 1);
     out.text = to;
     for (size_t i = 0; i < count; i++)
@@ -39,19 +39,19 @@ struct html_translation fake_translation(enum fake_kind kind, const char *text, 
     return out;
 }
 
-int fake_read(const char *format, const char *source, struct arena *arena, struct html *out, struct error *err) {
+int fake_read(const char *format, const char *source, struct arena *arena, struct markup *out, struct error *err) {
     struct document document = {
         .format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
     return document_read(&document, arena, out, err);
 }
 
 char *fake_translated(const struct document *document, enum fake_kind kind, struct arena *arena) {
-    struct html html;
+    struct markup html;
     struct error error = {0};
     size_t length;
     ck_assert_ptr_nonnull(document->format);
     ck_assert_msg(document_read(document, arena, &html, &error) == 0, "%s", error.message);
-    struct html_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translation(kind, html.segments[i].text, html.segments[i].length, arena);
     char *out = document_write(document, &html, translations, arena, &length, &error);
@@ -66,7 +66,7 @@ char *fake_document(const char *format, enum fake_kind kind, const char *source,
         kind, arena);
 }
 
-const char *fake_string(const struct html_segment *segment, struct arena *arena) {
+const char *fake_string(const struct markup_segment *segment, struct arena *arena) {
     return arena_copy(arena, segment->text, segment->length);
 }
 
@@ -79,7 +79,7 @@ void fake_expect(const char *format, enum fake_kind kind, const char *source, co
 
 void fake_refused(const char *format, const char *source, const char *message) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     struct error error = {0};
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(fake_read(format, source, &arena, &html, &error), -1);

@@ -11,18 +11,18 @@ enum fake_kind {
 };
 
 /* Words are linked with what they came from. All in the arena. */
-struct html_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena);
+struct markup_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena);
 
 #define FAKE_LANGUAGE "fr"
 
 /* As document_read. */
-int fake_read(const char *format, const char *source, struct arena *arena, struct html *out, struct error *err);
+int fake_read(const char *format, const char *source, struct arena *arena, struct markup *out, struct error *err);
 /* The document of this format, translated; the test fails where it cannot be read. */
 char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena);
 /* The same of one with more to it than its format. */
 char *fake_translated(const struct document *document, enum fake_kind kind, struct arena *arena);
 /* A segment's text as a string. */
-const char *fake_string(const struct html_segment *segment, struct arena *arena);
+const char *fake_string(const struct markup_segment *segment, struct arena *arena);
 /* Whether it comes out as this. */
 void fake_expect(const char *format, enum fake_kind kind, const char *source, const char *expected);
 /* It is refused with this message. */

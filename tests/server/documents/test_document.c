@@ -58,12 +58,12 @@ START_TEST(translations_that_lack_something) {
                                     .length = strlen(rows[i / 2].source),
                                     .language = FAKE_LANGUAGE,
                                     .notes = &notes};
-        struct html html;
+        struct markup html;
         ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
         ck_assert_uint_eq(html.count, 1);
         struct job job = {.source = {0, html.segments->length}, .outcome = outcome};
         struct text text = {.source = html.segments->text, .source_length = html.segments->length, .jobs = &job, .count = 1};
-        struct html_translation translation;
+        struct markup_translation translation;
         size_t length;
         outcome->lists[CHECK_SIGNS].source_count = lossy;
         ck_assert_int_eq(document_translate(&text, &arena, &translation), 0);
@@ -83,7 +83,7 @@ START_TEST(bytes_that_are_no_text) {
     for (size_t i = 0; document_nth(i); i++) {
         if (document_nth(i)->archive)
             continue;
-        struct html html;
+        struct markup html;
         struct error invalid = {0}, zero = {0};
         ck_assert_int_eq(
             document_read(
@@ -156,7 +156,7 @@ START_TEST(encodings) {
                                     .length = own->before_length,
                                     .language = FAKE_LANGUAGE,
                                     .notes = &notes};
-        struct html html;
+        struct markup html;
         struct error error = {0};
         size_t length;
         arena_init(&arena, 1 << 14);
@@ -167,7 +167,7 @@ START_TEST(encodings) {
             ck_assert_str_eq(error.message, own->after);
         } else {
             ck_assert_msg(result == 0, "%zu: %s", i, error.message);
-            const struct html_translation translation = {.text = own->translation, .length = strlen(own->translation)};
+            const struct markup_translation translation = {.text = own->translation, .length = strlen(own->translation)};
             ck_assert_msg(html.count == 1, "%zu: %zu texts", i, html.count);
             const char *out = document_write(&document, &html, &translation, &arena, &length, &error);
             ck_assert_ptr_nonnull(out);
@@ -194,7 +194,7 @@ END_TEST
 /* A sentence over lines is one text, and its words stay in their lines. */
 START_TEST(txt_sentences_over_lines) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     const char *text = "the dog runs\n  in the snow.\nIt is white.\n";
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(fake_read("txt", text, &arena, &html, NULL), 0);
@@ -259,7 +259,7 @@ START_TEST(bombs_of_every_format) {
                                           "\r",   "\n\n- ", "<!--", "<![CDATA[", "<?a ", "\xcc\x81", "http://a "};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
-        struct html html;
+        struct markup html;
         struct error error = {0};
         char *text = fake_long(bombed[_i].begin, middles[i], bombed[_i].end, BYTES);
         arena_init(&arena, 1 << 14);

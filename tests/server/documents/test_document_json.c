@@ -60,18 +60,18 @@ START_TEST(sound_messages) {
     static const char text[] = "[\"{n, plural, one {it's {a, date}} other {b}}\"]";
     struct document document = {
         .format = document_find("json"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
-    struct html html;
+    struct markup html;
     size_t length;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 2);
     ck_assert_str_eq(fake_string(&html.segments[0], &arena), "it's {a}");
     const struct span words[] = {{0, 2}, {2, 5}};
-    struct html_translation translations[] = {{.text = "l'{a}", .length = 5, .words = words, .word_count = 2},
-                                              {.text = "b", .length = 1}};
+    struct markup_translation translations[] = {{.text = "l'{a}", .length = 5, .words = words, .word_count = 2},
+                                                {.text = "b", .length = 1}};
     ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL),
                      "[\"{n, plural, one {l''{a, date}} other {b}}\"]");
-    translations[1] = (struct html_translation){.text = "{c}", .length = 3};
+    translations[1] = (struct markup_translation){.text = "{c}", .length = 3};
     ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL), text);
     ck_assert_uint_eq(notes.count, 1);
     ck_assert_str_eq(notes.all[0].code, "untranslated");
@@ -85,7 +85,7 @@ START_TEST(unreadable_messages) {
     static const char text[] = "[\"a dog\",\n\"{n, plural, one {# a dog}\"]";
     struct document document = {
         .format = document_find("json"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
-    struct html html;
+    struct markup html;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 1);

@@ -157,7 +157,7 @@ START_TEST(unreadable_messages_are_marked) {
                 XLIFF "{n, plural, one {&amp;} other # dogs}</source><target state=\"needs-review-translation\">"
                       "{n, plural, one {&amp;} other # dogs}</target>" BEHIND);
     struct arena arena;
-    struct html html;
+    struct markup html;
     bool marked;
     arena_init(&arena, 1 << 12);
     ck_assert_int_eq(document_read_text(message, strlen(message), false, &arena, &html, &marked, NULL), 0);
@@ -171,8 +171,8 @@ END_TEST
 START_TEST(texts) {
     static const char text[] = "you saw " BRANCHES;
     struct arena arena;
-    struct html html;
-    struct html_translation translations[2];
+    struct markup html;
+    struct markup_translation translations[2];
     bool marked;
     size_t length;
     arena_init(&arena, 1 << 12);
@@ -185,7 +185,7 @@ START_TEST(texts) {
         translations[i] = fake_translation(FAKE_UPPER, html.segments[i].text, html.segments[i].length, &arena);
     ck_assert_str_eq(document_write_text(text, strlen(text), &html, translations, &arena, &length, NULL),
                      "{n, plural, one {YOU SAW # DOG} other {YOU SAW # <b>OLD</b> DOGS}}");
-    translations[0] = (struct html_translation){.text = "a {b", .length = 4};
+    translations[0] = (struct markup_translation){.text = "a {b", .length = 4};
     ck_assert_str_eq(document_write_text(text, strlen(text), &html, translations, &arena, &length, NULL), text);
     ck_assert_uint_eq(length, strlen(text));
     arena_done(&arena);

@@ -75,8 +75,8 @@ END_TEST
 static void expect_escaped(const char *before, const char *text, const char *expected) {
     struct arena arena;
     arena_init(&arena, 1 << 10);
-    struct html_buffer out = {.arena = &arena};
-    html_put_string(&out, before);
+    struct bytes_buffer out = {.arena = &arena};
+    bytes_put_string(&out, before);
     markdown_escape(&out, text, strlen(text));
     ck_assert_str_eq(out.bytes + strlen(before), expected);
     arena_done(&arena);
@@ -163,13 +163,13 @@ END_TEST
 static void expect_end(const char *open, const char *before, const char *inside, int32_t next, const char *expected) {
     struct arena arena;
     arena_init(&arena, 1 << 10);
-    struct html_buffer out = {.arena = &arena};
-    html_put_string(&out, before);
-    struct html_end end = {.open = out.length, .next = next, .written = open, .replaced = open};
+    struct bytes_buffer out = {.arena = &arena};
+    bytes_put_string(&out, before);
+    struct markup_end end = {.open = out.length, .next = next, .written = open, .replaced = open};
     end.written_length = end.replaced_length = strlen(open);
-    html_put_string(&out, open);
+    bytes_put_string(&out, open);
     end.inside = out.length;
-    html_put_string(&out, inside);
+    bytes_put_string(&out, inside);
     markdown_close(&out, &end);
     ck_assert_str_eq(out.bytes, expected);
     arena_done(&arena);
@@ -272,7 +272,7 @@ START_TEST(bombs) {
                                           "<!--",      "<b>",      "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",   "[a]: b\n"};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
-        struct html html;
+        struct markup html;
         struct error error = {0};
         char *text = fake_long("a ", middles[i], "\n", 1 << 15);
         arena_init(&arena, 1 << 16);
@@ -295,7 +295,7 @@ END_TEST
 /* A megabyte in one line of what may begin a template takes no more time for each than one of them in a short line. */
 START_TEST(braces_in_a_long_line) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     char *text = fake_long("a ", "{a b} %s ", "\n", 1 << 20);
     arena_init(&arena, 1 << 16);
     ck_assert_int_eq(fake_read("md", text, &arena, &html, NULL), 0);
@@ -323,7 +323,7 @@ static void count_away(void *owner, bool away) {
 /* cmark is ended in the middle of its work. */
 START_TEST(a_reader_leaves) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     struct leaver leaver = {0, 0};
     struct budget budget = {.most_bytes = SIZE_MAX, .go_on = leave, .away = count_away, .owner = &leaver};
     char *text = fake_long("a ", "a\n", "\n", 1 << 20);

@@ -182,11 +182,11 @@ END_TEST
 /* A translation that says for programs what its source does not. */
 START_TEST(directives_too_many) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     const char *source = HEADER "#: a.c\nmsgid \"a %s\"\nmsgstr \"\"\n";
     struct document document = {
         .format = document_find("po"), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
-    struct html_translation translation = {.text = "b %s %d", .length = 7};
+    struct markup_translation translation = {.text = "b %s %d", .length = 7};
     size_t length;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
@@ -237,7 +237,7 @@ START_TEST(bombs) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
-        struct html html;
+        struct markup html;
         struct error error = {0};
         char *text = fake_long(cases[i][0], cases[i][1],
                                i < 5   ? " a\"\nmsgstr \"\"\n"

@@ -7,7 +7,7 @@
 static enum prose judge(const char *text, const char *name, const char *parent) {
     struct prose_place place = {{name, strlen(name)}, {parent, strlen(parent)}};
     char *scratch = malloc(strlen(text) + 1);
-    enum prose prose = prose_judge((struct html_bytes){text, strlen(text)}, &place, scratch);
+    enum prose prose = prose_judge((struct bytes){text, strlen(text)}, &place, scratch);
     free(scratch);
     return prose;
 }

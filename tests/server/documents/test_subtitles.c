@@ -34,7 +34,7 @@ END_TEST
 /* One text of two cues; each keeps its words and tags. */
 START_TEST(sentences_over_cues) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     const char *text = "1\n" TIMES "\nThe <i>dog</i> that I saw\n\n2\n" LATER "\nruns in the <b>snow</b>.\n\n3\n" LATER "\nYes.\n";
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(fake_read("srt", text, &arena, &html, NULL), 0);
@@ -72,7 +72,7 @@ END_TEST
 
 static size_t segments_of(const char *text) {
     struct arena arena;
-    struct html html;
+    struct markup html;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(fake_read("srt", text, &arena, &html, NULL), 0);
     arena_done(&arena);
@@ -132,8 +132,8 @@ START_TEST(cues_are_never_empty) {
     static const char text[] = "1\n" TIMES "\n<i>a dog that</i>\n\n2\n" LATER "\nruns and\n\n3\n" LATER "\nbarks.\n";
     struct document document = {
         .format = document_find("srt"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
-    struct html_translation translation = {.text = "Chien.", .length = 6};
-    struct html html;
+    struct markup_translation translation = {.text = "Chien.", .length = 6};
+    struct markup html;
     size_t length;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);

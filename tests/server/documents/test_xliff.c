@@ -199,7 +199,7 @@ START_TEST(xliff_bombs) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
-        struct html html;
+        struct markup html;
         struct error error = {0};
         char *text = fake_long(cases[i][0], cases[i][1], cases[i][2], 1 << 18);
         arena_init(&arena, 1 << 16);

@@ -43,33 +43,33 @@ static size_t split(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-static struct html_translation fake_translate(const struct fake *fake, const struct html_segment *segment) {
+static struct markup_translation fake_translate(const struct fake *fake, const struct markup_segment *segment) {
     static struct span words[MAX_WORDS];
     char *source = arena_copy(&arena, segment->text, segment->length), *text = arena_alloc(&arena, segment->length + 1, 1);
     size_t count = split(source, segment->length, words), length = 0;
-    struct html_link *links = arena_alloc(&arena, count, sizeof *links);
+    struct markup_link *links = arena_alloc(&arena, count, sizeof *links);
     for (size_t i = 0; i < count; i++) {
         struct span word = words[fake->reversed ? count - 1 - i : i];
         if (i > 0)
             text[length++] = ' ';
         memcpy(text + length, source + word.begin, word.end - word.begin);
-        links[i] = (struct html_link){word, {length, length + word.end - word.begin}};
+        links[i] = (struct markup_link){word, {length, length + word.end - word.begin}};
         length += word.end - word.begin;
     }
-    return (struct html_translation){.text = text, .length = length, .links = links, .link_count = fake->linked ? count : 0};
+    return (struct markup_translation){.text = text, .length = length, .links = links, .link_count = fake->linked ? count : 0};
 }
 
 static const struct fake same = {.linked = true}, backwards = {.reversed = true, .linked = true}, blind = {.reversed = true};
 
 static char *run_bytes(const struct fake *fake, const char *markup, size_t bytes) {
-    struct html html;
+    struct markup html;
     struct error error = {0};
-    ck_assert_msg(html_parse(markup, bytes, &arena, &html, &error) == 0, "%.900s", error.message);
-    struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    ck_assert_msg(markup_parse_html(markup, bytes, &arena, &html, &error) == 0, "%.900s", error.message);
+    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translate(fake, &html.segments[i]);
     size_t length;
-    char *out = html_write(&html, translations, &arena, &length, &error);
+    char *out = markup_write(&html, translations, &arena, &length, &error);
     ck_assert_ptr_nonnull(out);
     ck_assert_uint_eq(strlen(out), length);
     return out;
@@ -106,7 +106,7 @@ static bool read_name(const char *text, char name[32]) {
 
 /* A reader of tags of its own: the parser shall not be its own judge. */
 static void check_nests(const char *out, const char *markup) {
-    static char open[HTML_MAX_DEPTH + 8][32];
+    static char open[MARKUP_MAX_DEPTH + 8][32];
     size_t depth = 0;
     for (const char *at = out; (at = strchr(at, '<')) != NULL;) {
         char name[32] = "";
@@ -122,7 +122,7 @@ static void check_nests(const char *out, const char *markup) {
                     out, markup);
             depth--;
         } else if (read_name(at + 1, name) && !is_void(name) && end[-1] != '/') {
-            REQUIRE(depth < HTML_MAX_DEPTH + 8, "%zu elements are open", depth);
+            REQUIRE(depth < MARKUP_MAX_DEPTH + 8, "%zu elements are open", depth);
             strcpy(open[depth++], name);
             if (strcmp(name, "script") == 0 || strcmp(name, "textarea") == 0)
                 end = strstr(at, name[0] == 's' ? "</script>" : "</textarea>") - 1;
@@ -289,12 +289,12 @@ static void make_inline(struct maker *maker, size_t depth) {
 }
 
 /* As models translate: words are left out, doubled, moved, and linked with the wrong ones; marks are words of their own. */
-static struct html_translation translate_badly(struct maker *maker, const struct html_segment *segment) {
+static struct markup_translation translate_badly(struct maker *maker, const struct markup_segment *segment) {
     static struct span words[MAX_WORDS], made[MAX_WORDS];
     static char text[1 << 17];
     size_t count = split(arena_copy(&arena, segment->text, segment->length), segment->length, words), length = 0, written = 0,
            linked = 0;
-    struct html_link *links = arena_alloc(&arena, 4 * count + 4, sizeof *links);
+    struct markup_link *links = arena_alloc(&arena, 4 * count + 4, sizeof *links);
     uint32_t lost = draw(maker, 10);
     for (size_t i = 0; i < count; i++) {
         struct span word = words[draw(maker, 8) ? i : draw(maker, (uint32_t)count)];
@@ -310,19 +310,20 @@ static struct html_translation translate_badly(struct maker *maker, const struct
             made[written++] = (struct span){begin, length};
         }
         if (draw(maker, 4) > 0)
-            links[linked++] = (struct html_link){words[draw(maker, 6) ? i : draw(maker, (uint32_t)count)], made[written - 1]};
+            links[linked++] = (struct markup_link){words[draw(maker, 6) ? i : draw(maker, (uint32_t)count)], made[written - 1]};
     }
-    return (struct html_translation){.text = arena_copy(&arena, text, length),
-                                     .length = length,
-                                     .words = memcpy(arena_alloc(&arena, written + 1, sizeof *made), made, written * sizeof *made),
-                                     .word_count = written,
-                                     .links = links,
-                                     .link_count = linked};
+    return (struct markup_translation){.text = arena_copy(&arena, text, length),
+                                       .length = length,
+                                       .words =
+                                           memcpy(arena_alloc(&arena, written + 1, sizeof *made), made, written * sizeof *made),
+                                       .word_count = written,
+                                       .links = links,
+                                       .link_count = linked};
 }
 
 /* Which elements have words in them, by their numbers. */
 static void find_words(const char *markup, bool *has) {
-    size_t open[HTML_MAX_DEPTH], depth = 0;
+    size_t open[MARKUP_MAX_DEPTH], depth = 0;
     for (const char *at = markup; *at; at++) {
         if (*at == '<') {
             const char *number = strstr(at, "n=\""), *end = strchr(at, '>');
@@ -353,18 +354,18 @@ START_TEST(elements_keep_words) {
     struct maker maker = {.text = text, .state = (uint32_t)_i * 2654435761u + 7};
     for (size_t i = 0; i < FRAGMENTS; i++) {
         bool before[MOST_ELEMENTS + 1] = {false}, after[MOST_ELEMENTS + 1] = {false};
-        struct html html;
+        struct markup html;
         size_t length;
         maker.length = maker.number = 0;
         do
             make_inline(&maker, 3);
         while (draw(&maker, 2) && maker.number < MOST_ELEMENTS / 8);
         ck_assert_uint_lt(maker.number, MOST_ELEMENTS);
-        ck_assert_int_eq(html_parse(text, maker.length, &arena, &html, NULL), 0);
-        struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+        ck_assert_int_eq(markup_parse_html(text, maker.length, &arena, &html, NULL), 0);
+        struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
         for (size_t j = 0; j < html.count; j++)
             translations[j] = translate_badly(&maker, &html.segments[j]);
-        const char *out = html_write(&html, translations, &arena, &length, NULL);
+        const char *out = markup_write(&html, translations, &arena, &length, NULL);
         check_nests(out, text);
         check_tags(out, text);
         find_words(text, before);
@@ -398,19 +399,19 @@ END_TEST
 
 /* Every second word of a value, which tells that it was translated. */
 static char *run_values(const char *markup, const char *language, const char *from) {
-    struct html html;
+    struct markup html;
     size_t length;
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
-    struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
+    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = html.count - html.values; i < html.count; i++) {
         char *text = arena_copy(&arena, html.segments[i].text, html.segments[i].length);
         for (char *c = text; *c; c++)
             *c = (char)toupper((unsigned char)*c);
-        translations[i] = (struct html_translation){.text = text, .length = html.segments[i].length};
+        translations[i] = (struct markup_translation){.text = text, .length = html.segments[i].length};
     }
     html.language = language;
     html.from = from;
-    return html_write(&html, translations, &arena, &length, NULL);
+    return markup_write(&html, translations, &arena, &length, NULL);
 }
 
 START_TEST(translated_attributes) {
@@ -581,8 +582,8 @@ END_TEST
 START_TEST(segments) {
     static const char markup[] = "<p>A &amp; <b>b</b>\n c <code>x</code>.</p>\n<ul><li>1.</li><li>d<br>e</li></ul><pre>f</pre>g";
     static const char *const texts[] = {"A & b c x.", "d", "e", "g"};
-    struct html html;
-    ck_assert_int_eq(html_parse(markup, sizeof markup - 1, &arena, &html, NULL), 0);
+    struct markup html;
+    ck_assert_int_eq(markup_parse_html(markup, sizeof markup - 1, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, sizeof texts / sizeof *texts);
     for (size_t i = 0; i < html.count; i++)
         ck_assert_str_eq(arena_copy(&arena, html.segments[i].text, html.segments[i].length), texts[i]);
@@ -620,13 +621,13 @@ static const struct example apart_cases[] = {
 };
 
 START_TEST(neighbours) {
-    struct html html;
-    struct html_buffer texts = {.arena = &arena};
+    struct markup html;
+    struct bytes_buffer texts = {.arena = &arena};
     const char *markup = apart_cases[_i].markup;
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
     for (size_t i = 0; i < html.count; i++) {
-        html_put_string(&texts, i > 0 ? "|" : "");
-        html_put(&texts, html.segments[i].text, html.segments[i].length);
+        bytes_put_string(&texts, i > 0 ? "|" : "");
+        bytes_put(&texts, html.segments[i].text, html.segments[i].length);
     }
     ck_assert_str_eq(texts.bytes, apart_cases[_i].out);
 }
@@ -669,14 +670,14 @@ START_TEST(no_break_spaces_replace_spaces) {
     } examples[] = {{"a ?", "<p>a\u00a0?</p>"}, {"a?", "<p>a?</p>"}, {"ab?", "<p>ab?</p>"}};
     static const char markup[] = "<p>a\u00a0?</p>";
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        struct html html;
+        struct markup html;
         size_t length;
-        ck_assert_int_eq(html_parse(markup, sizeof markup - 1, &arena, &html, NULL), 0);
+        ck_assert_int_eq(markup_parse_html(markup, sizeof markup - 1, &arena, &html, NULL), 0);
         ck_assert_str_eq(arena_copy(&arena, html.segments->text, html.segments->length), "a ?");
-        struct html_link links[] = {{{0, 1}, {0, 1}}};
-        struct html_translation translation = {
+        struct markup_link links[] = {{{0, 1}, {0, 1}}};
+        struct markup_translation translation = {
             .text = examples[i].text, .length = strlen(examples[i].text), .links = links, .link_count = 1};
-        ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), examples[i].expected);
+        ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), examples[i].expected);
     }
 }
 END_TEST
@@ -709,16 +710,16 @@ END_TEST
 /* A translation may be empty, or be missing. */
 START_TEST(odd_translations) {
     static const char markup[] = "<p>a <b>b</b> <i></i></p>";
-    struct html html;
+    struct markup html;
     size_t length;
-    ck_assert_int_eq(html_parse(markup, sizeof markup - 1, &arena, &html, NULL), 0);
-    struct html_translation translation = {0};
-    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), markup);
+    ck_assert_int_eq(markup_parse_html(markup, sizeof markup - 1, &arena, &html, NULL), 0);
+    struct markup_translation translation = {0};
+    ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), markup);
     translation.text = "";
-    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), markup);
-    struct html_link links[] = {{{2, 3}, {0, 1}}, {{0, 1}, {2, 3}}, {{0, 1}, {50, 60}}};
-    translation = (struct html_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
-    check_nests(html_write(&html, &translation, &arena, &length, NULL), markup);
+    ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), markup);
+    struct markup_link links[] = {{{2, 3}, {0, 1}}, {{0, 1}, {2, 3}}, {{0, 1}, {50, 60}}};
+    translation = (struct markup_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
+    check_nests(markup_write(&html, &translation, &arena, &length, NULL), markup);
 }
 END_TEST
 
@@ -748,12 +749,12 @@ static const struct {
 };
 
 START_TEST(elements_of_words_without_space) {
-    struct html html;
+    struct markup html;
     struct span words[8];
-    struct html_link links[5];
+    struct markup_link links[5];
     size_t length, count = 0, linked = 0, at = 0;
     const char *markup = cut_cases[_i].markup;
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
     char *text = arena_alloc(&arena, strlen(cut_cases[_i].words) + 1, 1),
          *source = arena_copy(&arena, html.segments[0].text, html.segments[0].length);
     for (const char *word = cut_cases[_i].words; *word;
@@ -767,11 +768,11 @@ START_TEST(elements_of_words_without_space) {
     for (; linked < 5 && cut_cases[_i].links[linked].source; linked++) {
         const char *word = cut_cases[_i].links[linked].source;
         size_t begin = (size_t)(strstr(source, word) - source);
-        links[linked] = (struct html_link){{begin, begin + strlen(word)}, words[cut_cases[_i].links[linked].word]};
+        links[linked] = (struct markup_link){{begin, begin + strlen(word)}, words[cut_cases[_i].links[linked].word]};
     }
-    struct html_translation translation = {
+    struct markup_translation translation = {
         .text = text, .length = at, .words = words, .word_count = count, .links = links, .link_count = linked};
-    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), cut_cases[_i].expected);
+    ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), cut_cases[_i].expected);
 }
 END_TEST
 
@@ -803,43 +804,43 @@ static const struct {
 
 enum { LEAST_BYTES = MEBIBYTE / 8 };
 
-/* As many bytes of it as have no more than HTML_MAX_PIECES, or half of that. */
-static struct error parse_as_much(const char *unit, size_t *length, struct html *html) {
+/* As many bytes of it as have no more than MARKUP_MAX_PIECES, or half of that. */
+static struct error parse_as_much(const char *unit, size_t *length, struct markup *html) {
     struct error error;
     for (*length = MEBIBYTE;; *length /= 2) {
         error = (struct error){0};
-        bool parsed = html_parse(repeat(unit, *length), *length, &arena, html, &error) == 0;
+        bool parsed = markup_parse_html(repeat(unit, *length), *length, &arena, html, &error) == 0;
         if (parsed || !strstr(error.message, "tags, texts and comments"))
             return error;
     }
 }
 
 START_TEST(a_mebibyte_of_it) {
-    struct html html;
+    struct markup html;
     size_t length;
     struct error error = parse_as_much(units[_i].unit, &length, &html);
     ck_assert_int_eq(error.code, units[_i].deep ? ERROR_INPUT : ERROR_NONE);
     ck_assert_uint_ge(length, LEAST_BYTES);
     if (units[_i].deep)
         return;
-    struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translate(&backwards, &html.segments[i]);
-    const char *out = html_write(&html, translations, &arena, &length, NULL);
+    const char *out = markup_write(&html, translations, &arena, &length, NULL);
     ck_assert_ptr_nonnull(out);
     if (!strpbrk(units[_i].unit, "'\"")) /* check_nests knows no quotes */
         check_nests(out, units[_i].unit);
 }
 END_TEST
 
-/* As many elements may be open as HTML_MAX_DEPTH. */
+/* As many elements may be open as MARKUP_MAX_DEPTH. */
 START_TEST(depth) {
-    char *markup = repeat("<i>", 3 * HTML_MAX_DEPTH);
-    struct html html;
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
-    markup = repeat("<i>", 3 * (HTML_MAX_DEPTH + 1));
+    char *markup = repeat("<i>", 3 * MARKUP_MAX_DEPTH);
+    struct markup html;
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
+    markup = repeat("<i>", 3 * (MARKUP_MAX_DEPTH + 1));
     struct error error = {0};
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, &error), -1);
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
     ck_assert_str_eq(error.message, "line 1: elements nest deeper than 256");
 }
@@ -856,15 +857,15 @@ static char *many_attributes(size_t count) {
 
 /* libxml2 takes time for each pair of attributes in a tag: of 200,000, the last here, minutes. */
 START_TEST(attributes) {
-    char *markup = many_attributes(HTML_MAX_ATTRIBUTES);
-    struct html html;
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
+    char *markup = many_attributes(MARKUP_MAX_ATTRIBUTES);
+    struct markup html;
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 1);
-    const size_t too_many[] = {HTML_MAX_ATTRIBUTES + 1, 2 * HTML_MAX_ATTRIBUTES, 10 * HTML_MAX_ATTRIBUTES, 200000};
+    const size_t too_many[] = {MARKUP_MAX_ATTRIBUTES + 1, 2 * MARKUP_MAX_ATTRIBUTES, 10 * MARKUP_MAX_ATTRIBUTES, 200000};
     for (size_t i = 0; i < sizeof too_many / sizeof *too_many; i++) {
         struct error error = {0};
         markup = many_attributes(too_many[i]);
-        ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, &error), -1);
+        ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, &error), -1);
         ck_assert_int_eq(error.code, ERROR_INPUT);
         ck_assert_str_eq(error.message, "line 1: a tag has more than 256 attributes");
     }
@@ -874,16 +875,16 @@ END_TEST
 /* Small pieces take little more memory than their bytes and their places. */
 START_TEST(pieces) {
     enum { UNIT_BYTES = 4 };
-    struct html html;
+    struct markup html;
     struct error error = {0};
-    char *markup = repeat("<hr>", (size_t)UNIT_BYTES * (HTML_MAX_PIECES + 1));
+    char *markup = repeat("<hr>", (size_t)UNIT_BYTES * (MARKUP_MAX_PIECES + 1));
     struct arena own;
     arena_init(&own, 16 * 1024);
-    ck_assert_int_eq(html_parse(markup, (size_t)UNIT_BYTES * HTML_MAX_PIECES, &own, &html, NULL), 0);
-    ck_assert_uint_eq(html.piece_count, HTML_MAX_PIECES);
-    ck_assert_uint_lt(arena_bytes(&own), (size_t)HTML_MAX_PIECES * 160);
+    ck_assert_int_eq(markup_parse_html(markup, (size_t)UNIT_BYTES * MARKUP_MAX_PIECES, &own, &html, NULL), 0);
+    ck_assert_uint_eq(html.piece_count, MARKUP_MAX_PIECES);
+    ck_assert_uint_lt(arena_bytes(&own), (size_t)MARKUP_MAX_PIECES * 160);
     arena_reset(&own);
-    ck_assert_int_eq(html_parse(markup, strlen(markup), &own, &html, &error), -1);
+    ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &own, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
     ck_assert_str_eq(error.message, "line 1: the markup has more than 131072 tags, texts and comments");
     arena_done(&own);
@@ -915,22 +916,22 @@ START_TEST(long_documents_take_turns) {
     size_t looks = 0;
     struct budget budget = {.most_bytes = SIZE_MAX, .most_sentences = SIZE_MAX, .go_on = look, .owner = &looks};
     char *text = arena_alloc(&arena, BYTES, 1);
-    struct html_builder builder = {.arena = &arena};
-    struct html_translation *translations = arena_zalloc(&arena, SEGMENTS, sizeof *translations);
-    struct html html;
+    struct piece_builder builder = {.arena = &arena};
+    struct markup_translation *translations = arena_zalloc(&arena, SEGMENTS, sizeof *translations);
+    struct markup html;
     size_t length;
     memset(text, 'a', BYTES);
     for (size_t i = 0; i < SEGMENTS; i++) {
-        html_add_text(&builder, (struct html_bytes){text, BYTES}, (struct html_bytes){text, BYTES});
-        html_add_break(&builder, (struct html_bytes){"\n", 1});
-        translations[i] = (struct html_translation){.text = text, .length = BYTES};
+        piece_add_text(&builder, (struct bytes){text, BYTES}, (struct bytes){text, BYTES});
+        piece_add_break(&builder, (struct bytes){"\n", 1});
+        translations[i] = (struct markup_translation){.text = text, .length = BYTES};
     }
     arena_limit(&arena, &budget);
-    ck_assert_int_eq(html_build(&builder, NULL, &html, NULL), 0);
+    ck_assert_int_eq(piece_build(&builder, NULL, &html, NULL), 0);
     ck_assert_uint_eq(html.count, SEGMENTS);
     ck_assert_uint_ge(looks, SEGMENTS / SEGMENTS_OF_LOOK);
     looks = 0;
-    ck_assert_ptr_nonnull(html_write(&html, translations, &arena, &length, NULL));
+    ck_assert_ptr_nonnull(markup_write(&html, translations, &arena, &length, NULL));
     ck_assert_uint_ge(looks, SEGMENTS * BYTES / BYTES_OF_LOOK);
     arena_limit(&arena, NULL);
 }

@@ -18,9 +18,9 @@ static void teardown(void) {
 }
 
 /* In capitals; reversed: the last word comes first. */
-static struct html_translation translate(const struct html_segment *segment, bool reversed) {
+static struct markup_translation translate(const struct markup_segment *segment, bool reversed) {
     struct span words[MOST_WORDS];
-    struct html_link *links = arena_alloc(&arena, MOST_WORDS, sizeof *links);
+    struct markup_link *links = arena_alloc(&arena, MOST_WORDS, sizeof *links);
     char *text = arena_alloc(&arena, segment->length + 1, 1);
     size_t count = 0, length = 0;
     for (size_t at = 0; at < segment->length; at++) {
@@ -34,26 +34,26 @@ static struct html_translation translate(const struct html_segment *segment, boo
         struct span word = words[reversed ? count - 1 - i : i];
         if (i > 0)
             text[length++] = ' ';
-        links[i] = (struct html_link){word, {length, length + word.end - word.begin}};
+        links[i] = (struct markup_link){word, {length, length + word.end - word.begin}};
         for (size_t at = word.begin; at < word.end; at++)
             text[length++] = (char)toupper((unsigned char)segment->text[at]);
     }
-    return (struct html_translation){.text = text, .length = length, .links = links, .link_count = count};
+    return (struct markup_translation){.text = text, .length = length, .links = links, .link_count = count};
 }
 
 /* NULL: there are no marks. */
 static const char *run(const char *text, bool reversed) {
-    struct html html;
+    struct markup html;
     bool marked;
     size_t length;
-    ck_assert_int_eq(html_parse_text(text, strlen(text), &arena, &html, &marked, NULL), 0);
+    ck_assert_int_eq(marks_parse(text, strlen(text), &arena, &html, &marked, NULL), 0);
     if (!marked)
         return NULL;
     ck_assert(document_text_may_be_marked(text, strlen(text)));
-    struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = translate(&html.segments[i], reversed);
-    const char *out = html_write(&html, translations, &arena, &length, NULL);
+    const char *out = markup_write(&html, translations, &arena, &length, NULL);
     ck_assert_ptr_nonnull(out);
     return out;
 }
@@ -136,8 +136,8 @@ START_TEST(same_marks) {
         {"<a x=\"1\">a</a>", "<a x='1'>b</a>", false, true},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct html_bytes a = {pairs[i].a, strlen(pairs[i].a)}, b = {pairs[i].b, strlen(pairs[i].b)};
-        ck_assert_msg(html_same_marks(a, b, pairs[i].references) == pairs[i].same, "%s and %s", pairs[i].a, pairs[i].b);
+        struct bytes a = {pairs[i].a, strlen(pairs[i].a)}, b = {pairs[i].b, strlen(pairs[i].b)};
+        ck_assert_msg(marks_same(a, b, pairs[i].references) == pairs[i].same, "%s and %s", pairs[i].a, pairs[i].b);
     }
 }
 END_TEST

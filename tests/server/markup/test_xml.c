@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const char *const x[] = {"x", "keep"}, *const par[] = {"par", "br"}, *const b[] = {"b"};
-static const struct html_tags outline = {.ignored = {x, 2}, .splitting = {par, 2}, .inline_names = {b, 1}, .outline = true},
-                              flat = {.ignored = {x, 2}, .splitting = {par, 2}};
+static const struct xml_tags outline = {.ignored = {x, 2}, .splitting = {par, 2}, .inline_names = {b, 1}, .outline = true},
+                             flat = {.ignored = {x, 2}, .splitting = {par, 2}};
 
 static const struct {
     const char *markup;
-    const struct html_tags *tags;
+    const struct xml_tags *tags;
     const char *texts[5]; /* of the segments */
 } cases[] = {
     {"A boy plays.", &outline, {"A boy plays."}},
@@ -43,8 +43,8 @@ static const struct {
 
 /* And untranslated, all comes out as it was, but for references that are not needed. */
 START_TEST(segments) {
-    struct html html;
-    ck_assert_int_eq(html_parse_xml(cases[_i].markup, strlen(cases[_i].markup), cases[_i].tags, &arena, &html, &err), 0);
+    struct markup html;
+    ck_assert_int_eq(markup_parse_xml(cases[_i].markup, strlen(cases[_i].markup), cases[_i].tags, &arena, &html, &err), 0);
     size_t count = 0, length;
     while (count < 5 && cases[_i].texts[count])
         count++;
@@ -53,8 +53,8 @@ START_TEST(segments) {
         ck_assert_uint_eq(html.segments[i].length, strlen(cases[_i].texts[i]));
         ck_assert_mem_eq(html.segments[i].text, cases[_i].texts[i], html.segments[i].length);
     }
-    struct html_translation *none = arena_zalloc(&arena, count, sizeof *none);
-    const char *written = html_write(&html, none, &arena, &length, NULL);
+    struct markup_translation *none = arena_zalloc(&arena, count, sizeof *none);
+    const char *written = markup_write(&html, none, &arena, &length, NULL);
     ck_assert_ptr_nonnull(written);
     if (!strpbrk(cases[_i].markup, "&[")) /* no references, no CDATA */
         ck_assert_str_eq(written, cases[_i].markup);
@@ -63,11 +63,11 @@ END_TEST
 
 START_TEST(references_are_written_again) {
     static const char markup[] = "<p>Tom &amp; &lt;Ann&gt; &quot;x&quot; &nbsp;</p>";
-    struct html html;
-    struct html_translation none = {0};
+    struct markup html;
+    struct markup_translation none = {0};
     size_t length;
-    ck_assert_int_eq(html_parse_xml(markup, strlen(markup), &outline, &arena, &html, NULL), 0);
-    ck_assert_str_eq(html_write(&html, &none, &arena, &length, NULL), "<p>Tom &amp; &lt;Ann&gt; \"x\" &nbsp;</p>");
+    ck_assert_int_eq(markup_parse_xml(markup, strlen(markup), &outline, &arena, &html, NULL), 0);
+    ck_assert_str_eq(markup_write(&html, &none, &arena, &length, NULL), "<p>Tom &amp; &lt;Ann&gt; \"x\" &nbsp;</p>");
 }
 END_TEST
 
@@ -87,22 +87,22 @@ static const struct {
 };
 
 START_TEST(refusals) {
-    struct html html;
-    ck_assert_int_eq(html_parse_xml(wrong[_i].markup, strlen(wrong[_i].markup), &outline, &arena, &html, &err), -1);
+    struct markup html;
+    ck_assert_int_eq(markup_parse_xml(wrong[_i].markup, strlen(wrong[_i].markup), &outline, &arena, &html, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, wrong[_i].message);
 }
 END_TEST
 
 START_TEST(depth) {
-    char *markup = malloc(7 * (HTML_MAX_DEPTH + 1) + 1), *end = markup;
-    struct html html;
-    for (size_t i = 0; i <= HTML_MAX_DEPTH; i++)
+    char *markup = malloc(7 * (MARKUP_MAX_DEPTH + 1) + 1), *end = markup;
+    struct markup html;
+    for (size_t i = 0; i <= MARKUP_MAX_DEPTH; i++)
         end = mempcpy(end, "<a>", 3);
-    for (size_t i = 0; i < HTML_MAX_DEPTH; i++)
+    for (size_t i = 0; i < MARKUP_MAX_DEPTH; i++)
         end = mempcpy(end, "</a>", 4);
-    ck_assert_int_eq(html_parse_xml(markup + 3, (size_t)(end - markup) - 3, &outline, &arena, &html, &err), 0);
-    ck_assert_int_eq(html_parse_xml(markup, (size_t)(end - markup), &outline, &arena, &html, &err), -1);
+    ck_assert_int_eq(markup_parse_xml(markup + 3, (size_t)(end - markup) - 3, &outline, &arena, &html, &err), 0);
+    ck_assert_int_eq(markup_parse_xml(markup, (size_t)(end - markup), &outline, &arena, &html, &err), -1);
     ck_assert_str_eq(err.message, "line 1, column 769: elements nest deeper than 256");
     free(markup);
 }

@@ -78,14 +78,14 @@ char *archive_make(const struct entry *entries, size_t *length) {
     return bytes;
 }
 
-struct html_bytes archive_translate(struct document document, enum fake_kind kind, struct arena *arena) {
-    struct html html;
+struct bytes archive_translate(struct document document, enum fake_kind kind, struct arena *arena) {
+    struct markup html;
     struct error error = {0};
-    struct html_bytes out;
+    struct bytes out;
     document.language = document.language ? document.language : FAKE_LANGUAGE;
     ck_assert_ptr_nonnull(document.format);
     ck_assert_msg(document_read(&document, arena, &html, &error) == 0, "%s", error.message);
-    struct html_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
+    struct markup_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translation(kind, html.segments[i].text, html.segments[i].length, arena);
     out.start = document_write(&document, &html, translations, arena, &out.length, &error);
@@ -93,10 +93,10 @@ struct html_bytes archive_translate(struct document document, enum fake_kind kin
     return out;
 }
 
-const char *archive_text(struct html_bytes archive, const char *name, struct arena *arena) {
+const char *archive_text(struct bytes archive, const char *name, struct arena *arena) {
     struct zip zip;
     struct error error = {0};
-    struct html_bytes text;
+    struct bytes text;
     ck_assert_msg(zip_open(archive, arena, &zip, &error) == 0, "%s", error.message);
     const struct zip_member *member = zip_find(&zip, name);
     if (!member)
@@ -111,7 +111,7 @@ void archive_expect(const char *format, const char *part, enum fake_kind kind, c
     size_t length;
     char *bytes = archive_make(entries, &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out =
+    struct bytes out =
         archive_translate((struct document){.format = document_find(format), .source = bytes, .length = length}, kind, &arena);
     ck_assert_str_eq(archive_text(out, part, &arena), after);
     ck_assert_str_eq(archive_text(out, "mimetype", &arena), "application/x");
@@ -123,7 +123,7 @@ void archive_expect(const char *format, const char *part, enum fake_kind kind, c
 void archive_refused(const char *format, const char *bytes, size_t length, const char *message) {
     struct document document = {.format = document_find(format), .source = bytes, .length = length, .language = FAKE_LANGUAGE};
     struct arena arena;
-    struct html html;
+    struct markup html;
     struct error error = {0};
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, &error), -1);

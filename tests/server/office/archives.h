@@ -12,9 +12,9 @@ struct entry {
 /* An archive with these members, [*length] bytes; the caller frees it. */
 char *archive_make(const struct entry *entries, size_t *length);
 /* The document of this format, translated, in the arena; the test fails where it cannot be read. */
-struct html_bytes archive_translate(struct document document, enum fake_kind kind, struct arena *arena);
+struct bytes archive_translate(struct document document, enum fake_kind kind, struct arena *arena);
 /* What a member holds, as a string in the arena. */
-const char *archive_text(struct html_bytes archive, const char *name, struct arena *arena);
+const char *archive_text(struct bytes archive, const char *name, struct arena *arena);
 
 /* A file of this format whose part holds `before` gets `after` there. */
 void archive_expect(const char *format, const char *part, enum fake_kind kind, const char *before, const char *after);

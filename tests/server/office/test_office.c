@@ -92,7 +92,7 @@ START_TEST(tracked_changes) {
                                             {NULL, NULL, false}},
                      &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate(
+    struct bytes out = archive_translate(
         (struct document){.format = document_find("docx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
     ck_assert_uint_eq(notes.count, 1);
@@ -140,7 +140,7 @@ START_TEST(language) {
                      &length);
     arena_init(&arena, 1 << 14);
     struct document document = {.format = document_find("docx"), .source = bytes, .length = length, .language = "pt-BR"};
-    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    struct bytes out = archive_translate(document, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "word/styles.xml", &arena), BODY("<w:lang w:val=\"pt-BR\" w:eastAsia=\"ja-JP\"/>"));
     arena_done(&arena);
     free(bytes);
@@ -159,7 +159,7 @@ START_TEST(both_languages) {
         &length);
     arena_init(&arena, 1 << 14);
     struct document document = {.format = document_find("docx"), .source = bytes, .length = length, .bilingual = true};
-    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    struct bytes out = archive_translate(document, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "word/document.xml", &arena),
                      BODY(P("<w:pPr><w:jc/></w:pPr>" R("a ") B("dog") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" R(
                          " runs here now") "<w:r><w:br/></w:r>" R("A ") B("DOG") R(" RUNS HERE NOW")) P(R("12"))));
@@ -239,7 +239,7 @@ START_TEST(names_of_columns) {
             {NULL, NULL, false}},
         &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate(
+    struct bytes out = archive_translate(
         (struct document){.format = document_find("xlsx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "xl/sharedStrings.xml", &arena),
                      SST("<si><t>Big\n</t><r><t>price</t></r></si><si><t xml:space=\"preserve\">A DOG</t></si>"));
@@ -263,7 +263,7 @@ START_TEST(literals_of_formulas) {
             {NULL, NULL, false}},
         &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate(
+    struct bytes out = archive_translate(
         (struct document){.format = document_find("xlsx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "xl/sharedStrings.xml", &arena),
                      SST("<si><t>Big dog</t></si><si><t>dark blue</t></si><si><t xml:space=\"preserve\">A BIG DOG</t></si>"));
@@ -345,8 +345,8 @@ START_TEST(language_of_a_book) {
                                                       {NULL, NULL, false}},
                                &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate((struct document){.format = document_find("epub"), .source = bytes, .length = length},
-                                              FAKE_UPPER, &arena);
+    struct bytes out = archive_translate((struct document){.format = document_find("epub"), .source = bytes, .length = length},
+                                         FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "b.opf", &arena), "<package><dc:language>fr</dc:language></package>");
     arena_done(&arena);
     free(bytes);
@@ -368,9 +368,9 @@ START_TEST(other_members_stay) {
     size_t length, out_length;
     char *bytes = archive_make(usual, &length);
     struct document document = {.format = document_find("docx"), .source = bytes, .length = length, .language = FAKE_LANGUAGE};
-    struct html html;
+    struct markup html;
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    struct bytes out = archive_translate(document, FAKE_UPPER, &arena);
     const char *media = memmem(bytes, length, "word/media", 10), *directory = memmem(bytes, length, "PK\1\2", 4);
     ck_assert_ptr_nonnull(memmem(out.start, out.length, media - 30, (size_t)(directory - media) + 30)); /* to the end of the last */
     ck_assert_mem_eq(out.start, bytes, 90);
@@ -378,7 +378,7 @@ START_TEST(other_members_stay) {
 
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 1);
-    struct html_translation none = {0};
+    struct markup_translation none = {0};
     const char *same = document_write(&document, &html, &none, &arena, &out_length, NULL);
     ck_assert_uint_eq(out_length, length);
     ck_assert_mem_eq(same, bytes, length);
@@ -399,7 +399,7 @@ START_TEST(signatures) {
     size_t length;
     char *bytes = archive_make(entries, &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate(
+    struct bytes out = archive_translate(
         (struct document){.format = document_find("docx"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
     ck_assert_ptr_null(archive_text(out, "_xmlsignatures/sig1.xml", &arena));
     ck_assert_str_eq(archive_text(out, "_rels/.rels", &arena), "<r><Relationship Type=\"y\"/></r>");
@@ -422,8 +422,8 @@ START_TEST(unreadable_parts_stay) {
     size_t length;
     char *bytes = archive_make(entries, &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate((struct document){.format = document_find("docx"), .source = bytes, .length = length},
-                                              FAKE_UPPER, &arena);
+    struct bytes out = archive_translate((struct document){.format = document_find("docx"), .source = bytes, .length = length},
+                                         FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
     ck_assert_str_eq(archive_text(out, "word/styles.xml", &arena), entries[2].text);
     ck_assert_str_eq(archive_text(out, "_rels/.rels", &arena), entries[0].text);
@@ -503,7 +503,7 @@ START_TEST(archives_of_other_programs) {
     memset(at + 20 + 8, 0xff, 12);
     arena_init(&arena, 1 << 14);
     const struct document document = {.format = document_find("docx"), .source = wide, .length = length + 76};
-    struct html_bytes out = archive_translate(document, FAKE_UPPER, &arena);
+    struct bytes out = archive_translate(document, FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "word/document.xml", &arena), BODY(P(R("A DOG"))));
     memset(record, 0, 4);
     archive_refused("docx", wide, length + 76, "the archive has more than 10000 members");
@@ -556,8 +556,8 @@ START_TEST(encrypted_fonts) {
                                                       {NULL, NULL, false}},
                                &length);
     arena_init(&arena, 1 << 14);
-    struct html_bytes out = archive_translate((struct document){.format = document_find("epub"), .source = bytes, .length = length},
-                                              FAKE_UPPER, &arena);
+    struct bytes out = archive_translate((struct document){.format = document_find("epub"), .source = bytes, .length = length},
+                                         FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "O/a.xhtml", &arena), "<html><p>A DOG</p></html>");
     arena_done(&arena);
     free(bytes);
@@ -632,7 +632,7 @@ START_TEST(long_values) {
         size_t size;
         char *bytes = archive_make(entries, &size);
         arena_init(&arena, 1 << 14);
-        struct html_bytes translated = archive_translate(
+        struct bytes translated = archive_translate(
             (struct document){.format = document_find("epub"), .source = bytes, .length = size}, FAKE_UPPER, &arena);
         const char *written = archive_text(translated, "a.xhtml", &arena);
         ck_assert_uint_eq(strlen(written), length);

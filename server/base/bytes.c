@@ -1,0 +1,70 @@
+#include "server/base/bytes.h"
+
+bool bytes_among(struct bytes word, const char *list) {
+    for (const char *at = list; word.length > 0 && *at;) {
+        size_t same = 0;
+        while (same < word.length && at[same] == word.start[same])
+            same++;
+        at += same;
+        if (same == word.length && (*at == ' ' || *at == '\0'))
+            return true;
+        while (*at && *at++ != ' ')
+            ;
+    }
+    return false;
+}
+
+bool bytes_among_any_case(struct bytes word, const char *list) {
+    for (size_t length; *list; list += length, list += strspn(list, " ")) {
+        length = strcspn(list, " ");
+        if (length == word.length && strncasecmp(list, word.start, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct bytes language_of(struct bytes code) {
+    size_t length = 0;
+    while (length < code.length && !strchr("-_@", code.start[length]))
+        length++;
+    return (struct bytes){code.start, length};
+}
+
+bool bytes_same_language(struct bytes a, struct bytes b) {
+    return bytes_same_any_case(language_of(a), language_of(b));
+}
+
+void bytes_put(struct bytes_buffer *buffer, const char *bytes, size_t length) {
+    char *grown =
+        buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
+    if (grown)
+        buffer->bytes = grown;
+    if (!grown || !budget_copy(buffer->arena->budget, grown + buffer->length, bytes, length)) {
+        buffer->failed = true;
+        return;
+    }
+    buffer->length += length;
+    grown[buffer->length] = '\0';
+}
+
+void bytes_put_string(struct bytes_buffer *buffer, const char *string) {
+    bytes_put(buffer, string, strlen(string));
+}
+
+char *bytes_take(const struct bytes_buffer *buffer, size_t *length, struct error *err) {
+    if (buffer->failed)
+        return error_memory(err), NULL;
+    *length = buffer->length;
+    return buffer->bytes;
+}
+
+void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length, const char *marks) {
+    for (size_t at = 0; at < length && !buffer->failed; at++) {
+        size_t plain = at;
+        while (at < length && !memchr(marks, text[at], strlen(marks)))
+            at++;
+        bytes_put(buffer, text + plain, at - plain);
+        if (at < length)
+            bytes_put_string(buffer, text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : text[at] == '>' ? "&gt;" : "&quot;");
+    }
+}
