@@ -642,40 +642,15 @@ static bool rewrite(struct sentence *sentence, const struct rendering *rendering
     }
     if (copied < how.held.count)
         return false;
-    size_t room = count + h->ended;
-    int *tokens = arena_alloc(&sentence->arena, count + 1, sizeof *tokens);
-    float *log_probs = arena_zalloc(&sentence->arena, room, sizeof *log_probs);
-    float *entropies = arena_zalloc(&sentence->arena, room, sizeof *entropies);
-    const float **attention = arena_alloc(&sentence->arena, room, sizeof *attention);
-    const float **alignment = h->alignment == h->attention ? attention : arena_alloc(&sentence->arena, room, sizeof *alignment);
-    const struct alternatives **alternatives = arena_alloc(&sentence->arena, room, sizeof *alternatives);
-    if (!tokens || !log_probs || !entropies || !attention || !alignment || !alternatives)
+    struct retold_token *tokens = arena_alloc(scratch, count, sizeof *tokens);
+    if (!tokens)
         return false;
-    for (size_t to = 0; to < room; to++) {
-        size_t taken = old;
-        if (to < count) {
-            size_t byte = from[made[to].begin];
-            while (old + 1 < h->length && rendering->tokens[old].end <= byte)
-                old++;
-            tokens[to] = made[to].id;
-        } else {
-            old = h->length;
-        }
-        attention[to] = h->attention[old];
-        alignment[to] = h->alignment[old];
-        alternatives[to] = h->alternatives[old];
-        entropies[to] = h->entropies[old];
-        for (taken += to > 0; taken <= old; taken++) /* all sums stay */
-            log_probs[to] += h->log_probs[taken];
+    for (size_t i = 0; i < count; i++) {
+        while (old + 1 < h->length && rendering->tokens[old].end <= from[made[i].begin])
+            old++;
+        tokens[i] = (struct retold_token){made[i].id, old, false};
     }
-    h->tokens = tokens;
-    h->length = count;
-    h->log_probs = log_probs;
-    h->entropies = entropies;
-    h->attention = attention;
-    h->alignment = alignment;
-    h->alternatives = alternatives;
-    return true;
+    return hypothesis_retell(h, tokens, count, &sentence->arena) == 0;
 }
 
 /* Puts missing signs into the best translation and takes invented ones out, if that makes fewer signs differ. */

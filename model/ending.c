@@ -152,38 +152,21 @@ struct splice {
 
 static int apply(struct hypothesis *h, const struct splice *splice, struct arena *arena) {
     size_t length = h->length - (splice->end - splice->first) + splice->count;
-    size_t room = length + h->ended;
-    int *tokens = arena_alloc(arena, length + 1, sizeof *tokens);
-    float *log_probs = arena_alloc(arena, room, sizeof *log_probs), *entropies = arena_alloc(arena, room, sizeof *entropies);
-    const float **attention = arena_alloc(arena, room, sizeof *attention);
-    const float **alignment = h->alignment == h->attention ? attention : arena_alloc(arena, room, sizeof *alignment);
-    const struct alternatives **alternatives = arena_alloc(arena, room, sizeof *alternatives);
-    if (!tokens || !log_probs || !entropies || !attention || !alignment || !alternatives)
+    struct retold_token *tokens = arena_alloc(arena, length, sizeof *tokens);
+    if (!tokens)
         return -1;
-    size_t first = splice->first, end = splice->end, last = end > first ? end - 1 : first;
-    float sum = 0;
-    for (size_t i = first; i < end; i++)
-        sum += h->log_probs[i];
-    for (size_t to = 0; to < room; to++) {
-        /* a new token takes over the row of the step in its place; the first one also takes over log-probability and entropy */
-        bool spliced = to >= first && to < first + splice->count;
-        size_t from = to < first ? to : !spliced ? to + (end - first) - splice->count : to < last ? to : last;
-        if (to < length)
-            tokens[to] = spliced ? splice->tokens[to - first] : h->tokens[from];
-        log_probs[to] = !spliced ? h->log_probs[from] : to == first ? sum : 0;
-        entropies[to] = !spliced || (to == first && end > first) ? h->entropies[from] : 0;
-        attention[to] = h->attention[from];
-        alignment[to] = h->alignment[from];
-        alternatives[to] = h->alternatives[from];
+    for (size_t to = 0; to < length; to++) {
+        size_t put = to - splice->first, last = splice->end - (splice->end > splice->first);
+        if (to < splice->first)
+            tokens[to] = (struct retold_token){h->tokens[to], to, false};
+        else if (put >= splice->count)
+            tokens[to] =
+                (struct retold_token){h->tokens[splice->end + put - splice->count], splice->end + put - splice->count, false};
+        else
+            tokens[to] = (struct retold_token){splice->tokens[put], put + 1 < splice->count && to < last ? to : last,
+                                               splice->end == splice->first};
     }
-    h->tokens = tokens;
-    h->length = length;
-    h->log_probs = log_probs;
-    h->entropies = entropies;
-    h->attention = attention;
-    h->alignment = alignment;
-    h->alternatives = alternatives;
-    return 0;
+    return hypothesis_retell(h, tokens, length, arena);
 }
 
 /* Chooses the tokens to replace and their replacements. Returns false if nothing needs to be corrected or it is impossible. */

@@ -405,3 +405,36 @@ int translator_doubts(const struct sentence *sentence, const struct hypothesis *
         out->words[i] = words[i].span;
     return 0;
 }
+
+/* ---- hypotheses that are corrected ---- */
+
+int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count, struct arena *arena) {
+    size_t room = count + h->ended, next = 0; /* next: the first step whose log-probability has no token yet */
+    int *ids = arena_alloc(arena, count + 1, sizeof *ids);
+    float *log_probs = arena_zalloc(arena, room, sizeof *log_probs), *entropies = arena_zalloc(arena, room, sizeof *entropies);
+    const float **attention = arena_alloc(arena, room, sizeof *attention);
+    const float **alignment = h->alignment == h->attention ? attention : arena_alloc(arena, room, sizeof *alignment);
+    const struct alternatives **alternatives = arena_alloc(arena, room, sizeof *alternatives);
+    if (!ids || !log_probs || !entropies || !attention || !alignment || !alternatives)
+        return -1;
+    for (size_t to = 0; to < room; to++) {
+        size_t step = to < count ? tokens[to].step : h->length;
+        bool added = to < count && tokens[to].added;
+        if (to < count)
+            ids[to] = tokens[to].id;
+        attention[to] = h->attention[step];
+        alignment[to] = h->alignment[step];
+        alternatives[to] = h->alternatives[step];
+        entropies[to] = added ? 0 : h->entropies[step];
+        for (; !added && next <= step; next++)
+            log_probs[to] += h->log_probs[next];
+    }
+    h->tokens = ids;
+    h->length = count;
+    h->log_probs = log_probs;
+    h->entropies = entropies;
+    h->attention = attention;
+    h->alignment = alignment;
+    h->alternatives = alternatives;
+    return 0;
+}

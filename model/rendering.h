@@ -121,6 +121,18 @@ struct doubt {
 int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena, struct doubt *out,
                       struct error *err);
 
+/* ---- hypotheses that are corrected (rendering.c) ---- */
+
+struct retold_token {
+    int id;
+    size_t step; /* of the hypothesis: the token takes over its rows; in ascending order */
+    bool added;  /* has no log-probability of its own */
+};
+
+/* Gives the hypothesis these tokens. The log-probability of each step goes to the first token of this or a later step that is not
+ * added, or to </s>, so that all sums stay. The arena is the sentence's. Returns -1, and changes nothing, if memory runs out. */
+int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count, struct arena *arena);
+
 /* ---- corrections after the search (correction.c): amounts and signs ----
  * Compares the amounts of a sentence (model/text/numbers.h) and its signs (model/text/signs.h) with those of its translation. If
  * they differ, a second attempt is made, in which each missing amount is held and written as in the target language. If signs
