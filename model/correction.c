@@ -156,6 +156,7 @@ static void compare(struct sentence *sentence, bool strict, struct arena *scratc
     bool signs = applies[CHECK_SIGNS] || may_add_signs(sentence, best);
     struct compared compared;
     memset(sentence->check->lists, 0, sizeof sentence->check->lists);
+    sentence->check->rest = glossary_leaves_rest(sentence, best, scratch);
     if ((!signs && !applies[CHECK_NUMBERS]) || translator_render(sentence, best, scratch, &compared.rendering, NULL) != 0 ||
         glossary_runs_find(sentence, best, compared.rendering.tokens, scratch, &compared.skipped, NULL) != 0)
         return;
@@ -171,7 +172,7 @@ static size_t count_of(const struct sentence *sentence, enum check check) {
 }
 
 static size_t count_differences(const struct sentence *sentence) {
-    return count_of(sentence, CHECK_NUMBERS) + count_of(sentence, CHECK_SIGNS);
+    return count_of(sentence, CHECK_NUMBERS) + count_of(sentence, CHECK_SIGNS) + sentence->check->rest;
 }
 
 /* ---- a second attempt ---- */
@@ -374,6 +375,7 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
         bool chosen = !sentence->labelled || variant == variants->count ||
                       translator_choose_variant(second, variants->names[variant], NULL) == 0;
         glossary_init(&glossary, lexicon, &second->arena);
+        glossary.hides = sentence->check->rest;
         if (chosen && translator_constrain(second, &glossary, NULL) == 0) {
             if (signs) {
                 second->options.forbidden = sentence->translator->signs;
@@ -716,7 +718,7 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
     bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]), differs = count_differences(sentence) > 0;
     if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
         (!sentence->check->applies[CHECK_NUMBERS] || hold_amounts(sentence, signs, &scratch, &held)) &&
-        hold_signs(sentence, signs, &scratch, &held) && (signs || held.count > sentence->held.count))
+        hold_signs(sentence, signs, &scratch, &held) && (signs || sentence->check->rest || held.count > sentence->held.count))
         second = prepare_second(sentence, &held, signs, lexicon);
     if (!second && differs)
         compare(sentence, false, &scratch);

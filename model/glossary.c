@@ -55,8 +55,7 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
     return 0;
 }
 
-/* Returns whether text[at] is not inside a word. */
-static bool is_edge(const char *text, size_t length, size_t at) {
+bool lexicon_edge(const char *text, size_t length, size_t at) {
     size_t before = at, after = at;
     if (at == 0 || at == length)
         return true;
@@ -138,12 +137,12 @@ static enum likeness likeness_of(const char *source, const char *text, size_t le
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry) {
     for (size_t begin = *at; lexicon->count > 0 && begin < length; character_next(text, length, &begin)) {
-        if (!is_edge(text, length, begin))
+        if (!lexicon_edge(text, length, begin))
             continue;
         struct range range = {lexicon->order, lexicon->order + lexicon->count};
         *found = (struct span){begin, begin};
         for (size_t end = begin, depth = 0; range.begin < range.end;) {
-            if (range.begin->letters[depth] == 0 && is_edge(text, length, end)) {
+            if (range.begin->letters[depth] == 0 && lexicon_edge(text, length, end)) {
                 /* takes the entry that is most like the text, or else the first of them */
                 enum likeness best = UNLIKE;
                 for (const struct lexicon_key *i = range.begin; i < range.end && i->letters[depth] == 0; i++) {
@@ -454,9 +453,9 @@ static struct span tokens_of(const struct sentence *sentence, struct span span) 
     return found;
 }
 
-/* Returns whether the model has to spell the words of a term. It would hardly know them, and spell a part of them beside the
- * phrase. */
-static bool is_strange(const struct sentence *sentence, struct span span) {
+/* Returns whether a term is hidden from the model: the glossary asks for that, or the model has to spell its words. It would
+ * hardly know them, and spell a part of them beside the phrase. */
+static bool is_hidden(const struct sentence *sentence, const struct glossary *glossary, struct span span) {
     enum { USUAL_PIECES = 2 };
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
@@ -465,7 +464,7 @@ static bool is_strange(const struct sentence *sentence, struct span span) {
     for (size_t at = span.begin; at < span.end;)
         words += character_is_space(character_next(text, span.end, &at));
     return t->holds && t->readable.unreadable && !t->output.copies && sentence->forced_count == 0 && !sentence->verbatim &&
-           tokens.end - tokens.begin > USUAL_PIECES * words;
+           tokens.end > tokens.begin && (glossary->hides || tokens.end - tokens.begin > USUAL_PIECES * words);
 }
 
 /* Makes the tokens of a term one token, a stand-in that the search copies, and adds the phrase in its place. */
@@ -503,7 +502,7 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
                                                        err);
     if (!phrase)
         return -1;
-    if (phrase->count == 1 && is_strange(sentence, span))
+    if (phrase->count == 1 && is_hidden(sentence, glossary, span))
         return hide_term(found, phrase->writings, span, err);
     for (size_t i = 0; i < phrase->count; i++) {
         const struct writing *writing = &phrase->writings[i];
@@ -740,6 +739,56 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         words[j] = glossary_holds(sentence, j) ? tokenizer_unknown(t->target) : copies->words[j];
     sentence->copies->words = words;
     return 0;
+}
+
+/* Marks the tokens of the hypothesis that are phrases or copies. Returns NULL if memory is out. */
+static bool *mark_phrases(const struct sentence *sentence, const struct hypothesis *h, struct arena *scratch) {
+    const struct phrases *phrases = &sentence->options.phrases;
+    bool *marked = arena_zalloc(scratch, h->length, sizeof *marked);
+    for (size_t i = 0; marked && i < h->length; i++) {
+        marked[i] |= (size_t)h->tokens[i] >= phrases->size;
+        for (size_t q = 0; q < phrases->count; q++) {
+            const struct phrase *phrase = &phrases->list[q];
+            if (i + phrase->length <= h->length && memcmp(h->tokens + i, phrase->tokens, phrase->length * sizeof *h->tokens) == 0)
+                memset(marked + i, true, phrase->length);
+        }
+    }
+    return marked;
+}
+
+/* Returns whether most of the weight of an alignment's row lies on the terms of phrases. */
+static bool is_of_terms(const struct sentence *sentence, const float *row) {
+    const struct phrases *phrases = &sentence->options.phrases;
+    for (size_t q = 0; q < phrases->count; q++) {
+        size_t j = phrases->list[q].first, end = j + phrases->list[q].count;
+        float weight = 0;
+        for (; j < end && !run_at(sentence, sentence->tokens[j].begin); j++)
+            weight += row[j];
+        if (weight > 0.5f)
+            return true;
+    }
+    return false;
+}
+
+bool glossary_leaves_rest(const struct sentence *sentence, const struct hypothesis *h, struct arena *scratch) {
+    enum { LETTERS = 3 }; /* of a word; articles with so many are aligned with others */
+    const struct tokenizer *target = sentence->translator->target;
+    const float *const *rows = h->alignment ? h->alignment : h->attention;
+    bool *marked = sentence->options.phrases.count > 0 && rows ? mark_phrases(sentence, h, scratch) : NULL;
+    const char *mark = tokenizer_mark(target);
+    for (size_t i = 0, letters = 0; marked && i < h->length; i++) {
+        if (marked[i] || !is_of_terms(sentence, rows[i])) {
+            letters = 0;
+            continue;
+        }
+        const char *piece = tokenizer_piece(target, h->tokens[i]);
+        letters = strncmp(piece, mark, strlen(mark)) == 0 ? 0 : letters;
+        for (size_t at = 0, length = strlen(piece); at < length;)
+            letters += character_is_letter(character_next(piece, length, &at));
+        if (letters >= LETTERS)
+            return true;
+    }
+    return false;
 }
 
 bool glossary_holds(const struct sentence *sentence, size_t j) {

@@ -37,6 +37,9 @@ int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, 
 bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
                   const struct glossary_entry **entry);
 
+/* Returns whether text[at], which a phrase may begin or end at, is not inside a word. */
+bool lexicon_edge(const char *text, size_t length, size_t at);
+
 /* ---- parts that are copied byte for byte: opaque runs, and the strings and patterns that a client names ---- */
 
 struct protection {
@@ -76,6 +79,7 @@ struct glossary {
     const struct lexicon *lexicon; /* or NULL */
     struct glossary_phrase *buckets[GLOSSARY_BUCKETS];
     struct arena *arena; /* of the phrases */
+    bool hides;          /* terms with one phrase are hidden from the model, so that it translates no part of them */
 };
 
 /* lexicon (may be NULL) and arena must outlive the sentences. */
@@ -91,6 +95,10 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
 /* Makes a table of pieces that continue a word, before which a phrase of the target must not end; NULL if each piece is a word or a
  * character. The caller frees it. Returns -1 with ERROR_MEMORY. */
 int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err);
+
+/* Returns true if a hypothesis has a word, besides a glossary's phrase, that translates the phrase's term: most of the weight of
+ * its alignment lies there. Memory is the scratch arena's. */
+bool glossary_leaves_rest(const struct sentence *sentence, const struct hypothesis *h, struct arena *scratch);
 
 /* Returns true if source token j is a held run that a phrase copies. */
 bool glossary_holds(const struct sentence *sentence, size_t j);

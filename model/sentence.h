@@ -39,6 +39,7 @@ struct sentence_check {
     bool applies[CHECKS];          /* the source has digits; it may have signs */
     bool shown;                    /* tokens of the first attempt were sent, so it has no second one; the caller's */
     /* Valid for the answer when correction_try_again has returned NULL or correction_choose is done. */
+    bool rest; /* a word translates a term of the glossary besides its phrase */
     struct check_lists lists[CHECKS];
     struct span *places; /* [lists[CHECK_NUMBERS].source_count] the source's amounts, within the sentence */
 };

@@ -668,11 +668,13 @@ bool judgement_lacks(const struct text *text, size_t i) {
 
 /* True if the phrase begins at text[at], in capitals or small letters. */
 static bool begins_phrase(const char *text, size_t length, size_t at, const char *phrase, struct span span) {
+    if (!lexicon_edge(text, length, at))
+        return false;
     for (size_t read = span.begin; read < span.end;)
         if (at >= length ||
             character_lower(character_next(text, length, &at)) != character_lower(character_next(phrase, span.end, &read)))
             return false;
-    return true;
+    return lexicon_edge(text, length, at);
 }
 
 /* True if the translation has one of the phrases of an entry. */
@@ -688,16 +690,21 @@ static bool has_target(const char *text, const struct glossary_entry *entry) {
     return false;
 }
 
-/* Lists the entries of the glossary that occur in the sentence and not in its translation. */
-static int judge_glossary(const struct request *request, const struct sentence *sentence, struct arena *arena,
-                          struct check_lists *out) {
+/* Lists the entries of the glossary that begin in the sentence and do not occur in its translation. Those that go on in the next
+ * sentence are among them, because no sentence can hold them. */
+static int judge_glossary(const struct request *request, const struct text *text, const struct sentence *sentence,
+                          struct arena *arena, struct check_lists *out) {
+    enum { BEYOND = 1024 }; /* bytes of the following sentences that are read */
     const struct lexicon *lexicon = request->glossary.lexicon;
     const struct glossary_entry *entry;
     struct rendering rendering = {0};
     struct span span;
-    size_t source_room = 0, target_room = 0;
-    for (size_t at = 0;
-         lexicon && lexicon_next(lexicon, sentence_text(sentence), sentence_text_length(sentence), &at, &span, &entry);) {
+    size_t source_room = 0, target_room = 0, own = sentence_text_length(sentence),
+           rest = text->source_length - sentence->source.end;
+    size_t length = own + utf8_clip(text->source + sentence->source.end, rest, BEYOND);
+    for (size_t at = 0; lexicon && at < own && lexicon_next(lexicon, sentence_text(sentence), length, &at, &span, &entry);) {
+        if (span.begin >= own)
+            break;
         if (!rendering.text && translator_render(sentence, &sentence->hypotheses[0], arena, &rendering, NULL) != 0)
             return -1;
         if (has_target(rendering.text, entry))
@@ -740,7 +747,7 @@ int judgement_make(const struct request *request, const struct text *text, const
         return -1;
     if (judge_differences(sentence, first, arena, out) != 0)
         return -1;
-    return first || sentence->given ? 0 : judge_glossary(request, sentence, arena, &out->lists[CHECK_GLOSSARY]);
+    return first || sentence->given ? 0 : judge_glossary(request, text, sentence, arena, &out->lists[CHECK_GLOSSARY]);
 }
 
 /* ---- outcomes ---- */

@@ -176,6 +176,10 @@ START_TEST(nothing_is_left_of_a_term) {
         {"Tom put the caulpriblab on the table.", "'caulpriblab': 'canesid'", "Tom posa le canesid sur la table."},
         {"You should read the letter about the Nelix again.", "'Nelix': 'lixsidpri Acme'",
          "Tu devrais lire la lettre sur le lixsidpri Acme \xc3\xa0 nouveau."},
+        /* and so are, in a second attempt, those that it translates beside the phrase */
+        {"This map belongs to my parents.", "'map': 'plan'", "Ce plan appartient \xc3\xa0 mes parents."},
+        {"The police are looking for the knife near the river.", "'knife': 'lame'",
+         "La police cherche le lame pr\xc3\xa8s de la rivi\xc3\xa8re."},
     };
     char fields[256];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

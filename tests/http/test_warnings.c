@@ -119,6 +119,21 @@ START_TEST(glossary) {
     ck_assert_ptr_null(find_warning(answer, "glossary"));
     ck_assert_ptr_null(find_warning(answer, "doubtful")); /* the model would not have chosen the phrase */
     reply_done(&reply);
+
+    /* an entry that goes on in the next sentence */
+    client_post(&warning, "/translate", "{'text': 'I see a dog. The house is red.', 'glossary': {'dog. The house': 'niche'}}", 200,
+                &reply);
+    found = find_warning(json_array_get(json_object_get(reply.json, "translations"), 0), "glossary");
+    entries = json_object_get(found, "entries");
+    ck_assert_uint_eq(json_array_size(entries), 1);
+    ck_assert_str_eq(text_at(json_array_get(entries, 0), "source"), "dog. The house");
+    reply_done(&reply);
+    /* a phrase is not there because it is a part of a word */
+    client_post(&warning, "/translate",
+                "{'text': 'The newspaper of the day is red.', 'glossary': {'day': 'jour'}, 'protect': ['day']}", 200, &reply);
+    found = find_warning(json_array_get(json_object_get(reply.json, "translations"), 0), "glossary");
+    ck_assert_uint_eq(json_array_size(json_object_get(found, "entries")), 1);
+    reply_done(&reply);
     daemon_stop(&warning);
 }
 END_TEST

@@ -181,6 +181,37 @@ START_TEST(entries_are_read_once) {
 }
 END_TEST
 
+/* The model reads a stand-in for a term that is hidden, if the term has one phrase. */
+START_TEST(terms_are_hidden) {
+    static const struct glossary_entry own[] = {{"boy", "gamin"}, {"snow", "neige|poudreuse"}};
+    const struct search_options options = {
+        .strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+    const struct translator_text text = {.text = "A boy likes snow.", .length = 17};
+    struct translator *t = model_open("weights/en-fr");
+    struct arena arena;
+    struct glossary phrases;
+    struct sentence *sentence;
+    size_t count;
+    int ids[2][2];
+    arena_init(&arena, 1 << 16);
+    make(&phrases, own, 2, &arena);
+    for (int hides = 0; hides < 2; hides++) {
+        phrases.hides = hides;
+        ck_assert_int_eq(translator_prepare_text(t, &text, &options, &arena, &sentence, &count, NULL), 0);
+        ck_assert_int_eq(translator_constrain(sentence, &phrases, NULL), 0);
+        ids[hides][0] = sentence->tokens[1].id;
+        ids[hides][1] = sentence->tokens[3].id;
+        if (hides)
+            ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]), "\xe2\x96\x81gamin");
+        sentence_done(sentence);
+    }
+    ck_assert_int_ne(ids[0][0], ids[1][0]);
+    ck_assert_int_eq(ids[0][1], ids[1][1]);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
+
 /* A translation must have room for its phrases. */
 START_TEST(phrases_are_bounded) {
     char words[401] = "", text[101] = "";
@@ -218,6 +249,7 @@ Suite *glossary_suite(void) {
     tcase_add_test(cases, company_changes_nothing);
     tcase_add_test(cases, what_a_sentence_is_made_to_hold);
     tcase_add_test(cases, entries_are_read_once);
+    tcase_add_test(cases, terms_are_hidden);
     tcase_add_test(cases, phrases_are_bounded);
     suite_add_tcase(suite, cases);
     return suite;
