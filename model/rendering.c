@@ -311,10 +311,10 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
 
 /* ---- doubt ---- */
 
-/* ---- doubt ---- */
-
-/* Chosen on 439 judged translations and measured on 300 others (weights/evaluation/doubt.py). */
+/* Chosen on 439 judged translations and measured on 300 others (weights/evaluation/doubt.py). All models are equally sure of short
+ * sentences, so these have one limit. Of long ones each model is as sure as its size allows. */
 static const double DOUBT_SHARE = 0.6, DOUBT_LIMIT = -1.37;
+enum { DOUBT_FEW_WORDS = 8 };
 
 struct doubted {
     struct span span;
@@ -388,14 +388,14 @@ int translator_doubts(const struct sentence *sentence, const struct hypothesis *
         return -1;
     size_t count = list_doubted(sentence, hypothesis, &rendering, phrases, words),
            least = (size_t)ceil(DOUBT_SHARE * (double)count);
-    double sum = 0;
+    double sum = 0, limit = count > DOUBT_FEW_WORDS ? sentence->translator->config.limits.doubt : DOUBT_LIMIT;
     qsort(words, count, sizeof *words, by_log_prob);
     for (size_t i = 0; i < least; i++)
         sum += words[i].log_prob;
-    *out = (struct doubt){.doubtful = sum<DOUBT_LIMIT *(double)least, .estimate = count> 0 ? exp(sum / (double)least) : 1};
+    *out = (struct doubt){.doubtful = sum<limit *(double)least, .estimate = count> 0 ? exp(sum / (double)least) : 1};
     if (!out->doubtful)
         return 0;
-    while (out->word_count < least && words[out->word_count].log_prob < DOUBT_LIMIT)
+    while (out->word_count < least && words[out->word_count].log_prob < limit)
         out->word_count++;
     out->words = arena_alloc(arena, out->word_count, sizeof *out->words);
     if (!out->words)

@@ -107,7 +107,9 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
  * tokens'; words stand between white space, and those without a letter do not count, nor do tokens of no vocabulary (opaque runs,
  * glossary phrases). The estimate is the geometric mean of the probabilities of three fifths of the words, those of least
  * probability: all of a short sentence can be wrong because of one word, whereas a long one always has a few rare ones. It needs no
- * trained weights and only data that every search keeps. weights/evaluation/doubt.py measures it with judged translations. */
+ * trained weights and only data that every search keeps. Up to eight words have one limit for all models; more words have the
+ * model's own (limits.doubt of config.json). weights/evaluation/doubt.py chooses that, and measures all with judged translations.
+ */
 
 struct doubt {
     bool doubtful;

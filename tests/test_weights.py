@@ -56,7 +56,7 @@ def test_config_base_is_valid_and_untouched():
     base = copy.deepcopy(WRONG["base"])
     filled = config.validate(base)
     assert base == WRONG["base"]
-    assert filled["limits"] == {"max_source_tokens": 100, "max_target_ratio": 3.0}
+    assert filled["limits"] == {"max_source_tokens": 100, "max_target_ratio": 3.0, "doubt": -1.37}
     assert config.validate(filled) == filled
 
 

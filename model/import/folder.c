@@ -54,11 +54,12 @@ static const struct key {
 enum { KEYS = sizeof keys / sizeof *keys };
 
 /* Keys that were added when the format was already in use. config.json omits them if they have their defaults. */
-static const char *const young[] = {
-    "alignment.size",          "tokenizer.pieces",          "tokenizer.target_pieces", "tokenizer.preparation",
-    "tokenizer.capitals",      "decoder.alignment_trained", "defaults.compute",        "defaults.shortlist",
-    "defaults.beam_size",      "defaults.length_penalty",   "defaults.finished",       "decoder.prefix",
-    "encoder.position_offset", "encoder.epsilon",           "decoder.position_offset", "decoder.epsilon"};
+static const char *const young[] = {"alignment.size",          "tokenizer.pieces",   "tokenizer.target_pieces",
+                                    "tokenizer.preparation",   "tokenizer.capitals", "decoder.alignment_trained",
+                                    "defaults.compute",        "defaults.shortlist", "defaults.beam_size",
+                                    "defaults.length_penalty", "defaults.finished",  "decoder.prefix",
+                                    "encoder.position_offset", "encoder.epsilon",    "decoder.position_offset",
+                                    "decoder.epsilon",         "limits.doubt"};
 static const char *const sections[] = {"encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults"};
 
 /* Fills in the defaults of weights/config.def. */

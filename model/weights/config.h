@@ -98,6 +98,7 @@ struct model_config {
     struct {
         size_t max_source_tokens;
         double max_target_ratio; /* target tokens per source token, at most */
+        double doubt;            /* what a doubtful translation of more than a few words has less than (model/rendering.h) */
     } limits;
     /* A daemon and its requests use these unless they ask for others. */
     struct {

@@ -169,6 +169,34 @@ START_TEST(doubt) {
 }
 END_TEST
 
+/* Eight words have the limit of all models, and more of them the model's own. */
+START_TEST(doubt_of_long_translations) {
+    enum { FEW = 8, MANY = 9 };
+    int tokens[MANY];
+    float log_probs[MANY + 1], row[] = {0.5f, 0.5f};
+    const float *rows[MANY + 1];
+    for (size_t i = 0; i <= MANY; i++) {
+        tokens[i % MANY] = find_piece(5, true);
+        log_probs[i] = -1.5f;
+        rows[i] = row;
+    }
+    struct hypothesis h = {tokens, MANY, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
+    struct sentence sentence = {.translator = translator, .length = 2};
+    struct doubt found;
+    static const double limits[] = {-1.4, -1.6};
+    for (size_t i = 0; i < 2; i++) {
+        translator->config.limits.doubt = limits[i];
+        h.length = MANY;
+        ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+        ck_assert_int_eq(found.doubtful, i == 0);
+        ck_assert_uint_eq(found.word_count, i == 0 ? 6 : 0); /* three fifths */
+        h.length = FEW;
+        ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+        ck_assert(found.doubtful);
+    }
+}
+END_TEST
+
 /* Bergamot's: two words between white space, of two tokens and one; the first is two of ours. */
 START_TEST(of_log_probabilities_alone) {
     static const float log_probs[] = {-0.5f, -1.5f, -0.25f, -3}; /* that of </s> is not counted */
@@ -223,6 +251,7 @@ Suite *quality_suite(void) {
     tcase_add_loop_test(tests, as_python_has_it, 0, CASES);
     tcase_add_test(tests, without_attention);
     tcase_add_test(tests, doubt);
+    tcase_add_test(tests, doubt_of_long_translations);
     tcase_add_test(tests, of_log_probabilities_alone);
     tcase_add_test(tests, a_wrong_file_is_named);
     suite_add_tcase(suite, tests);

@@ -1,12 +1,15 @@
-"""How right the warning `doubtful` is: python3 -m weights.evaluation.doubt MODEL [MODEL ...] --data DATA [--alignd build/alignd] [--flores N]
+"""How right the warning `doubtful` is: python3 -m weights.evaluation.doubt MODEL [MODEL ...] --data DATA [--alignd build/alignd] [--calibrate]
 
-Input: model folders, and DATA with the corpora that results/judged.tsv names. That file has translations which a person read and judged: the model, the length
+Input: model folders, and DATA with the corpora that results/judged.tsv names. That file has translations which language models, not people, read and judged: the model, the length
 (short: 2 to 8 words, middle: 9 to 20, long: 21 to 60), the corpus, digests of the source and of the translation, 1 if the translation misleads a reader or
-cannot be understood, and whether the limit in model/rendering.c was chosen on it or is measured with it. Other people than chose the limit judged the latter,
+cannot be understood, and whether the limit in model/rendering.c was chosen on it or is measured with it. Other readers than chose the limit judged the latter,
 without having seen which translations are marked.
 
 Output, for each length: how many judged translations the models still make, the share of wrong ones among the marked, and of marked ones among the wrong. Then
-the share of marked sentences of flores-dev for each model.
+the share of marked sentences of flores-dev for each model: of every other sentence, beginning with the first.
+
+--calibrate: first sets limits.doubt of each model's config.json, so that SHARE of the other sentences of flores-dev are marked, or, with --texts FILE, of the
+sentences in that file, one in a line: half of what a model translates may be wrong, but a warning that stands everywhere is read by nobody.
 """
 
 from __future__ import annotations
@@ -14,17 +17,25 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import json
+import math
+import shutil
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Iterable
 
-from ..model import folder
+from ..model import folder, manifest
 from .client import Daemon, Variant, chunks, daemon
 
 JUDGED = Path(__file__).parent.parent / "results/judged.tsv"
 LENGTHS, USES = ("short", "middle", "long"), ("chosen", "measured")
 CORPORA = {"tatoeba": "tatoeba-{pair}/test.tsv.gz", "flores": "broad/flores-dev.{pair}.tsv.gz", "news": "broad/newstest-valid.{pair}.tsv.gz",
            "broad": "broad/broad-valid.{pair}.tsv.gz"}
+
+
+FEW_WORDS = 8  # DOUBT_FEW_WORDS in model/rendering.c
+SHARE = 0.39  # of the calibration's sentences; of others it may be some hundredths more
 
 
 def digest(text: str) -> str:
@@ -39,13 +50,46 @@ def sources(model: Path, data: Path, corpus: str) -> list[str]:
         return [line.rstrip("\n").split("\t")[config["target"] == "en"] for line in lines]
 
 
-def translated(client: Daemon, texts: list[str]) -> list[tuple[str, bool]]:
-    """The translation of each text, and whether it is marked."""
+def estimated(client: Daemon, texts: list[str], splits: bool = False) -> list[tuple[str, float | None]]:
+    """The translation of each text, and its estimate if it is marked. splits: texts that are longer than the model reads at once are split."""
     found = []
     for chunk in chunks(texts, 16):
-        for one in client.request("/translate", {"model": client.model, "text": chunk, "split_sentences": False})["translations"]:
-            found.append((one["text"], any(warning["code"] == "doubtful" for warning in one.get("warnings", []))))
+        for one in client.request("/translate", {"model": client.model, "text": chunk, "split_sentences": splits})["translations"]:
+            found.append((one["text"], next((warning["quality"] for warning in one.get("warnings", []) if warning["code"] == "doubtful"), None)))
     return found
+
+
+def translated(client: Daemon, texts: list[str]) -> list[tuple[str, bool]]:
+    """The translation of each text, and whether it is marked."""
+    return [(text, estimate is not None) for text, estimate in estimated(client, texts)]
+
+
+def put_limit(model: Path, limit: float) -> None:
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    config.setdefault("limits", {})["doubt"] = limit
+    (model / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    manifest.renew(model)
+
+
+def limit_of(estimates: list[float | None], few: list[bool], share: float) -> float:
+    """The limit below which share of the translations are marked. few: those of few words, which are marked whatever it is if they have an estimate."""
+    others = sorted(math.log(max(estimate, 1e-20)) for estimate, short in zip(estimates, few, strict=True) if estimate is not None and not short)
+    marked = sum(estimate is not None and short for estimate, short in zip(estimates, few, strict=True))
+    place = round(share * len(estimates)) - marked
+    return round(others[min(max(place, 0), len(others) - 1)], 2)
+
+
+def calibrate(model: Path, texts: list[str], alignd: Path) -> float:
+    """Sets limits.doubt of the model. It is estimated in a copy whose limit lets every translation of many words be marked."""
+    with tempfile.TemporaryDirectory() as work:
+        copy = Path(shutil.copytree(model, Path(work) / model.name))
+        put_limit(copy, 0)
+        with daemon(alignd, copy, Variant("calibration", ["--compute", "int8"])) as url:
+            found = estimated(Daemon(url, folder.read_config(model)["name"]), texts, splits=True)
+    few = [sum(any(c.isalpha() for c in word) for word in text.split()) <= FEW_WORDS for text, _ in found]
+    limit = limit_of([estimate for _, estimate in found], few, SHARE)
+    put_limit(model, limit)
+    return limit
 
 
 def shares(rows: Iterable[tuple[bool, bool]]) -> tuple[int, float, float]:
@@ -78,16 +122,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="model folders")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the corpora")
-    parser.add_argument("--flores", type=int, default=200, metavar="N", help="sentences of flores-dev for each model (200)")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
+    parser.add_argument("--calibrate", action="store_true", help="first set limits.doubt of the models")
+    parser.add_argument("--texts", type=Path, metavar="FILE", help="calibrate on these sentences in place of flores-dev's")
     arguments = parser.parse_args()
+    for model in arguments.models if arguments.calibrate else []:
+        texts = arguments.texts.read_text(encoding="utf-8").splitlines() if arguments.texts else sources(model, arguments.data, "flores")[1::2]
+        print(f"{model}: limits.doubt {calibrate(model, texts, arguments.alignd)}")
     names = {model: folder.read_config(model)["name"] for model in arguments.models}
     first, *others = arguments.models
     with daemon(arguments.alignd, first, Variant("doubt", ["--compute", "int8"] + [flag for model in others for flag in ("--model", str(model))])) as url:
         clients = {name: Daemon(url, name) for name in names.values()}
         print("\n".join(judge(clients, arguments.models, arguments.data)))
         for model, name in names.items():
-            marked = [mark for _, mark in translated(clients[name], sources(model, arguments.data, "flores")[:arguments.flores])]
+            marked = [mark for _, mark in translated(clients[name], sources(model, arguments.data, "flores")[::2])]
             print(f"{name}: {sum(marked)} of {len(marked)} sentences of flores-dev are marked")
 
 

@@ -38,7 +38,7 @@ NO_FILE = "none"
 # Keys that came after the format had been in use.
 YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals", "decoder.alignment_trained", "defaults.compute",
          "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty", "defaults.finished", "decoder.prefix", "encoder.position_offset", "encoder.epsilon",
-         "decoder.position_offset", "decoder.epsilon")
+         "decoder.position_offset", "decoder.epsilon", "limits.doubt")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults")}
 TOP: dict[str, Key] = {}

@@ -181,6 +181,7 @@ START_TEST(defaults_are_filled_in) {
     ck_assert(!config.output.tied);
     ck_assert_uint_eq(config.limits.max_source_tokens, 100);
     ck_assert_double_eq(config.limits.max_target_ratio, 3.0);
+    ck_assert_double_eq(config.limits.doubt, -1.37);
     ck_assert_str_eq(config.defaults.compute, "stored");
     ck_assert(!config.defaults.shortlist && config.defaults.beam_size == 5);
     ck_assert_double_eq(config.defaults.length_penalty, 1.0);
@@ -201,7 +202,8 @@ START_TEST(every_key_is_read) {
         " \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": 14,"
         " \"first_input\": \"zero\", \"normalization\": \"layer\", \"transitions\": 3, \"upper_transitions\": 4,"
         " \"initial_cell\": \"state\"},"
-        "\"output\": {\"type\": \"vocabulary\", \"tied\": true}, \"limits\": {\"max_source_tokens\": 50, \"max_target_ratio\": 2},"
+        "\"output\": {\"type\": \"vocabulary\", \"tied\": true}, \"limits\": {\"max_source_tokens\": 50, \"max_target_ratio\": 2, "
+        "\"doubt\": -2},"
         "\"defaults\": {\"compute\": \"bfloat16\", \"shortlist\": true, \"beam_size\": 7, \"length_penalty\": 0.5}}";
     ck_assert_msg(read_text(text) == 0, "%s", err.message);
     ck_assert_str_eq(config.name, "n");
@@ -238,6 +240,7 @@ START_TEST(every_key_is_read) {
     ck_assert(config.output.tied);
     ck_assert_uint_eq(config.limits.max_source_tokens, 50);
     ck_assert_double_eq(config.limits.max_target_ratio, 2.0);
+    ck_assert_double_eq(config.limits.doubt, -2.0);
     ck_assert_str_eq(config.defaults.compute, "bfloat16");
     ck_assert(config.defaults.shortlist && config.defaults.beam_size == 7);
     ck_assert_double_eq(config.defaults.length_penalty, 0.5);
