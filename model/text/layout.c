@@ -473,12 +473,12 @@ static void add_line(struct layout_list *list, size_t begin, size_t end) {
 
 int layout_find(const struct layout_reading *reading, struct arena *arena, struct span **gaps, size_t *count, struct error *err) {
     struct layout_list list = {.reading = reading, .arena = arena};
-    struct notation_run run = {0};
+    struct opaque_run run = {0};
     bool runs = true;
     for (size_t begin = 0, end, next, at = 0; begin < reading->length && !list.failed; begin = next) {
         /* find the next escape of a line end, or code, that no opaque run crosses; it may have several lines */
         while (runs && (run.end <= begin || !is_free(&reading->held, (struct span){run.begin, run.end})))
-            runs = notation_next(NOTATION_LAYOUT, 1 << NOTATION_SEPARATOR, reading->text, reading->length, &at, &run);
+            runs = opaque_next(NOTATION_LAYOUT, reading->text, reading->length, &at, &run);
         for (end = next = begin; next < reading->length; end = next) {
             unsigned char c = (unsigned char)reading->text[next];
             if (c >= 0x20 && c != 0xc2 && c != 0xe2)

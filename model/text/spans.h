@@ -47,18 +47,8 @@ bool segmenter_never_opens(const struct segmenter *segmenter, const char *word, 
 bool segmenter_has_ordinals(const struct segmenter *segmenter);
 
 /* ---- notations (notation.c) ----
- * What is not language in a text is written in some notation. One table has a row for each: where it may begin, how it ends, what
- * its run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
-
-/* The role of a run in the text around it. */
-enum notation_role {
-    NOTATION_OPAQUE,    /* a unit of its sentence: an address, {name} */
-    NOTATION_PAIR,      /* a mark on one side of words: **; at an edge of a sentence it is a gap, and within it a unit */
-    NOTATION_PREFIX,    /* belongs to the word that follows; at the beginning of a sentence it is a gap, and within it a unit */
-    NOTATION_SEPARATOR, /* a gap: a text ends before it, and another begins after it */
-    NOTATION_LABEL,     /* a gap at the beginning of a line, before its text */
-    NOTATION_ROLES
-};
+ * What is not language in a text is written in some notation. Tables have a row for each: where it may begin, how it ends, what its
+ * run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
 
 /* The sets of notations, as bits. NOTATION_NONE: no notation, so that only the parts are held that the client protects. */
 enum notation_set {
@@ -66,7 +56,12 @@ enum notation_set {
     NOTATION_PLACEHOLDERS = 1 << 0, /* placeholders of programs, URLs, e-mail addresses */
     NOTATION_CODES = 1 << 1,        /* everything else that is opaque in a plain text */
     NOTATION_ALL = NOTATION_PLACEHOLDERS | NOTATION_CODES,
-    NOTATION_LAYOUT = 1 << 2 /* separators and labels, which only notation_next finds */
+    NOTATION_LAYOUT = 1 << 2, /* what stands between texts, and is no part of a sentence */
+    /* directives and arguments in a text that is known to have them */
+    NOTATION_PERCENT = 1 << 3, /* %s %-5.2f %(name)s %1$s %<PRIu64> */
+    NOTATION_QT = 1 << 4,      /* %1 %L1 %n %1% */
+    NOTATION_BRACES = 1 << 5,  /* {name} {0:>8} {} {{ */
+    NOTATION_DOLLAR = 1 << 6   /* $name ${name} */
 };
 
 /* ---- opaque runs ----
@@ -99,22 +94,11 @@ struct opaque_runs {
     size_t count;
 };
 
-struct notation_run {
-    size_t begin, end; /* bytes, end exclusive */
-    enum notation_role role;
-    enum opaque_kind kind;
-    const char *name; /* of the notation: "printf" */
-};
-
-/* Finds the next run of these sets (bits of notation_set) and roles (1 << NOTATION_LABEL ...) at or after text[*at] and moves *at
- * to its end. Returns false and sets *at to length if there are no more. text: valid UTF-8. Time is proportional to the bytes
- * passed. */
-bool notation_next(unsigned sets, unsigned roles, const char *text, size_t length, size_t *at, struct notation_run *found);
-
 /* Returns the kind's name in replies: "emoji". */
 const char *opaque_name(enum opaque_kind kind);
 
-/* Finds the next run of these sets that is a unit of a sentence, as notation_next does.
+/* Finds the next run of these sets (bits of notation_set) at or after text[*at] and moves *at to its end. Returns false and sets
+ * *at to length if there are no more. text: valid UTF-8. Time is proportional to the bytes passed.
  *
  * With NOTATION_PLACEHOLDERS:
  *
@@ -141,9 +125,11 @@ const char *opaque_name(enum opaque_kind kind);
  * - && != {"a": 1}
  * - /usr/bin ~/x ./x C:\x, names of files and of hosts
  *
- * With NOTATION_LAYOUT, by notation_next alone: escapes of line ends and tabs that touch a word; commands after a prompt; lines of
+ * With NOTATION_LAYOUT: escapes of line ends and tabs that touch a word; commands after a prompt; lines of
  * code with what is indented below them. */
 bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found);
+/* Returns the end of the run of these sets that begins at text[at], or at. */
+size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at);
 
 /* Gives the runs that lie within text[begin, end), as offsets into that part, in the arena. Returns -1 with ERROR_MEMORY. */
 int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena, struct opaque_runs *out,

@@ -1,5 +1,6 @@
 /* Opaque runs: found in text, widened, merged, and read by a tokenizer that hides them. */
 #include "model/glossary.h"
+#include "model/text/notation.h"
 #include "model/text/tokenizer.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -141,7 +142,7 @@ START_TEST(codes_are_found) {
 }
 END_TEST
 
-/* What is layout, with its role, by notation_next alone. */
+/* What is layout. */
 START_TEST(layout_is_found) {
     static const struct {
         const char *text, *found;
@@ -156,15 +157,51 @@ START_TEST(layout_is_found) {
                 {"He went (home); she stayed;", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char found[256] = "";
-        struct notation_run run;
-        for (size_t at = 0;
-             notation_next(NOTATION_LAYOUT, 1 << NOTATION_SEPARATOR, rows[i].text, strlen(rows[i].text), &at, &run);) {
+        struct opaque_run run;
+        for (size_t at = 0; opaque_next(NOTATION_LAYOUT, rows[i].text, strlen(rows[i].text), &at, &run);) {
             size_t used = strlen(found);
             snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin), rows[i].text + run.begin);
-            ck_assert_int_eq(run.role, NOTATION_SEPARATOR);
-            ck_assert_ptr_nonnull(run.name);
         }
         ck_assert_msg(strcmp(found, rows[i].found) == 0, "%s: %s, not %s", rows[i].text, found, rows[i].found);
+    }
+}
+END_TEST
+
+/* What an expression matches at the first bracket, up to the second. */
+START_TEST(expressions_match) {
+    static const struct {
+        const char *expression, *text;
+    } rows[] = {{"ab*", "<abbb>a"},
+                {"ab+", "<>ac"},
+                {"a{2}", "<aa>a"},
+                {"a{2,3}b", "<>aaaab"},
+                {"(ab|a)c", "<ac>"},
+                {"(a|ab)c", "<>abc"}, /* what has matched is not given back */
+                {"[a-c\\d]+[^x]", "<a1c->x"},
+                {"[.:-]+", "<:-.>a"},
+                {"a!b.", "<ac>"},
+                {"a&(b|c)", "<a>c"},
+                {"\\u\\l\\d\\b", "<Ab1>-"},
+                {"\\u\\l\\d\\b", "<>Ab12"},
+                {"\\w+", "<\u00e9_1> "},
+                {"\\d\\s\\d\\z", "<1\u202f2>"},
+                {"\\k", "<{a{b}c}>}"},
+                {"\\k", "<>{a\nb}"},
+                {"x\\r", "<x\u00b2>"},
+                {"\\d\\m\\d", "<2\u00d73>"},
+                {"--\\l[^ ]*~", "<--a=(b)>). "},
+                {"\\f\\d", "1.<>2"},
+                {"%\\d\\a", "5 <>%1"},
+                {"\\o%s", "5<>%s"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *open = strchr(rows[i].text, '<'), *close = strchr(rows[i].text, '>');
+        char text[64] = "";
+        snprintf(text, sizeof text, "%.*s%.*s%s", (int)(open - rows[i].text), rows[i].text, (int)(close - open - 1), open + 1,
+                 close + 1);
+        size_t begin = (size_t)(open - rows[i].text);
+        struct scan scan = {.text = text, .length = strlen(text), .begin = begin, .former = begin > 0 ? text[begin - 1] : ' '};
+        ck_assert_msg(expression_end(&scan, rows[i].expression) == begin + (size_t)(close - open - 1), "%s: %s", rows[i].expression,
+                      rows[i].text);
     }
 }
 END_TEST
@@ -224,9 +261,8 @@ START_TEST(time_is_linear) {
             memcpy(text + length, parts[i], size);
         for (size_t at = 0; opaque_next(NOTATION_ALL, text, length, &at, &run);)
             ck_assert_uint_eq(at, run.end);
-        struct notation_run all;
-        for (size_t at = 0; notation_next(NOTATION_LAYOUT, 1 << NOTATION_SEPARATOR, text, length, &at, &all);)
-            ck_assert_uint_eq(at, all.end);
+        for (size_t at = 0; opaque_next(NOTATION_LAYOUT, text, length, &at, &run);)
+            ck_assert_uint_eq(at, run.end);
         ck_assert_uint_le(run.end, length);
     }
     free(text);
@@ -410,6 +446,7 @@ Suite *opaque_suite(void) {
     tcase_add_test(cases, placeholders_are_found);
     tcase_add_test(cases, codes_are_found);
     tcase_add_test(cases, layout_is_found);
+    tcase_add_test(cases, expressions_match);
     tcase_add_test(cases, kinds_have_names);
     tcase_add_test(cases, time_is_linear);
     tcase_add_test(cases, runs_are_widened);

@@ -1,0 +1,230 @@
+/* This file matches the expressions in which notations are written, and hides how. */
+#include "model/text/notation.h"
+#include <unicode/uchar.h>
+
+enum { NONE = -1 };
+
+bool scan_follows_digit(const struct scan *scan) {
+    size_t at = scan->begin;
+    while (at > 0 && scan->begin - at < 4 && (scan->text[at - 1] == ' ' || (unsigned char)scan->text[at - 1] >= 0x80))
+        at--;
+    return at > 0 && ascii_digit(scan->text[at - 1]);
+}
+
+size_t scan_name(const struct scan *scan, size_t at) {
+    size_t end = at;
+    while (end < at + MAX_NAME && (ascii_word(scan_peek(scan, end)) || scan_peek(scan, end) == '_'))
+        end++;
+    return end < at + MAX_NAME ? end : at;
+}
+
+size_t scan_nested(const struct scan *scan, size_t open) {
+    size_t depth = 0, most = scan->length - open < MAX_CODE ? scan->length - open : MAX_CODE;
+    const char *text = scan->text + open, closing = *text == '{' ? '}' : ']', *first = memchr(text, closing, most);
+    if (!first || memchr(text, '\n', (size_t)(first - text)))
+        return open;
+    for (size_t i = 0; i < most && text[i] != '\n'; i++) {
+        depth += text[i] == *text;
+        if (text[i] == closing && --depth == 0)
+            return open + i + 1;
+    }
+    return open;
+}
+
+bool scan_is_among(const char *text, size_t length, const char *words) {
+    char word[MAX_NAME + 3] = " ";
+    if (length == 0 || length > MAX_NAME)
+        return false;
+    memcpy(word + 1, text, length);
+    word[length + 1] = ' ';
+    return strstr(words, word) != NULL;
+}
+
+size_t scan_trim(const struct scan *scan, size_t first, size_t end) {
+    static const char opening[] = "([{", closing[] = ")]}";
+    size_t excess[sizeof closing - 1] = {0}; /* closing brackets less opening ones, modulo 2^64 */
+    for (size_t i = first; i < end; i++)
+        for (size_t kind = 0; kind < sizeof closing - 1; kind++)
+            excess[kind] += (size_t)(scan->text[i] == closing[kind]) - (size_t)(scan->text[i] == opening[kind]);
+    for (; end > first; end--) {
+        const char *bracket = is_one_of(scan->text[end - 1], closing) ? strchr(closing, scan->text[end - 1]) : NULL;
+        bool excessive = bracket && excess[bracket - closing] - 1 < scan->length;
+        if (!excessive && !is_one_of(scan->text[end - 1], ".,;:!?'*"))
+            break;
+        if (excessive)
+            excess[bracket - closing]--;
+    }
+    return end;
+}
+
+/* ---- expressions: each function returns where a match that begins at text[at] ends, or NONE ---- */
+
+static ptrdiff_t match_choice(const struct scan *scan, const char *from, const char *to, size_t at);
+
+/* Returns the end of the part of an expression that begins there, without its quantifier. */
+static const char *part_end(const char *from) {
+    if (*from == '&' || *from == '!')
+        return part_end(from + 1);
+    if (*from == '\\')
+        return from + 2;
+    if (*from == '[') {
+        for (from++; *from != ']'; from++)
+            from += *from == '\\';
+    } else if (*from == '(') {
+        for (from++; *from != ')';)
+            from = part_end(from);
+    }
+    return from + 1;
+}
+
+/* True if a byte is of a class, or is the byte itself. */
+static bool is_of_class(char class, char c) {
+    switch (class) {
+    case 'd':
+        return ascii_digit(c);
+    case 'l':
+        return ascii_letter(c);
+    case 'u':
+        return ascii_upper(c);
+    case 'c':
+        return is_code_word(c);
+    case 'w':
+        return ascii_word(c) || c == '_';
+    default:
+        return c == class;
+    }
+}
+
+/* True if a byte is in the set that begins there. */
+static bool is_in_set(const char *set, char c) {
+    bool without = *++set == '^', found = false;
+    for (set += without; *set != ']'; set++) {
+        bool range = set[1] == '-' && set[2] != ']';
+        if (*set == '\\')
+            found = is_of_class(*++set, c) || found;
+        else
+            found = (range ? c >= set[0] && c <= set[2] : c == *set) || found;
+        set += range ? 2 : 0;
+    }
+    return found != without;
+}
+
+static ptrdiff_t match_escape(const struct scan *scan, char class, size_t at) {
+    size_t next = at;
+    int32_t c = is_one_of(class, "smr") ? scan_character(scan, at, &next) : -1;
+    bool found = false;
+    switch (class) {
+    case 's':
+        found = c == ' ' || c == 0xa0 || c == 0x202f || c == 0x2009;
+        break;
+    case 'm':
+        found = c >= 0 && u_charType(c) == U_MATH_SYMBOL && !character_is_among(c, L"+=<>");
+        break;
+    case 'r':
+        found = c == 0xb2 || c == 0xb3 || c == 0xb9 || (c >= 0x2070 && c <= 0x209f);
+        break;
+    case 'k':
+        next = is_one_of(scan_peek(scan, at), "{[") ? scan_nested(scan, at) : at;
+        found = next > at;
+        break;
+    case 'b':
+        found = scan_ends_word(scan, at);
+        break;
+    case 'z':
+        found = at == scan->length;
+        break;
+    case 'a':
+        found = !scan_follows_digit(scan);
+        break;
+    case 'f':
+        found = !is_one_of(scan->former, ".,");
+        break;
+    case 'o':
+        found = !ascii_digit(scan->former);
+        break;
+    default:
+        found = at < scan->length && is_of_class(class, scan->text[at]);
+        next = at + 1;
+    }
+    return found ? (ptrdiff_t)next : NONE;
+}
+
+static ptrdiff_t match_part(const struct scan *scan, const char *from, const char *to, size_t at) {
+    size_t end;
+    bool more = at < scan->length, found = false;
+    switch (*from) {
+    case '&':
+    case '!':
+        found = match_part(scan, from + 1, to, at) != NONE;
+        return found == (*from == '&') ? (ptrdiff_t)at : NONE;
+    case '(':
+        return match_choice(scan, from + 1, to - 1, at);
+    case '\\':
+        return match_escape(scan, from[1], at);
+    case '[':
+        found = more && is_in_set(from, scan->text[at]);
+        break;
+    case '~':
+        end = scan_trim(scan, scan->begin + 1, at);
+        return end > scan->begin + 1 ? (ptrdiff_t)end : NONE;
+    case '.':
+        found = more && scan->text[at] != '\n';
+        break;
+    default:
+        found = more && scan->text[at] == *from;
+    }
+    return found ? (ptrdiff_t)at + 1 : NONE;
+}
+
+/* Reads the quantifier of a part. */
+static const char *read_quantifier(const char *from, const char *to, size_t *least, size_t *most) {
+    *least = *most = 1;
+    if (from == to || !is_one_of(*from, "*+?{"))
+        return from;
+    *least = *from == '+';
+    *most = *from == '?' ? 1 : SIZE_MAX;
+    if (*from++ != '{')
+        return from;
+    for (*least = 0; ascii_digit(*from); from++)
+        *least = 10 * *least + (size_t)(*from - '0');
+    *most = *least;
+    if (*from == ',')
+        for (*most = 0, from++; ascii_digit(*from); from++)
+            *most = 10 * *most + (size_t)(*from - '0');
+    return from + 1;
+}
+
+static ptrdiff_t match_sequence(const struct scan *scan, const char *from, const char *to, size_t at) {
+    while (from < to) {
+        const char *end = part_end(from);
+        size_t least, most, count = 0, last = scan->begin + (*from == '.' ? MAX_LINE : MAX_CODE);
+        const char *next = read_quantifier(end, to, &least, &most);
+        for (ptrdiff_t after; count < most; at = (size_t)after, count++) {
+            bool inside = at < scan->length && ((unsigned char)scan->text[at] & 0xc0) == 0x80;
+            after = count < least || at < last || inside ? match_part(scan, from, end, at) : NONE;
+            if (after == NONE || ((size_t)after == at && count >= least))
+                break;
+        }
+        if (count < least)
+            return NONE;
+        from = next;
+    }
+    return (ptrdiff_t)at;
+}
+
+static ptrdiff_t match_choice(const struct scan *scan, const char *from, const char *to, size_t at) {
+    for (;;) {
+        const char *bar = from;
+        while (bar < to && *bar != '|')
+            bar = part_end(bar);
+        ptrdiff_t end = match_sequence(scan, from, bar, at);
+        if (end != NONE || bar == to)
+            return end;
+        from = bar + 1;
+    }
+}
+
+size_t expression_end(const struct scan *scan, const char *expression) {
+    ptrdiff_t end = match_choice(scan, expression, expression + strlen(expression), scan->begin);
+    return end == NONE ? scan->begin : (size_t)end;
+}

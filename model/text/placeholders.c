@@ -1,0 +1,139 @@
+/* This file has the notations of placeholders: those of programs, templates and messages, and addresses. */
+#include "model/text/notation.h"
+
+/* True if text[at, end), which stands in braces, is an expression or an argument, and not words: $x, -term, name, d, date, long,
+ * f(x), date:dd MMMM, name | upper, a == b. */
+static bool is_argument(const struct scan *scan, size_t at, size_t end) {
+    enum { LEAST_NAME = 4 };
+    static const char types[] = " number date time spellout ordinal duration list plural select selectordinal choice ";
+    while (at < end && scan->text[at] == ' ')
+        at++;
+    while (end > at && scan->text[end - 1] == ' ')
+        end--;
+    size_t name = scan_name(scan, at), after = name;
+    if (name == at) /* signs that begin no sentence; a quotation mark is not among them */
+        return end > at && is_one_of(scan->text[at], "$#%/!?:^&>*=@\\.<+~|-") && end > at + 1 && scan->text[at + 1] != ' ';
+    if (name >= end) /* "{ and }" are two braces */
+        return end - at >= LEAST_NAME;
+    while (after < end && scan->text[after] == ' ')
+        after++;
+    char sign = scan->text[after], next = after + 1 < end ? scan->text[after + 1] : ' ';
+    if (sign == ',') {
+        size_t type = after + 1;
+        while (type < end && scan->text[type] == ' ')
+            type++;
+        size_t last = scan_name(scan, type);
+        return last <= end && scan_is_among(scan->text + type, last - type, types);
+    }
+    if (after == name)
+        return (is_one_of(sign, ":.([=") && next != ' ') || sign == '|';
+    return sign == '|' || (is_one_of(sign, "=!<>&+*/") && (next == ' ' || is_one_of(next, "=&"))) ||
+           (sign == '?' && next == ' ' && memchr(scan->text + after, ':', end - after));
+}
+
+/* {name} {{ count }} ${name} {$x} { -term } {% if %} {d, date, long}: placeholders, expressions and tags, in one line. */
+static size_t in_braces(const struct scan *scan) {
+    size_t open = scan->begin + (is_one_of(scan_peek(scan, scan->begin), "$%#@") ? 1 : 0);
+    if (scan_peek(scan, open) != '{')
+        return scan->begin;
+    size_t end = scan_nested(scan, open), at = open + 1;
+    if (end <= open + 2)
+        return scan->begin;
+    if (open > scan->begin || scan_peek(scan, at) == '{' || is_one_of(scan_peek(scan, at), "%#"))
+        return end;
+    while (at < end - 1 && (ascii_word(scan_peek(scan, at)) || is_one_of(scan_peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"\\^~;{}")))
+        at++;
+    return at == end - 1 || is_argument(scan, open + 1, end - 1) ? end : scan->begin;
+}
+
+/* %name% %%name%% @@name@@ __name__ ##name##: a name between equal signs; a single sign only if it is a percent sign. */
+static size_t as_wrapped(const struct scan *scan) {
+    char sign = scan_peek(scan, scan->begin);
+    size_t begin = scan->begin, name = begin;
+    while (scan_peek(scan, name) == sign && name < begin + 3)
+        name++;
+    size_t signs = name - begin, at = name;
+    while (at < begin + MAX_NAME &&
+           (is_code_word(scan_peek(scan, at)) ? !scan_has(scan, at, "__") : is_one_of(scan_peek(scan, at), ".-:")))
+        at++;
+    if (at < name + 2 || !ascii_letter(scan_peek(scan, name)) || !is_code_word(scan->text[at - 1]) || scan->former == sign ||
+        signs > 2 || (signs == 1 && sign != '%'))
+        return begin;
+    for (size_t i = 0; i < signs; i++, at++)
+        if (scan_peek(scan, at) != sign)
+            return begin;
+    return at;
+}
+
+/* https://example.com/a?b=c, www.example.com */
+static size_t as_address(const struct scan *scan) {
+    size_t begin = scan->begin, first = begin, most = begin + MAX_SCHEME;
+    if (scan_has(scan, begin, "www.")) {
+        first = begin + strlen("www.");
+    } else {
+        while (first < most &&
+               (ascii_letter(scan_peek(scan, first)) || (first > begin && is_one_of(scan_peek(scan, first), "0123456789+.-"))))
+            first++;
+        if (first == begin || !scan_has(scan, first, "://"))
+            return begin;
+        first += strlen("://");
+    }
+    size_t at = first;
+    for (size_t next = at; next < scan->length; at = next) {
+        int32_t c = character_next(scan->text, scan->length, &next);
+        if (character_is_space(c) || (c < 0x80 ? c < ' ' || is_one_of((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
+            break;
+    }
+    at = scan_trim(scan, first, at);
+    return at > first ? at : begin;
+}
+
+static bool is_local(char c) {
+    return ascii_letter(c) || ascii_digit(c) || is_one_of(c, "._%+-");
+}
+
+/* jane.doe@example.com */
+static size_t as_mail(const struct scan *scan) {
+    size_t at = scan->begin;
+    if (is_local(scan->former) || !scan->word)
+        return scan->begin;
+    while (is_local(scan_peek(scan, at)))
+        at++;
+    if (at == scan->begin || scan_peek(scan, at) != '@')
+        return scan->begin;
+    size_t domain = ++at;
+    while (ascii_letter(scan_peek(scan, at)) || ascii_digit(scan_peek(scan, at)) || is_one_of(scan_peek(scan, at), ".-"))
+        at++;
+    at = scan_trim(scan, domain, at);
+    bool dotted = at > domain + 3 && memchr(scan->text + domain + 1, '.', at - domain - 3);
+    return dotted ? at : scan->begin;
+}
+
+#define BETWEEN(open, close) open "(!(" close ").)+" close
+#define FLAGS                "[-+#0',I]*"
+#define WIDTH                "[0-9*$]*([.][0-9*$]*)?"
+#define SIZE                 "[hlLqjztw]"
+#define TYPE                 "<[^>\n]*>" /* of <inttypes.h>: %<PRIu64> */
+
+const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
+    /* formats that a message announces; after a space as a flag, a word may follow, as in "50 % of it" */
+    {"directive", NOTATION_PERCENT, OPAQUE_CODE, ANYWHERE, "%", NULL,
+     "%(%|(\\d+$)?(\\{[^}\n]*\\}|<PRI\\c+>|(\\([^)\n]*\\)|<[^>\n]*>)?(" FLAGS WIDTH "(" TYPE "|" SIZE "*[\\l@]|" SIZE
+     "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE "*[\\l@]![\\w']))))"},
+    {"argument of Qt", NOTATION_QT, OPAQUE_CODE, ANYWHERE, "%", NULL, "%(L*\\d+%?|[n%])"},
+    {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, ANYWHERE, "{}", NULL, "\\{\\{|\\}\\}|&\\{\\k"},
+    {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL, "$(\\{[^}\n]*\\}|\\c+)"},
+
+    {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL},
+    {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "%", NULL,
+     "%(%|\\o(\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE "*[diouxXeEfFgGaAcCsSpn@r]\\b)"},
+    {"name between signs", NOTATION_PLACEHOLDERS, OPAQUE_CODE, WORD, "%_@#", as_wrapped, NULL},
+    {"template of ERB", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<", NULL, BETWEEN("<%", "%>")},
+    {"template of PHP", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<", NULL, BETWEEN("<\\?", "\\?>")},
+    {"template of Perl", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, BETWEEN("\\[%", "%]")},
+    {"merge tag", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "*", NULL, BETWEEN("\\*\\|", "\\|\\*")},
+    {"double brackets", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, BETWEEN("\\[\\[", "]]")},
+    {"hidden term", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, "\\[\\u+\\d+\\u*]"},
+    {"address", NOTATION_PLACEHOLDERS, OPAQUE_URL, WORD, NULL, as_address, NULL},
+    {"e-mail", NOTATION_PLACEHOLDERS, OPAQUE_EMAIL, ANYWHERE, NULL, as_mail, NULL},
+};
