@@ -160,6 +160,21 @@ static const char *tell_addresses(const struct daemon *daemon, const struct http
     return first;
 }
 
+/* Logs the bytes that each bound allows, and warns if those beside the models are more than half of the memory. */
+static void tell_memory(const struct daemon *daemon, const struct http *http) {
+    const struct options *options = daemon->options;
+    size_t decoding = options->workers * options->decode_memory, connections = http_most_connections(http) * CONNECTION_MEMORY;
+    size_t beside = options->body_memory + options->request_memory + options->reply_memory + decoding + options->keep_files_bytes +
+                    options->cache_bytes + connections;
+    size_t models = catalog_bytes(daemon->service->catalog);
+    models = options->model_memory > models ? options->model_memory : models;
+    log_event(beside > options->memory / 2 ? LOG_WARN : LOG_INFO, "memory_plan", log_count("memory", options->memory),
+              log_count("sum", models + beside), log_count("models", models), log_count("bodies", options->body_memory),
+              log_count("requests", options->request_memory), log_count("replies", options->reply_memory),
+              log_count("decoding", decoding), log_count("files", options->keep_files_bytes),
+              log_count("cache", options->cache_bytes), log_count("connections", connections));
+}
+
 /* Logs that requests are answered. On a terminal, whose user may be new to alignd, a greeting follows. */
 static void tell_ready(const struct daemon *daemon, const char *address) {
     struct model_set *models = catalog_acquire(daemon->service->catalog);
@@ -191,6 +206,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     struct service *service = daemon->service;
     const struct http_options with = {
         .connections = {.most = options->connections,
+                        .memory = options->memory / 32,
                         .requests = options->queue + options->workers * options->rows,
                         .most_per_peer = options->connections_per_address,
                         .trusts_proxy = options->client_header != NULL,
@@ -220,6 +236,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     struct workers *workers = catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
     if (workers) {
         atomic_store(&service->state, SERVICE_READY);
+        tell_memory(daemon, http);
         tell_ready(daemon, address);
         sd_notify(0, "READY=1");
         int number;
@@ -241,6 +258,7 @@ static struct service_options service_options(const struct options *options) {
                                     .rows = options->rows,
                                     .queue = options->queue,
                                     .max_body_bytes = options->max_body_bytes,
+                                    .body_memory = options->body_memory,
                                     .max_text_chars = options->max_text_chars,
                                     .decode_memory = options->decode_memory,
                                     .request_memory = options->request_memory,

@@ -13,11 +13,12 @@
 enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
 
 #define FIELD(name)                          offsetof(struct options, name)
-#define TEXT(name)                           OPTION_STRING, FIELD(name), 0, 0, NULL
-#define CHOICE(name, choices)                OPTION_CHOICE, FIELD(name), 0, 0, choices
-#define SWITCH(name)                         OPTION_SWITCH, FIELD(name), 0, 0, NULL
-#define PLAIN(kind, name)                    OPTION_##kind, FIELD(name), 0, 0, NULL
-#define NUMBER(kind, name, minimum, maximum) OPTION_##kind, FIELD(name), minimum, maximum, NULL
+#define TEXT(name)                           OPTION_STRING, FIELD(name), 0, 0, NULL, 0
+#define CHOICE(name, choices)                OPTION_CHOICE, FIELD(name), 0, 0, choices, 0
+#define SWITCH(name)                         OPTION_SWITCH, FIELD(name), 0, 0, NULL, 0
+#define PLAIN(kind, name)                    OPTION_##kind, FIELD(name), 0, 0, NULL, 0
+#define NUMBER(kind, name, minimum, maximum) OPTION_##kind, FIELD(name), minimum, maximum, NULL, 0
+#define MEMORY(name, minimum, share)         OPTION_BYTES, FIELD(name), minimum, 1e12, NULL, share
 
 /* Marks the place of the searches' parameters in the table. */
 static const char PARAMETERS_HERE[] = "";
@@ -79,7 +80,7 @@ static const struct option rows[] = {
      SWITCH(half_past)},
     {"decode-memory", "SIZE", "256M",
      "memory that a worker's sentences may need while they are decoded; others wait, and a sentence that could need more gets 413",
-     OPTION_ALL, NUMBER(BYTES, decode_memory, 1024, 1e12)},
+     OPTION_ALL, MEMORY(decode_memory, 1024, 8)},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, CHOICE(log_level, "error, warn, info or debug")},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", OPTION_BATCH, CHOICE(log_level, "error, warn, info or debug")},
     {"log-format", "FORMAT", "text", "text, or json (each line an object)", COMMAND_SERVE, CHOICE(log_format, "text or json")},
@@ -117,14 +118,16 @@ static const struct option rows[] = {
      NUMBER(MILLISECONDS, step_ms, 0, 1e6)},
     {"max-body-bytes", "SIZE", "1M", "maximum size of a request body; above it 413", COMMAND_SERVE,
      NUMBER(BYTES, max_body_bytes, 1, 1e9)},
+    {"body-memory", "SIZE", "auto",
+     "memory for bodies that are arriving; others wait, and a client has at most a quarter; auto: a sixteenth of the memory, at "
+     "least 16M",
+     COMMAND_SERVE, MEMORY(body_memory, 1, 16)},
     {"max-text-chars", "N", "10000", "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
      NUMBER(SIZE, max_text_chars, 1, 1e9)},
     {"request-memory", "SIZE", "128M", "memory for large requests that have been read but not answered; above it 429",
-     COMMAND_SERVE, NUMBER(BYTES, request_memory, 1024, 1e12)},
-    {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", COMMAND_SERVE,
-     NUMBER(BYTES, max_reply_bytes, 1024, 1e12)},
-    {"reply-memory", "SIZE", "128M", "memory for unread replies; above it 503", COMMAND_SERVE,
-     NUMBER(BYTES, reply_memory, 1024, 1e12)},
+     COMMAND_SERVE, MEMORY(request_memory, 1024, 16)},
+    {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", COMMAND_SERVE, MEMORY(max_reply_bytes, 1024, 16)},
+    {"reply-memory", "SIZE", "128M", "memory for unread replies; above it 503", COMMAND_SERVE, MEMORY(reply_memory, 1024, 16)},
     {"deadline-ms", "TIME", "10s", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
      COMMAND_SERVE, NUMBER(MILLISECONDS, deadline_ms, 1, 1e9)},
     {"document-ms", "TIME", "10min", "maximum time for a document (POST /documents); after it 504", COMMAND_SERVE,
@@ -137,7 +140,7 @@ static const struct option rows[] = {
     {"keep-files-s", "TIME", "1h", "time in which a file of POST /translate_file can be fetched", COMMAND_SERVE,
      NUMBER(SECONDS, keep_files_s, 1, 1e9)},
     {"keep-files-bytes", "SIZE", "64M", "memory for these files; the oldest make room for others", COMMAND_SERVE,
-     NUMBER(BYTES, keep_files_bytes, 1, 1e12)},
+     MEMORY(keep_files_bytes, 1, 32)},
     {"read-timeout-ms", "TIME", "30s", "maximum time for a whole request to arrive; after it the connection is closed",
      COMMAND_SERVE, NUMBER(MILLISECONDS, read_timeout_ms, 10, 1e9)},
     {"send-timeout-ms", "TIME", "1min", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,

@@ -48,6 +48,7 @@ struct options {
     char *from, *to;         /* batch modes: languages instead of a model; NULL: a model is given */
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
+    size_t memory; /* that the process may have; the defaults of some options depend on it */
     char *log_level, *log_format, *compute;
     enum translator_shortlist shortlist;
     bool half_past;
@@ -63,7 +64,7 @@ struct options {
     char *client_header, *pivot;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, document_bytes, document_sentences,
         keep_files_s, keep_files_bytes, grace_ms, heartbeat_ms, cache_bytes;
-    size_t request_memory, max_reply_bytes, reply_memory;
+    size_t body_memory, request_memory, max_reply_bytes, reply_memory;
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
@@ -160,6 +161,9 @@ struct option {
     size_t offset; /* offset of the field in struct options */
     double minimum, maximum;
     const char *choices; /* "a, b or c" */
+    /* Of bytes: the default is at most one part in so many of the memory that the process may have, or, if the fallback is "auto",
+     * that part and at least 16 MiB; 0: the fallback is the default. */
+    unsigned share;
 };
 
 /* All options, in the order of --help. A flag may have a row for each of several commands. */

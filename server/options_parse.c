@@ -1,6 +1,7 @@
 /* This file hides where options come from, which source takes precedence, which options exclude each other, and the text of
  * --help. */
 #include "model/base/file.h"
+#include "server/base/memory.h"
 #include "server/decode/request.h"
 #include "server/get/get.h"
 #include "server/options.h"
@@ -11,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { MOST_FILE_BYTES = 1 << 20 };
+enum { MOST_FILE_BYTES = 1 << 20, LEAST_SHARE = 16 << 20 /* bytes */ };
 
 /* Sets an option from one source. *seen: this source has set it before. The first value replaces that of an earlier source, and
  * further values of a list are appended. */
@@ -217,6 +218,30 @@ static int check(const struct options *options, struct error *err) {
     return 0;
 }
 
+/* ---- defaults that depend on the memory ---- */
+
+/* Sets the defaults of options that share the memory of the process and are still 0. Those of workers divide theirs. */
+static int share_memory(struct options *options, const struct option_table *table, struct error *err) {
+    options->memory = memory_limit("");
+    for (size_t i = 0; i < table->count; i++) {
+        const struct option *option = &table->options[i];
+        size_t *field = (size_t *)(void *)((char *)options + option->offset);
+        if (option->share == 0 || !(option->commands & (int)options->command) || *field > 0)
+            continue;
+        size_t share = options->memory / option->share;
+        if (field == &options->decode_memory)
+            share /= options->workers;
+        bool automatic = strcmp(option->fallback, "auto") == 0;
+        if (!automatic && option_set(option, option->flag, option->fallback, options, err) != 0)
+            return -1;
+        if (automatic)
+            *field = share > LEAST_SHARE ? share : LEAST_SHARE;
+        else if (share < *field)
+            *field = share > (size_t)option->minimum ? share : (size_t)option->minimum;
+    }
+    return 0;
+}
+
 /* ---- all sources ---- */
 
 enum command options_command(int argc, char *const *argv) {
@@ -252,7 +277,7 @@ static int set_options(struct options *options, struct arguments *arguments, str
         const char *fallback = option->commands & (int)options->command ? option->fallback : NULL;
         if (fallback && strcmp(fallback, "cores") == 0)
             fallback = cores;
-        if (fallback && option_set(option, option->flag, fallback, options, err) != 0)
+        if (fallback && option->share == 0 && option_set(option, option->flag, fallback, options, err) != 0)
             return -1;
     }
     if (config && *config && read_file(options, table, config, err) != 0)
@@ -271,7 +296,7 @@ static int set_options(struct options *options, struct arguments *arguments, str
         if (set_once(options, given->option, name, given->value, &seen[given->option - table->options], err) != 0)
             return -1;
     }
-    return check(options, err);
+    return share_memory(options, table, err) == 0 ? check(options, err) : -1;
 }
 
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err) {

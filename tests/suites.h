@@ -104,6 +104,8 @@
     X(limiter) \
     X(keys) \
     X(glossaries) \
+    X(bodies) \
+    X(memory_limit) \
     X(cutoff) \
     X(form) \
     X(api_access) \

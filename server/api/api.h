@@ -20,7 +20,7 @@ struct service_options {
     size_t workers, rows, queue;
     size_t decode_memory; /* of a sentence; 0: no limit */
     bool verbatim;        /* of every request */
-    size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
+    size_t max_body_bytes, body_memory, max_text_chars, request_memory, max_reply_bytes, reply_memory;
     size_t max_steps;    /* of an exact search */
     size_t model_memory; /* of all models together; 0: no limit */
     size_t deadline_ms, document_ms, heartbeat_ms;
@@ -194,6 +194,10 @@ bool api_is_for_administrators(const struct route *route);
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 
+/* Returns true if the head of the request shows whether its sender may call the endpoint, before the body is read: its body cannot
+ * have the key. call: without a body. form: the body will be a form. */
+bool api_shows_key(const struct service *service, const struct route *route, const struct call *call, bool form);
+
 /* Returns true if the call comes from an administrator, by the administrators' Unix socket or by a key, even if its route requires
  * no key. */
 bool api_is_administrator(const struct service *service, const struct call *call);
@@ -203,6 +207,9 @@ int api_take_models(const struct service *service, struct request *request, stru
 
 /* Charges a prepared request to the allowance of its client and its key. False: the allowance is used up, and the reply is set. */
 bool api_charge(const struct service *service, const struct request *request, struct reply *reply);
+/* Sets the reply if the client of a request that is not prepared yet has used up its allowance. */
+void api_check_allowance(const struct service *service, const struct route *route, const struct request *request,
+                         struct reply *reply);
 /* Undoes that charge after the request was refused. sentences: the number that was charged. */
 void api_refund(const struct service *service, const struct request *request, size_t sentences);
 

@@ -225,12 +225,9 @@ bool api_is_key(const char *name) {
     return false;
 }
 
-/* Returns 1 if the key has a holder, 0 if it is missing or unknown, and -1 if memory runs out. *sent is true if the call has a
- * key. */
-static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
+/* Returns the key that is sent in a header or a field; length 0 if there is none. */
+static struct secret shown_key(const struct call *call) {
     struct secret secret = {0};
-    json_t *root = NULL;
-    int found = 0;
     for (size_t i = 0; call->authorization && secret.length == 0 && i < sizeof schemes / sizeof *schemes; i++)
         if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) == 0) /* other schemes are meant for a proxy */
             secret = trimmed(call->authorization + strlen(schemes[i]));
@@ -239,6 +236,15 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent, s
     for (size_t i = 0; secret.length == 0 && i < call->field_count; i++)
         if (api_is_key(call->fields[i].name))
             secret = (struct secret){call->fields[i].value, call->fields[i].length};
+    return secret;
+}
+
+/* Returns 1 if the key has a holder, 0 if it is missing or unknown, and -1 if memory runs out. *sent is true if the call has a
+ * key. */
+static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
+    struct secret secret = shown_key(call);
+    json_t *root = NULL;
+    int found = 0;
 
     /* A body that may contain the key is parsed twice: here only for the key, since the sender is not known yet. */
     if (secret.length == 0 && api_begins_json(call)) {
@@ -252,6 +258,12 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent, s
         found = keys_find(keys, secret.bytes, secret.length, holder);
     json_decref(root);
     return found;
+}
+
+/* LibreTranslate's clients send the key in the body, and so do others in forms. */
+bool api_shows_key(const struct service *service, const struct route *route, const struct call *call, bool form) {
+    bool needed = service->keys && route->access != ACCESS_OPEN, in_body = !route->dialect || form;
+    return !needed || !in_body || shown_key(call).length > 0;
 }
 
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
@@ -320,15 +332,15 @@ static struct charge charge_of(const struct request *request, size_t sentences) 
                            .now_s = time(NULL)};
 }
 
-bool api_charge(const struct service *service, const struct request *request, struct reply *reply) {
-    const struct charge charge = charge_of(request, request->job_count);
+/* Takes the charge from the allowance of the request's client and its key. False: it is used up, and the reply is set. */
+static bool take(const struct service *service, const struct request *request, const struct charge *charge, struct reply *reply) {
     struct limit limit = request->key ? request->key->limit : (struct limit){0};
     if (limit.rate <= 0)
         limit.rate = service->options.rate;
     if (limit.burst == 0)
         limit.burst = service->options.burst;
     double wait_s;
-    enum limiter_verdict verdict = limiter_take(service->limiter, &charge, &limit, &wait_s);
+    enum limiter_verdict verdict = limiter_take(service->limiter, charge, &limit, &wait_s);
     if (verdict == LIMITER_RATE) {
         api_fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
                       "at most %g sentences per second are allowed for each client", limit.rate);
@@ -341,6 +353,20 @@ bool api_charge(const struct service *service, const struct request *request, st
         api_fail_memory(reply);
     }
     return verdict == LIMITER_TAKEN;
+}
+
+bool api_charge(const struct service *service, const struct request *request, struct reply *reply) {
+    const struct charge charge = charge_of(request, request->job_count);
+    return take(service, request, &charge, reply);
+}
+
+void api_check_allowance(const struct service *service, const struct route *route, const struct request *request,
+                         struct reply *reply) {
+    if (!route->finish || route->access != ACCESS_USER) /* it does not decode */
+        return;
+    const struct charge least = charge_of(request, 1);
+    if (take(service, request, &least, reply))
+        limiter_return(service->limiter, &least);
 }
 
 void api_refund(const struct service *service, const struct request *request, size_t sentences) {

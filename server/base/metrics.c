@@ -359,6 +359,8 @@ static const struct family families[] = {
      ONE(gauges[GAUGE_DECODING_BYTES])},
     {"chores_waiting", GAUGE, "Large requests waiting to be read and large replies waiting to be written.",
      ONE(gauges[GAUGE_CHORES_WAITING])},
+    {"body_bytes", GAUGE, "Memory of request bodies that are arriving or wait to be read.", ONE(gauges[GAUGE_BODY_BYTES])},
+    {"bodies_waiting", GAUGE, "Request bodies that wait for memory.", ONE(gauges[GAUGE_BODIES_WAITING])},
     {"reply_bytes", GAUGE, "Memory of replies that clients have not read yet.", ONE(gauges[GAUGE_REPLY_BYTES])},
     {"chore_duration_seconds", HISTOGRAM, "Time to read one large request or to write one large reply.",
      EACH(chores, "kind", chore_kinds)},

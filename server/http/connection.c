@@ -208,6 +208,8 @@ static void *watch_run(void *argument) {
                 watched = watched->next;
             if (watched)
                 request_cancel(watched->request, CANCEL_CLIENT);
+            if (watched && watched->gone)
+                watched->gone(watched->request);
             pthread_mutex_unlock(&watch->lock);
         }
     }
@@ -258,9 +260,10 @@ void watch_free(struct watch *watch) {
     watch_release(watch);
 }
 
-void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd) {
+void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd,
+               void (*gone)(struct request *request)) {
     pthread_mutex_lock(&watch->lock);
-    *watched = (struct watched){.request = request, .fd = fd, .serial = ++watch->last_serial, .next = watch->first};
+    *watched = (struct watched){.request = request, .gone = gone, .fd = fd, .serial = ++watch->last_serial, .next = watch->first};
     if (watch->first)
         watch->first->previous = watched;
     watch->first = watched;
@@ -481,7 +484,11 @@ int connections_start(struct connections *connections, const struct connections_
         files = allowed.rlim_cur;
     }
     size_t others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
-    size_t wanted = options->most > 0 ? options->most : options->requests + MORE_CONNECTIONS;
+    size_t wanted = options->requests + MORE_CONNECTIONS, affordable = options->memory / CONNECTION_MEMORY;
+    if (options->most > 0)
+        wanted = options->most;
+    else if (affordable < wanted)
+        wanted = affordable > LEAST_CONNECTIONS ? affordable : LEAST_CONNECTIONS;
     if (wanted > most)
         log_event(LOG_WARN, "few_files", log_count("connections", most), log_count("wanted", wanted), log_count("files", files));
     else

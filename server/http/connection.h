@@ -24,6 +24,7 @@ struct MHD_Response;
 struct tls;
 
 enum { CONNECTION_OPTIONS = 8, CONNECTION_IDLE_S = 60, CONNECTION_ARGUMENTS = 100 /* of a query string */ };
+enum { CONNECTION_MEMORY = 40 * 1024 /* bytes that a connection takes without its request */ };
 
 /* ---- cutting off ---- */
 
@@ -68,6 +69,7 @@ struct watch;
 /* A registered request; lives in its owner's memory. */
 struct watched {
     struct request *request;
+    void (*gone)(struct request *request); /* NULL: none */
     int fd;
     uint64_t serial; /* never used twice, so that a late event cannot match another request */
     struct watched *next, *previous;
@@ -78,8 +80,10 @@ struct watch *watch_start(size_t pulse_ms, struct error *err);
 /* Stops the thread and frees the watch. All requests must have been removed. Accepts NULL. */
 void watch_free(struct watch *watch);
 
-/* fd must stay open until watch_remove. If the system cannot poll it, a client that hangs up is not noticed. Thread-safe. */
-void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
+/* gone: called after the request was cancelled, on the watch's thread, which holds its lock. fd must stay open until watch_remove.
+ * If the system cannot poll it, a client that hangs up is not noticed. Thread-safe. */
+void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd,
+               void (*gone)(struct request *request));
 /* After this returns, the watch does not use the request any more. It may be called twice, or for a zeroed entry that was never
  * added. Thread-safe. */
 void watch_remove(struct watch *watch, struct watched *watched);
@@ -87,7 +91,8 @@ void watch_remove(struct watch *watch, struct watched *watched);
 /* ---- the connections of all listening sockets ---- */
 
 struct connections_options {
-    size_t most;          /* 0: enough for all requests, plus a reserve */
+    size_t most;          /* 0: enough for all requests, plus a reserve, within the memory */
+    size_t memory;        /* bytes that most, if it is 0, may take */
     size_t requests;      /* maximum number of requests that wait or are decoded */
     size_t most_per_peer; /* from one address; 0: half of them, or all for administrators or if trusts_proxy */
     bool trusts_proxy;    /* a proxy names the clients of its requests */

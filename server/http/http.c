@@ -7,6 +7,7 @@
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
+#include "server/http/bodies.h"
 #include "server/http/connection.h"
 #include "server/http/message.h"
 #include <assert.h>
@@ -29,9 +30,9 @@ enum {
     /* Requests above these limits do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
     SMALL_SENTENCES = 16,
-    MUCH_BYTES = 4 << 20, /* a request that took more returns it to the system */
-    FIRST_BYTES = 4096,   /* initial capacity of a body */
-    DISCARD_FACTOR = 16,  /* at most this many times the limit of a body is read and discarded */
+    MUCH_BYTES = 4 << 20,   /* a request that took more returns it to the system */
+    DISCARD_FACTOR = 16,    /* at most this many times the limit of a body of unknown length is read and discarded */
+    REST_BYTES = 16 * 1024, /* a body of up to this many bytes is read and discarded to keep the connection of a refused request */
 
     /* Reading a request may take this much memory: READ_BYTES, READ_FACTOR times max_body_bytes, and SENTENCE_BYTES for each
      * sentence that it may have. Writing its answer may take ANSWER_FACTOR times max_reply_bytes. */
@@ -47,8 +48,9 @@ struct http {
     struct chores *chores;
     struct connections connections;
     struct http_listeners *listeners;
-    struct tls *tls;      /* NULL: no HTTPS */
-    atomic_size_t read;   /* bytes of large bodies, and of requests that have been read and are not answered yet */
+    struct tls *tls; /* NULL: no HTTPS */
+    struct bodies *bodies;
+    atomic_size_t read;   /* bytes of requests that have been read and are not answered yet */
     atomic_size_t unread; /* bytes of answers that have been written and are not sent yet */
     uint32_t id_prefix;   /* the prefix of generated request ids */
     atomic_uint_least32_t id_counter;
@@ -67,15 +69,10 @@ struct spent {
     int64_t queue_us, decode_us;
 };
 
-/* RECEIVING -> ANSWERED or STREAMING, via SUSPENDED if other threads work on the request. DETACHED: another exchange answers the
+/* RECEIVING -> ANSWERED or STREAMING, via WAITING while its body has no room, and SUSPENDED if other threads work on the request.
+ * DETACHED: another exchange answers the
  * client, and the thread that finishes the request ends this one (detach). */
-enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
-
-struct body {
-    char *bytes; /* [length] */
-    size_t length, capacity;
-    size_t discarded; /* bytes that were not kept */
-};
+enum stage { STAGE_RECEIVING, STAGE_WAITING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
 
 /* One request and its reply. handle creates it, and completed ends it. While it streams, request and reply belong to the workers
  * until events_end; if the client has left by then, they end the exchange. The thread that finishes a detached request ends its
@@ -94,12 +91,11 @@ struct exchange {
     bool whole; /* the request is complete or refused, and counted in http->in_flight */
     int64_t began_us;
     struct body body;
+    size_t discarded; /* bytes of the body that were not kept */
     struct reply reply;
-    bool gzip;    /* the client accepts it */
-    size_t kept;  /* bytes of the request counted in http->read */
-    size_t large; /* bytes of its body counted there, if it is larger than max_body_bytes */
-    bool crowded; /* its body was discarded because there was no room for it beside others */
-    size_t held;  /* bytes of the reply counted in http->unread */
+    bool gzip;   /* the client accepts it */
+    size_t kept; /* bytes of the request counted in http->read */
+    size_t held; /* bytes of the reply counted in http->unread */
     struct watched watched;
     struct chore chore;
     struct stream *stream; /* NULL: the reply is one piece */
@@ -126,10 +122,7 @@ static bool keep_request(struct exchange *exchange) {
 }
 
 static void release_body(struct exchange *exchange) {
-    atomic_fetch_sub(&exchange->http->read, exchange->large);
-    exchange->large = 0;
-    free(exchange->body.bytes);
-    exchange->body = (struct body){.discarded = exchange->body.discarded};
+    body_release(exchange->http->bodies, &exchange->body);
 }
 
 /* Returns the most bytes that the body may have. */
@@ -137,36 +130,6 @@ static size_t most_bytes(const struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
     bool more = exchange->route && api_is_lasting(exchange->route) && options->document_bytes > options->max_body_bytes;
     return more ? options->document_bytes : options->max_body_bytes;
-}
-
-/* Keeps a piece of the body, unless the body is too large. A body larger than max_body_bytes counts in http->read until
- * release_body, and is discarded if it does not fit beside others. The rest of a discarded body is read, because a client that is
- * still sending when the connection closes may never see the reply. Returns -1 if the connection should close: memory ran out, or
- * the client sends far more. */
-static int receive(struct exchange *exchange, const char *bytes, size_t count) {
-    const struct service_options *options = &exchange->http->service->options;
-    atomic_size_t *taken = &exchange->http->read;
-    struct body *body = &exchange->body;
-    size_t most = most_bytes(exchange), room = body->capacity > 0 ? body->capacity : FIRST_BYTES;
-    if (body->discarded == 0 && count <= most - body->length) {
-        while (room - body->length < count)
-            room *= 2;
-        size_t more = body->length + count > options->max_body_bytes && room > exchange->large ? room - exchange->large : 0;
-        if (more == 0 || atomic_fetch_add(taken, more) + more <= options->request_memory) {
-            exchange->large += more;
-            char *grown = room > body->capacity ? realloc(body->bytes, room) : body->bytes;
-            if (!grown)
-                return -1;
-            memcpy(grown + body->length, bytes, count);
-            *body = (struct body){.bytes = grown, .length = body->length + count, .capacity = room};
-            return 0;
-        }
-        atomic_fetch_sub(taken, more);
-        exchange->crowded = true;
-    }
-    release_body(exchange);
-    body->discarded += count;
-    return body->discarded / DISCARD_FACTOR > most ? -1 : 0;
 }
 
 static void release_reply(struct exchange *exchange) {
@@ -200,6 +163,58 @@ static void clear_reply(struct exchange *exchange) {
     exchange->reply = (struct reply){.dialect = exchange->reply.dialect};
 }
 
+/* ---- the body ---- */
+
+/* gone: see watch_add. */
+static void watch(struct exchange *exchange, void (*gone)(struct request *request)) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    assert(info);
+    watch_add(exchange->http->watch, &exchange->watched, &exchange->request, info->connect_fd, gone);
+}
+
+/* Called by any thread when the wait of a body ends. */
+static void resume_receiving(void *owner) {
+    MHD_resume_connection(((struct exchange *)owner)->connection);
+}
+
+/* Called by the watch when the client of a waiting body has left. */
+static void end_waiting(struct request *request) {
+    struct exchange *exchange = request->owner;
+    body_wake(exchange->http->bodies, &exchange->body);
+}
+
+/* Takes a piece of the body, or discards it if the request is refused or the body too large. The rest of a body that is short or of
+ * unknown length is read, because a client that is still sending when the connection closes may never see the reply. If there is no
+ * room for the piece, the connection is suspended, and this is called again later. Returns false if the connection should close:
+ * memory ran out, the client left, or it sends far more than allowed. */
+static bool receive(struct exchange *exchange, const char *bytes, size_t *count) {
+    struct http *http = exchange->http;
+    struct body *body = &exchange->body;
+    size_t most = most_bytes(exchange);
+    if (exchange->stage == STAGE_WAITING) {
+        watch_remove(http->watch, &exchange->watched);
+        exchange->stage = STAGE_RECEIVING;
+        if (request_reason(&exchange->request) != CANCEL_NONE)
+            return false;
+    }
+    if (exchange->reply.status == 0 && exchange->discarded == 0 && *count <= most - body->length) {
+        enum body_verdict verdict = body_receive(http->bodies, body, exchange->request.client, bytes, *count);
+        if (verdict != BODY_FULL) {
+            *count = 0;
+            return verdict == BODY_TAKEN;
+        }
+        exchange->stage = STAGE_WAITING;
+        watch(exchange, end_waiting);
+        MHD_suspend_connection(exchange->connection);
+        body_wait(http->bodies, body);
+        return true;
+    }
+    release_body(exchange);
+    exchange->discarded += *count;
+    *count = 0;
+    return exchange->discarded / DISCARD_FACTOR <= most;
+}
+
 /* ---- the beginning and the end ---- */
 
 /* path must outlive the exchange. Returns NULL if memory runs out. */
@@ -211,6 +226,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     request_init(&exchange->request);
     exchange->request.verbatim = http->service->options.verbatim;
     exchange->http = http;
+    exchange->body = (struct body){.wake = resume_receiving, .owner = exchange};
     exchange->connection = connection;
     exchange->began_us = clock_us();
     exchange->path = path;
@@ -223,6 +239,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
         snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
                  (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
     exchange->request.id = exchange->id;
+    exchange->request.owner = exchange;
     sent_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
     exchange->request.client = sent_client(connection, http->service->options.client_header); /* prepare prefers a key's */
@@ -305,7 +322,7 @@ static void exchange_end(struct exchange *exchange) {
     const struct spent *spent = &exchange->spent;
 
     /* The status that the client received, or the one in the last event of a stream; 0: the client left before it. */
-    bool answered = exchange->stage != STAGE_RECEIVING && exchange->stage != STAGE_SUSPENDED;
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING || exchange->stage == STAGE_DETACHED;
     unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
     char trace[SENT_TRACE_ID_LENGTH + 1] = "";
     if (*exchange->trace)
@@ -492,12 +509,6 @@ static void work_finish(struct request *request) {
 
 /* ---- to the workers ---- */
 
-static void watch(struct exchange *exchange) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    assert(info);
-    watch_add(exchange->http->watch, &exchange->watched, &exchange->request, info->connect_fd);
-}
-
 static void suspend(struct exchange *exchange) {
     exchange->stage = STAGE_SUSPENDED;
     MHD_suspend_connection(exchange->connection);
@@ -531,7 +542,7 @@ static bool submit(struct exchange *exchange, bool suspended) {
     request->finish = waits ? prepare_again : work_finish;
     request->owner = exchange;
     request->accepted |= waits;
-    watch(exchange);
+    watch(exchange, NULL);
     if (streamed)
         exchange->stage = STAGE_STREAMING;
     else if (!suspended)
@@ -581,38 +592,50 @@ static bool go_on(struct exchange *exchange, bool suspended) {
 
 /* ---- preparation ---- */
 
-static void prepare(struct exchange *exchange) {
-    const struct service *service = exchange->http->service;
+/* Describes the request, with what has arrived of it, to the endpoints. Returns -1 after setting the reply. */
+static int describe(struct exchange *exchange, struct call *call) {
     struct MHD_Connection *connection = exchange->connection;
-    struct request *request = &exchange->request;
-    struct reply *reply = &exchange->reply;
     const struct gate *gate = connection_gate(connection);
     const char *protocol = sent_header(connection, "X-Forwarded-Proto"); /* from a proxy that speaks TLS */
-    struct call call = {.body = exchange->body.bytes,
-                        .length = exchange->body.length,
-                        .content_type = sent_header(connection, "Content-Type"),
-                        .path = exchange->path,
-                        .if_none_match = sent_header(connection, "If-None-Match"),
-                        .authorization = sent_header(connection, "Authorization"),
-                        .host = sent_header(connection, "Host"),
-                        .accept_language = sent_header(connection, "Accept-Language"),
-                        .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
-                                  (protocol && strcmp(protocol, "https") == 0),
-                        .administrator =
-                            gate && gate->admin && gate->local}; /* any process that may open the socket is an administrator */
+    *call = (struct call){.body = exchange->body.bytes,
+                          .length = exchange->body.length,
+                          .content_type = sent_header(connection, "Content-Type"),
+                          .path = exchange->path,
+                          .if_none_match = sent_header(connection, "If-None-Match"),
+                          .authorization = sent_header(connection, "Authorization"),
+                          .host = sent_header(connection, "Host"),
+                          .accept_language = sent_header(connection, "Accept-Language"),
+                          .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
+                                    (protocol && strcmp(protocol, "https") == 0),
+                          .administrator =
+                              gate && gate->admin && gate->local}; /* any process that may open the socket is an administrator */
     for (size_t i = 0; i < API_KEY_HEADERS; i++)
-        call.api_keys[i] = sent_header(connection, api_key_headers[i]);
-    if (form_read(connection, &request->arena, &call, reply) != 0)
-        return;
-    api_choose_dialect(exchange->route, &call, reply);
-    if (api_authorize(service, exchange->route, &call, request, reply) != 0)
-        return;
+        call->api_keys[i] = sent_header(connection, api_key_headers[i]);
+    return form_read(connection, &exchange->request.arena, call, &exchange->reply);
+}
+
+/* Finds the holder of the request's key. Returns -1 after setting the reply if the client may not call the endpoint. */
+static int authorize(struct exchange *exchange, const struct call *call) {
+    struct request *request = &exchange->request;
+    api_choose_dialect(exchange->route, call, &exchange->reply);
+    if (api_authorize(exchange->http->service, exchange->route, call, request, &exchange->reply) != 0)
+        return -1;
     if (request->key) {
         strcpy(exchange->key_name, request->key->name);
         request->client = client_of_name(exchange->key_name, strlen(exchange->key_name));
         if (request->key->priority > request->priority) /* a request can lower its key's priority, never raise it */
             request->priority = request->key->priority;
     }
+    return 0;
+}
+
+static void prepare(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    struct call call;
+    if (describe(exchange, &call) != 0 || authorize(exchange, &call) != 0)
+        return;
     if (!request->models && api_take_models(service, request, reply) != 0)
         return;
     exchange->route->start(service, &call, request, reply);
@@ -647,27 +670,38 @@ static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
+/* Called when the head is complete. Sets the reply if it does not depend on the body, which nobody needs to send then. The key and
+ * the allowance of a request with a short body are checked when it has arrived, because its fields may show the dialect of the
+ * reply. */
+static void judge_head(struct exchange *exchange, size_t length) {
+    const struct service *service = exchange->http->service;
+    const struct route *route = exchange->route;
+    struct reply *reply = &exchange->reply;
+    struct call call;
+    if (!route) {
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
+    } else if (strcmp(exchange->method, "OPTIONS") == 0) {
+        reply->status = STATUS_NO_CONTENT;
+    } else if (!api_method_fits(route, exchange->method)) {
+        char methods[API_METHODS_BYTES];
+        api_allowed(route, methods);
+        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
+    } else if (length > most_bytes(exchange) && length != LENGTH_UNKNOWN) {
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
+    } else if (sent_as_it_is(exchange->connection, reply) == 0 && length > REST_BYTES && describe(exchange, &call) == 0 &&
+               api_shows_key(service, route, &call, form_is(call.content_type)) && authorize(exchange, &call) == 0) {
+        api_check_allowance(service, route, &exchange->request, reply);
+    }
+}
+
 /* Called when the request is complete. Returns true if the connection was suspended, and false if the reply can be sent. */
 static bool work_begin(struct exchange *exchange) {
     struct MHD_Connection *connection = exchange->connection;
     const struct service *service = exchange->http->service;
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
-    if (!exchange->route) {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
-    } else if (strcmp(exchange->method, "OPTIONS") == 0) {
-        reply->status = STATUS_NO_CONTENT;
-    } else if (!api_method_fits(exchange->route, exchange->method)) {
-        char methods[API_METHODS_BYTES];
-        api_allowed(exchange->route, methods);
-        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
-    } else if (exchange->crowded) {
-        api_fail_crowded(service, reply);
-    } else if (exchange->body.discarded > 0) {
+    if (reply->status == 0 && exchange->discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
-    } else {
-        sent_as_it_is(connection, reply);
-    }
     if (reply->status != 0)
         return false;
 
@@ -685,7 +719,7 @@ static bool work_begin(struct exchange *exchange) {
         MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
         if (api_writes(exchange->route) || (reads && bytes > SMALL_BYTES)) {
             request->accepted = true;
-            watch(exchange);
+            watch(exchange, NULL);
             suspend(exchange);
             prepare_beside(exchange);
             return true;
@@ -793,16 +827,18 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         *state = exchange = exchange_create(http, connection, path, method);
         if (!exchange)
             return MHD_NO;
-        if (connection_check(connection, method, version, &exchange->reply) == 0 && sent_length(connection, &exchange->reply) == 0)
+        size_t length = 0;
+        if (connection_check(connection, method, version, &exchange->reply) == 0 &&
+            sent_length(connection, &length, &exchange->reply) == 0)
+            judge_head(exchange, length);
+        if (exchange->reply.status == 0 || (!exchange->reply.close && length <= REST_BYTES))
             return MHD_YES;
+        exchange->reply.close = true;
         count_in_flight(exchange);
         return respond(exchange); /* the rest of the request is not read */
     }
-    if (*upload_bytes > 0) {
-        int received = receive(exchange, upload, *upload_bytes);
-        *upload_bytes = 0;
-        return received == 0 ? MHD_YES : MHD_NO;
-    }
+    if (*upload_bytes > 0)
+        return receive(exchange, upload, upload_bytes) ? MHD_YES : MHD_NO;
     if (exchange->stage == STAGE_RECEIVING) {
         count_in_flight(exchange);
         connection_limit(&http->connections, connection, SLOW_REQUEST, INT64_MAX);
@@ -823,6 +859,8 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     if (!exchange)
         return;
     *state = NULL;
+    if (exchange->stage == STAGE_WAITING)
+        watch_remove(http->watch, &exchange->watched);
     connection_limit(&http->connections, connection, SLOW_IDLE, (int64_t)CONNECTION_IDLE_S * 1000000);
     const struct reply *reply = &exchange->reply;
     if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED && reply->sent &&
@@ -859,7 +897,11 @@ struct http *http_start(struct service *service, const struct http_options *opti
     const struct chores_options chores = {(service->options.workers + 3) / 4, service->options.queue, WAITING_BYTES,
                                           service->metrics};
     const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
-    http->watch = watch_start(service->options.heartbeat_ms, err);
+    http->bodies = bodies_create(service->options.body_memory, service->metrics);
+    if (!http->bodies)
+        error_memory(err);
+    else
+        http->watch = watch_start(service->options.heartbeat_ms, err);
     if (http->watch)
         http->chores = chores_start(&chores, err);
     if (http->chores && connections_start(&http->connections, &options->connections, service->metrics, err) == 0 &&
@@ -875,6 +917,10 @@ struct http *http_start(struct service *service, const struct http_options *opti
 
 const char *http_address(const struct http *http, size_t i, bool *admin) {
     return http_listeners_address(http->listeners, i, admin);
+}
+
+size_t http_most_connections(const struct http *http) {
+    return http->connections.most + http->connections.most_admin;
 }
 
 int http_reload_certificate(struct http *http, struct error *err) {
@@ -912,11 +958,14 @@ void http_stop(struct http *http) {
         while (!http_wait_chores(http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
             ;
     }
+    if (http->bodies)
+        bodies_close(http->bodies);
     http_listeners_stop(http->listeners);
     cutoff_free(http->connections.cutoff);
     tls_free(http->tls);
     chores_free(http->chores);
     watch_free(http->watch);
+    bodies_free(http->bodies);
     assert(http->in_flight == 0);
     pthread_cond_destroy(&http->idle);
     pthread_mutex_destroy(&http->lock);

@@ -31,6 +31,8 @@ struct http_options {
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err);
 /* Returns the i-th address, such as "127.0.0.1:8080", or NULL after the last. *admin: it is for administrators. */
 const char *http_address(const struct http *http, size_t i, bool *admin);
+/* Returns the most connections that there may be at the same time. */
+size_t http_most_connections(const struct http *http);
 /* Reads the certificate again, if there is one. Returns -1 with the reason, and then keeps the old one. Thread-safe. */
 int http_reload_certificate(struct http *http, struct error *err);
 

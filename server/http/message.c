@@ -75,15 +75,17 @@ static struct header_search look_up(struct MHD_Connection *connection, const cha
     return search;
 }
 
-int sent_length(struct MHD_Connection *connection, struct reply *reply) {
+int sent_length(struct MHD_Connection *connection, size_t *bytes, struct reply *reply) {
     struct header_search length = look_up(connection, "Content-Length"), encoding = look_up(connection, "Transfer-Encoding");
     const char *wrong = NULL;
     if (length.count + encoding.count > 1)
         wrong = encoding.count > 0 ? "Transfer-Encoding" : "Content-Length";
     else if (encoding.count > 0 && (!encoding.value || strcasecmp(encoding.value, "chunked") != 0))
         wrong = "Transfer-Encoding";
-    if (!wrong)
+    if (!wrong) {
+        *bytes = encoding.count > 0 ? LENGTH_UNKNOWN : length.count > 0 && length.value ? strtoull(length.value, NULL, 10) : 0;
         return 0;
+    }
     api_fail(reply, STATUS_INVALID, wrong, "the body must have either one Content-Length or Transfer-Encoding: chunked");
     reply->close = true;
     return -1;

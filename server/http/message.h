@@ -25,9 +25,10 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
  * invalid. */
 void sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES]);
 
-/* Returns -1 after setting the reply if the length of the body, and so the beginning of the next request, is ambiguous: a proxy may
- * read it differently. */
-int sent_length(struct MHD_Connection *connection, struct reply *reply);
+#define LENGTH_UNKNOWN SIZE_MAX
+/* Reads the length of the body: 0 if there is none, LENGTH_UNKNOWN if it is chunked. Returns -1 after setting the reply if the
+ * length, and so the beginning of the next request, is ambiguous: a proxy may read it differently. */
+int sent_length(struct MHD_Connection *connection, size_t *bytes, struct reply *reply);
 
 /* Returns -1 after setting the reply if the body is compressed or otherwise encoded. */
 int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply);

@@ -48,6 +48,7 @@ Suite *quality_suite(void);
 Suite *heads_suite(void);
 Suite *variant_suite(void);
 Suite *many_languages_suite(void);
+Suite *request_bodies_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *many_models_suite(void);

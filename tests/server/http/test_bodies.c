@@ -1,0 +1,162 @@
+#include "server/http/bodies.h"
+#include "tests/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 256 * 1024, SHARE = MOST / BODIES_CLIENT_SHARE, PIECE = 16 * 1024 };
+
+static char piece[MOST * 2];
+static struct metrics *metrics;
+static struct bodies *bodies;
+
+static void setup(void) {
+    static const char *const labels[] = {"/"};
+    metrics = metrics_create(labels, 1, NULL);
+    bodies = bodies_create(MOST, metrics);
+    ck_assert(metrics && bodies);
+}
+
+static void teardown(void) {
+    bodies_free(bodies);
+    metrics_free(metrics);
+}
+
+static void check_gauges(size_t bytes, size_t waiting) {
+    char *text, line[100];
+    size_t length;
+    ck_assert_int_eq(metrics_write(metrics, &(struct metrics_state){0}, &text, &length, NULL), 0);
+    snprintf(line, sizeof line, "\nalignd_body_bytes %zu\n", bytes);
+    ck_assert_msg(strstr(text, line), "%s in %s", line, text);
+    snprintf(line, sizeof line, "\nalignd_bodies_waiting %zu\n", waiting);
+    ck_assert_msg(strstr(text, line), "%s in %s", line, text);
+    free(text);
+}
+
+static void note(void *owner) {
+    ++*(int *)owner;
+}
+
+struct sender {
+    struct body body;
+    int woken;
+};
+
+static void begin(struct sender *sender) {
+    *sender = (struct sender){.body = {.wake = note}};
+    sender->body.owner = &sender->woken;
+}
+
+static enum body_verdict send(struct sender *sender, uint64_t client, size_t count) {
+    return body_receive(bodies, &sender->body, client, piece, count);
+}
+
+START_TEST(pieces_are_joined) {
+    struct body body = {.wake = note};
+    ck_assert_int_eq(body_receive(bodies, &body, 1, "ab", 2), BODY_TAKEN);
+    for (size_t i = 0; i < PIECE; i++)
+        ck_assert_int_eq(body_receive(bodies, &body, 1, "cde", 3), BODY_TAKEN);
+    ck_assert_uint_eq(body.length, 2 + 3 * PIECE);
+    ck_assert(memcmp(body.bytes, "abcdecde", 8) == 0 && memcmp(body.bytes + body.length - 4, "ecde", 4) == 0);
+    check_gauges(body.capacity, 0);
+    body_release(bodies, &body);
+    body_release(bodies, &body);
+    check_gauges(0, 0);
+}
+END_TEST
+
+/* A client's second body waits beyond a quarter of the budget, and goes on when the first is released. */
+START_TEST(a_client_has_a_quarter) {
+    struct sender first, second, other;
+    begin(&first);
+    begin(&second);
+    begin(&other);
+    ck_assert_int_eq(send(&first, 1, SHARE), BODY_TAKEN);
+    ck_assert_int_eq(send(&second, 1, 1), BODY_FULL);
+    body_wait(bodies, &second.body);
+    check_gauges(SHARE, 1);
+    ck_assert_int_eq(send(&other, 2, SHARE), BODY_TAKEN);
+    ck_assert_int_eq(second.woken, 0);
+    body_release(bodies, &first.body);
+    ck_assert_int_eq(second.woken, 1);
+    check_gauges(SHARE + 4096, 0);
+    ck_assert_int_eq(send(&second, 1, 1), BODY_TAKEN);
+    body_release(bodies, &second.body);
+    body_release(bodies, &other.body);
+}
+END_TEST
+
+/* The oldest body of a client may be larger than its share, and the oldest of all larger than the budget: nobody waits for ever. */
+START_TEST(the_oldest_goes_on) {
+    struct sender senders[6];
+    for (uint64_t i = 0; i < 6; i++) {
+        begin(&senders[i]);
+        enum body_verdict verdict = send(&senders[i], i, SHARE);
+        ck_assert_int_eq(verdict, i < BODIES_CLIENT_SHARE ? BODY_TAKEN : BODY_FULL);
+        if (verdict == BODY_FULL)
+            body_wait(bodies, &senders[i].body);
+    }
+    ck_assert_int_eq(send(&senders[1], 1, 1), BODY_FULL);
+    body_wait(bodies, &senders[1].body);
+    ck_assert_int_eq(send(&senders[0], 0, sizeof piece - SHARE), BODY_TAKEN);
+    check_gauges(sizeof piece + 3 * SHARE, 3);
+    body_release(bodies, &senders[0].body);
+    ck_assert_int_eq(senders[1].woken, 1); /* the oldest now, although two others have waited longer */
+    ck_assert_int_eq(senders[4].woken, 0);
+    for (size_t i = 1; i < 6; i++) {
+        ck_assert_int_eq(senders[i].woken, i == 1 || i >= BODIES_CLIENT_SHARE);
+        body_release(bodies, &senders[i].body);
+    }
+    check_gauges(0, 0);
+}
+END_TEST
+
+START_TEST(a_wait_can_end_without_room) {
+    struct sender first, second, third;
+    begin(&first);
+    begin(&second);
+    begin(&third);
+    ck_assert_int_eq(send(&first, 1, SHARE), BODY_TAKEN);
+    ck_assert_int_eq(send(&second, 1, 1), BODY_FULL);
+    body_wait(bodies, &second.body);
+    body_wake(bodies, &second.body);
+    body_wake(bodies, &second.body);
+    ck_assert_int_eq(second.woken, 1);
+    body_release(bodies, &second.body);
+
+    ck_assert_int_eq(send(&third, 1, 1), BODY_FULL);
+    body_wait(bodies, &third.body);
+    bodies_close(bodies);
+    ck_assert_int_eq(third.woken, 1);
+    ck_assert_int_eq(send(&third, 1, 1), BODY_FAILED);
+    body_release(bodies, &third.body);
+    body_release(bodies, &first.body);
+}
+END_TEST
+
+/* Room that comes free between the refusal and the wait is not missed. */
+START_TEST(a_wait_that_comes_late_ends_at_once) {
+    struct sender first, second;
+    begin(&first);
+    begin(&second);
+    ck_assert_int_eq(send(&first, 1, SHARE), BODY_TAKEN);
+    ck_assert_int_eq(send(&second, 1, 1), BODY_FULL);
+    body_release(bodies, &first.body);
+    body_wait(bodies, &second.body);
+    ck_assert_int_eq(second.woken, 1);
+    body_release(bodies, &second.body);
+}
+END_TEST
+
+Suite *bodies_suite(void) {
+    Suite *suite = suite_create("bodies");
+    TCase *tests = tcase_create("bodies");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, pieces_are_joined);
+    tcase_add_test(tests, a_client_has_a_quarter);
+    tcase_add_test(tests, the_oldest_goes_on);
+    tcase_add_test(tests, a_wait_can_end_without_room);
+    tcase_add_test(tests, a_wait_that_comes_late_ends_at_once);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
