@@ -536,6 +536,18 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
+/* True if a character may be cut off the ends of a node: white space, and punctuation except a sign that the node has in the
+ * source, at whatever end: $5 is "5 $" in French. */
+static bool is_foreign(const struct placer *placer, const struct place_node *node, int32_t c) {
+    const char *source = placer->segment->text;
+    if (character_is_space(c) || (character_is_mark(c) && !character_is_among(c, L"%\u2030")))
+        return true;
+    for (size_t at = node->source.begin; at < node->source.end;)
+        if (character_next(source, node->source.end, &at) == c)
+            return false;
+    return character_is_punctuation(c);
+}
+
 static void set_bytes(const struct placer *placer, struct place_node *node) {
     const char *text = placer->translation->text, *source = placer->segment->text;
     const struct span *word = &placer->words[node->first];
@@ -561,14 +573,14 @@ static void set_bytes(const struct placer *placer, struct place_node *node) {
     /* Otherwise the node gets the bytes of its words, without punctuation at either end that its source does not have. */
     bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);
     bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
-    while (inner_head && is_punctuation_at(text, end, begin))
-        character_next(text, end, &begin);
+    for (at = begin; inner_head && at < end && is_foreign(placer, node, character_next(text, end, &at));)
+        begin = at;
     for (at = end; inner_tail && at > begin; end = at) {
         int32_t last = character_previous(text, &at);
         size_t before = at;
         bool elision = (last == '\'' || last == 0x2019) && at > placer->words[node->end - 1].begin && /* J' */
                        is_letter(character_previous(text, &before));
-        if (!character_is_punctuation(last) || elision)
+        if (!is_foreign(placer, node, last) || elision)
             break;
     }
     bool all = begin >= end; /* there is only punctuation */

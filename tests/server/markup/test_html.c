@@ -745,6 +745,11 @@ static const struct {
     {"<b>Tom</b>'s cat", "Tom's| chat", "<b>Tom</b>'s chat", {{"Tom's", 0}, {"cat", 1}}},
     {"no<b>us</b> all", "nous| tous", "no<b>us</b> tous", {{"nous", 0}, {"all", 1}}},
     {"Go <b>on</b>.", "Va|.", "<b>Va</b>.", {{"Go", 0}, {".", 1}}},
+    {"It costs <b>$5</b> now",
+     "Il| co\xc3\xbbte| 5\xc2\xa0$| maintenant",
+     "Il co\xc3\xbbte <b>5\xc2\xa0$</b> maintenant",
+     {{"It", 0}, {"costs", 1}, {"$5", 2}, {"now", 3}}},
+    {"$<b>5</b> now", "5\xc2\xa0$| maintenant", "<b>5</b>\xc2\xa0$ maintenant", {{"$5", 0}, {"now", 1}}},
     {"Only 19<b>99</b> now", "1999| maintenant", "19<b>99</b> maintenant", {{"1999", 0}, {"now", 1}}},
 };
 
