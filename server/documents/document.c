@@ -81,24 +81,19 @@ static int html_read_document(const struct document *document, struct arena *are
     return markup_parse_html(document->source, document->length, arena, out, err);
 }
 
-static struct office_document office_of(const struct document *document) {
-    return (struct office_document){.family = document->format->archive,
-                                    .bytes = {document->source, document->length},
-                                    .language = document->language,
-                                    .bilingual = document->bilingual};
-}
-
 static int archive_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
-    const struct office_document office = office_of(document);
-    struct office_changes changes = {0};
-    return office_read(&office, arena, out, &changes, err);
+    const struct office_document office = {.family = document->format->archive,
+                                           .bytes = {document->source, document->length},
+                                           .language = document->language,
+                                           .bilingual = document->bilingual};
+    return office_read(&office, arena, out, err);
 }
 
-static char *archive_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
-                            size_t *out_length, struct error *err) {
-    const struct office_document office = office_of(document);
+static char *archive_write(const struct document *document, const struct markup *markup,
+                           const struct markup_translation *translations, struct arena *arena, size_t *out_length,
+                           struct error *err) {
     struct office_changes changes = {0};
-    char *out = office_write(&office, (struct bytes){written, written_length}, arena, out_length, &changes, err);
+    char *out = office_write(markup, translations, arena, out_length, &changes, err);
     if (out && changes.signatures)
         document_note(document, NULL, "changed",
                       "the digital signatures were removed, because they are not valid for a translation");
@@ -143,15 +138,15 @@ static const struct document_format formats[] = {
     {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", "application/xliff+xml", false, encoding_of_xml, true,
      xliff_read, NULL, false, NULL, NULL},
     {"docx", "docx docm dotx dotm", WORD " application/vnd.ms-word.document" MACRO, WORD, WORD, false, NULL, false,
-     archive_read, archive_finish, true, NULL, &office_docx},
+     archive_read, NULL, true, NULL, &office_docx},
     {"pptx", "pptx pptm ppsx potx", SLIDE " application/vnd.ms-powerpoint.presentation" MACRO, SLIDE, SLIDE, false, NULL, false,
-     archive_read, archive_finish, false, NULL, &office_pptx},
+     archive_read, NULL, false, NULL, &office_pptx},
     {"xlsx", "xlsx xlsm xltx", SHEET " application/vnd.ms-excel.sheet" MACRO, SHEET, SHEET, false, NULL, false,
-     archive_read, archive_finish, false, NULL, &office_xlsx},
-    {"odt", "odt ott", ODF "text", ODF "text", ODF "text", false, NULL, false, archive_read, archive_finish, true, NULL, &office_odf},
-    {"odp", "odp otp", ODF "presentation", ODF "presentation", ODF "presentation", false, NULL, false, archive_read, archive_finish, false, NULL, &office_odf},
-    {"ods", "ods ots", ODF "spreadsheet", ODF "spreadsheet", ODF "spreadsheet", false, NULL, false, archive_read, archive_finish, false, NULL, &office_odf},
-    {"epub", "epub", "application/epub+zip", "application/epub+zip", "application/epub+zip", false, NULL, false, archive_read, archive_finish, false, NULL, &office_epub},
+     archive_read, NULL, false, NULL, &office_xlsx},
+    {"odt", "odt ott", ODF "text", ODF "text", ODF "text", false, NULL, false, archive_read, NULL, true, NULL, &office_odf},
+    {"odp", "odp otp", ODF "presentation", ODF "presentation", ODF "presentation", false, NULL, false, archive_read, NULL, false, NULL, &office_odf},
+    {"ods", "ods ots", ODF "spreadsheet", ODF "spreadsheet", ODF "spreadsheet", false, NULL, false, archive_read, NULL, false, NULL, &office_odf},
+    {"epub", "epub", "application/epub+zip", "application/epub+zip", "application/epub+zip", false, NULL, false, archive_read, NULL, false, NULL, &office_epub},
 };
 /* clang-format on */
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
@@ -361,8 +356,9 @@ int document_read(const struct document *document, struct arena *arena, struct m
 char *document_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err) {
     struct document unmarked = without_mark(document);
-    char *written = markup->spans ? spans_write(&unmarked, markup, translations, arena, out_length, err)
-                                  : markup_write(markup, translations, arena, out_length, err);
+    char *written = markup->archive ? archive_write(&unmarked, markup, translations, arena, out_length, err)
+                    : markup->spans ? spans_write(&unmarked, markup, translations, arena, out_length, err)
+                                    : markup_write(markup, translations, arena, out_length, err);
     if (written && document->format->finish)
         written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
     if (written && document->encoding)

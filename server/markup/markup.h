@@ -76,7 +76,8 @@ struct markup {
     /* Segments stay, and their translations are written below them; values of attributes stay, too. NULL: translations replace
      * their segments. */
     markup_below *below;
-    const struct document_spans *spans; /* the document is written from these (server/documents/spans.h); NULL: from all pieces */
+    const struct document_spans *spans;   /* the document is written from these (server/documents/spans.h), */
+    const struct office_archive *archive; /* or from this (server/office); both NULL: from all pieces */
 };
 
 /* Reads valid UTF-8. All results are in the arena. Returns -1 with ERROR_MEMORY, ERROR_LENGTH (MARKUP_MAX_BYTES or more), or

@@ -197,11 +197,21 @@ struct archive {
     struct part_name *parts; /* [part_count], sorted: members that have a rule */
     size_t part_count;
     struct columns columns;
-    struct piece_builder *builder; /* reading; otherwise NULL */
-    struct bytes messages;         /* writing: those that are still to come */
+    struct piece_builder *builder;  /* reading; otherwise NULL */
+    struct walk_changes *found;     /* [zip.count] of the members that were read */
+    size_t tokens;                  /* of their paragraphs */
+    struct markup_writing *writing; /* writing; otherwise NULL */
     struct office_changes *changes;
     struct arena *arena;
     struct error *err;
+};
+
+/* What was read. It does not change when it is written. */
+struct office_archive {
+    struct office_document document;
+    struct zip zip;
+    struct walk_changes *found; /* [zip.count] */
+    struct office_changes changes;
 };
 
 /* Prefixes an error with the name of its part. */
@@ -481,53 +491,59 @@ static int open_archive(struct archive *archive, const struct office_document *d
     return 0;
 }
 
-/* Text of a translation is marked, so that the paragraph is written again. */
-static void mark_translated(struct bytes_buffer *out, const char *text, size_t length) {
-    static const char mark[] = {NOTE_TRANSLATED};
-    bytes_put(out, mark, 1);
-    bytes_put(out, text, length);
-}
-
-/* Reads or writes a part. It is unpacked again when it is written: until then only its text is kept. A part that only states the
- * language was not read before; one that cannot be read stays. */
-static int take_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct arena *scratch) {
-    struct bytes_buffer out = {.arena = scratch};
-    struct bytes bytes;
+/* Unpacks a part, in UTF-8. Returns 1, 0 if it stays because it has no text that can be read, or -1. */
+static int open_part(const struct archive *archive, const struct zip_member *member, const struct part_rule *rule,
+                     struct arena *scratch, struct encoding *encoding, struct bytes *out) {
     struct error inner = {0};
-    if (zip_unpack(member, scratch, &bytes, &inner) != 0) {
+    if (zip_unpack(member, scratch, out, &inner) != 0) {
         if (!rule->text && inner.code == ERROR_INPUT)
             return 0;
         return inner.code == ERROR_MEMORY ? error_memory(archive->err) : error_set(archive->err, inner.code, "%s", inner.message);
     }
-    struct encoding encoding = {0};
-    const struct bytes stated = encoding_of_xml(bytes);
-    if (encoding_may_differ(bytes) && encoding_read(bytes, &stated, 1, scratch, &encoding, &bytes, &inner) != 0)
+    const struct bytes stated = encoding_of_xml(*out);
+    if (encoding_may_differ(*out) && encoding_read(*out, &stated, 1, scratch, encoding, out, &inner) != 0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
-    if (begins(member->name, "xl/worksheets/") && !xml_find(bytes, "inlineStr", scratch->budget))
-        return 0; /* cells of a spreadsheet have their text elsewhere, unless they say so */
-    if (!archive->builder) {
-        out.capacity = bytes.length + bytes.length / 4 + 1; /* so that it seldom grows */
-        out.bytes = arena_alloc(scratch, out.capacity, 1);
-        if (!out.bytes)
-            return error_memory(archive->err);
-        bytes_put(&out, "", 0);
-    }
+    /* cells of a spreadsheet have their text elsewhere, unless they say so */
+    return !begins(member->name, "xl/worksheets/") || xml_find(*out, "inlineStr", scratch->budget);
+}
+
+/* Finds what is rewritten in a part; one that only states the language may be unreadable. */
+static int read_part(struct archive *archive, const struct zip_member *member, const struct part_rule *rule, struct bytes bytes,
+                     struct arena *arena, struct arena *scratch, struct walk_changes *out) {
+    struct error inner = {0};
     const struct walk_part part = {.bytes = bytes,
                                    .grammar = rule->grammar,
                                    .language = archive->document->language,
                                    .keeps = keeps,
                                    .owner = archive,
                                    .builder = archive->builder,
-                                   .messages = &archive->messages,
-                                   .bilingual = archive->document->bilingual,
-                                   .out = &out,
-                                   .accepted = &archive->changes->accepted};
-    if (walk(&part, scratch, &inner) != 0)
-        return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
-    if (archive->builder || (out.length == bytes.length && memcmp(out.bytes, bytes.start, out.length) == 0))
+                                   .arena = arena,
+                                   .tokens = &archive->tokens};
+    if (walk_read(&part, out, scratch, &inner) == 0)
         return 0;
+    *out = (struct walk_changes){0};
+    return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
+}
+
+/* Writes a part. It is unpacked again: until then only its text is kept. One that only states the language was not read before. */
+static int write_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct bytes bytes,
+                      const struct encoding *encoding, struct walk_changes *changes, struct arena *scratch) {
+    struct bytes_buffer out = {.arena = scratch, .capacity = bytes.length + bytes.length / 4 + 1}; /* so that it seldom grows */
+    if (!rule->text && read_part(archive, member, rule, bytes, scratch, scratch, changes) != 0)
+        return -1;
+    if (changes->count == 0)
+        return 0;
+    out.bytes = arena_alloc(scratch, out.capacity, 1);
+    if (!out.bytes)
+        return error_memory(archive->err);
+    bytes_put(&out, "", 0);
+    if (walk_write(bytes, changes, archive->writing, archive->document->bilingual, &out, &archive->changes->accepted,
+                   archive->err) != 0)
+        return -1;
     struct bytes written = {out.bytes, out.length};
-    if (*encoding.name && encoding_write(written, &encoding, true, scratch, &written, archive->err) < 0)
+    if (bytes_same(written, bytes))
+        return 0;
+    if (*encoding->name && encoding_write(written, encoding, true, scratch, &written, archive->err) < 0)
         return -1;
     return zip_pack(member, written, archive->arena, archive->err);
 }
@@ -541,8 +557,18 @@ static int take_parts(struct archive *archive) {
     for (size_t i = 0; i < archive->zip.count && result == 0; i++) {
         struct zip_member *member = &archive->zip.members[i];
         const struct part_rule *rule = find_rule(archive->document->family, member->name);
-        if (rule && (rule->text || !archive->builder))
-            result = take_part(archive, member, rule, &scratch);
+        struct walk_changes changes = archive->found[i];
+        struct encoding encoding = {0};
+        struct bytes bytes;
+        if (!rule || (rule->text ? archive->writing && changes.count == 0 : archive->builder != NULL))
+            continue;
+        int opened = open_part(archive, member, rule, &scratch, &encoding, &bytes);
+        if (opened > 0 && archive->builder)
+            result = read_part(archive, member, rule, bytes, archive->arena, &scratch, &archive->found[i]);
+        else if (opened > 0)
+            result = write_part(archive, member, rule, bytes, &encoding, &changes, &scratch);
+        else
+            result = opened;
         bool slow = arena_bytes(&scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
         if (slow)
             budget_away(scratch.budget, true);
@@ -554,41 +580,71 @@ static int take_parts(struct archive *archive) {
     return result;
 }
 
-int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct office_changes *changes,
-                struct error *err) {
+int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct error *err) {
     struct piece_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
+    struct office_archive *kept = arena_zalloc(arena, 1, sizeof *kept);
     struct archive archive;
-    if (open_archive(&archive, document, arena, changes, err) != 0)
+    if (!kept)
+        return error_memory(err);
+    if (open_archive(&archive, document, arena, &kept->changes, err) != 0)
         return -1;
     archive.builder = &builder;
-    if (take_parts(&archive) != 0)
+    archive.found = kept->found = arena_zalloc(arena, archive.zip.count, sizeof *kept->found);
+    if (!archive.found)
+        return error_memory(err);
+    if (take_parts(&archive) != 0 || piece_build(&builder, NULL, out, err) != 0)
         return -1;
-    return piece_build(&builder, mark_translated, out, err);
+    kept->document = *document;
+    kept->zip = archive.zip;
+    out->archive = kept;
+    return 0;
 }
 
-char *office_write(const struct office_document *document, struct bytes written, struct arena *arena, size_t *out_length,
-                   struct office_changes *changes, struct error *err) {
+/* Drops the signatures, which would be invalid. */
+static int drop_signatures(struct archive *archive) {
     static const char *const signatures[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml",
                                              "META-INF/signatures.xml"};
-    const struct office_family *family = document->family;
-    struct archive archive;
-    if (!memchr(written.start, NOTE_TRANSLATED, written.length)) {
-        char *same = arena_copy(arena, document->bytes.start, document->bytes.length);
-        *out_length = document->bytes.length;
-        return same ? same : (error_memory(err), NULL);
-    }
-    if (open_archive(&archive, document, arena, changes, err) != 0)
-        return NULL;
-    archive.messages = written;
-    for (size_t i = 0; i < archive.zip.count; i++) {
-        struct zip_member *member = &archive.zip.members[i];
+    const struct office_family *family = archive->document->family;
+    for (size_t i = 0; i < archive->zip.count; i++) {
+        struct zip_member *member = &archive->zip.members[i];
         for (size_t k = 0; k < sizeof signatures / sizeof *signatures; k++)
             member->dropped |= begins(member->name, signatures[k]);
-        changes->signatures |= member->dropped;
+        archive->changes->signatures |= member->dropped;
     }
-    if (changes->signatures && !family->odf && !family->epub &&
-        (drop_references(&archive, "_rels/.rels", "/digital-signature/") != 0 ||
-         drop_references(&archive, "[Content_Types].xml", "/_xmlsignatures/") != 0))
+    if (!archive->changes->signatures || family->odf || family->epub)
+        return 0;
+    return drop_references(archive, "_rels/.rels", "/digital-signature/") != 0 ||
+                   drop_references(archive, "[Content_Types].xml", "/_xmlsignatures/") != 0
+               ? -1
+               : 0;
+}
+
+char *office_write(const struct markup *markup, const struct markup_translation *translations, struct arena *arena,
+                   size_t *out_length, struct office_changes *changes, struct error *err) {
+    const struct office_archive *kept = markup->archive;
+    const struct bytes source = kept->document.bytes;
+    struct markup_writing writing = {.markup = markup, .translations = translations};
+    struct archive archive = {.document = &kept->document,
+                              .zip = kept->zip,
+                              .found = kept->found,
+                              .writing = &writing,
+                              .changes = changes,
+                              .arena = arena,
+                              .err = err};
+    bool any = false;
+    for (size_t i = 0; i < markup->count && !any; i++)
+        any = translations[i].text != NULL;
+    *changes = kept->changes;
+    if (!any) {
+        char *same = arena_copy(arena, source.start, source.length);
+        *out_length = source.length;
+        return same ? same : (error_memory(err), NULL);
+    }
+    archive.zip.members = arena_alloc(arena, kept->zip.count, sizeof *archive.zip.members);
+    if (!archive.zip.members)
+        return error_memory(err), NULL;
+    memcpy(archive.zip.members, kept->zip.members, kept->zip.count * sizeof *archive.zip.members);
+    if (drop_signatures(&archive) != 0 || take_parts(&archive) != 0)
         return NULL;
-    return take_parts(&archive) == 0 ? zip_write(&archive.zip, arena, out_length, err) : NULL;
+    return zip_write(&archive.zip, arena, out_length, err);
 }

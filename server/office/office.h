@@ -1,6 +1,7 @@
-/* This module translates documents that are archives of XML: docx, pptx, xlsx; odt, odp, ods; epub. Each paragraph to translate
- * becomes a message, and writing puts the translated messages back. Members without text stay byte for byte, in their order. Time
- * is linear; memory is that of one unpacked part at a time, the messages and the new archive. The module knows no HTTP. */
+/* This module translates documents that are archives of XML: docx, pptx, xlsx; odt, odp, ods; epub. Reading finds the paragraphs of
+ * each part and the places where it states its language; writing puts the translated paragraphs there, and every other byte is the
+ * source's. Members without text stay byte for byte, in their order. Each part is parsed once. Time is linear; memory is that of
+ * one unpacked part at a time, the tags and texts of all paragraphs, and the new archive. The module knows no HTTP. */
 #ifndef ALIGND_OFFICE_H
 #define ALIGND_OFFICE_H
 
@@ -11,6 +12,7 @@ extern const struct office_family office_docx, office_pptx, office_xlsx, office_
 
 enum {
     OFFICE_MOST_PIECES = 1 << 19,
+    OFFICE_MOST_TOKENS = 1 << 20,  /* of all paragraphs, which stay in memory */
     OFFICE_MOST_BYTES = 256 << 20, /* of parts with text, unpacked, together */
 };
 
@@ -28,18 +30,18 @@ struct office_changes {
     bool columns;    /* names of columns and texts of cells stay, because formulas refer to them */
 };
 
-/* Finds the paragraphs to translate. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a message that names the part at fault. */
-int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct office_changes *changes,
-                struct error *err);
-/* Writes the document from the output of markup_write. A document in which nothing was translated stays byte for byte. Returns NULL
- * with ERROR_MEMORY. */
-char *office_write(const struct office_document *document, struct bytes written, struct arena *arena, size_t *out_length,
-                   struct office_changes *changes, struct error *err);
+/* Finds the paragraphs to translate; the arena keeps what out->archive needs. Returns -1 with ERROR_MEMORY, or ERROR_INPUT and a
+ * message that names the part at fault. */
+int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct error *err);
+/* Writes the document that was read into the markup, with its translations [markup->count]. A document in which nothing was
+ * translated stays byte for byte. Returns NULL with ERROR_MEMORY. */
+char *office_write(const struct markup *markup, const struct markup_translation *translations, struct arena *arena,
+                   size_t *out_length, struct office_changes *changes, struct error *err);
 
 /* ==== for the files of this folder ====
  *
  * zip.c hides the container, and office.c hides which of its parts hold text. A part is a document in XML: walk.c finds its
- * paragraphs, and paragraph.c turns one paragraph into a message and back. */
+ * paragraphs, and paragraph.c turns one paragraph into pieces and back. */
 
 /* ---- archives (zip.c) ----
  *
@@ -167,22 +169,20 @@ struct grammar {
 
 /* ---- paragraphs (paragraph.c) ----
  *
- * A paragraph of a document consists of texts with their formats, and the tokens between and around them. It becomes pieces of a
- * message (server/markup/markup.h) in which formats and links are elements around words, so that they follow their words; the
- * message with its translation becomes the paragraph again.
+ * A paragraph of a document consists of texts with their formats, and the tokens between and around them. It becomes pieces
+ * (server/markup/markup.h) in which formats and links are elements around words, so that they follow their words; the pieces with
+ * their translation become the paragraph again.
  *
  * In Word's formats, every text stands in a run with its format. Runs of the base format (paragraph_settle) become plain text, and
- * runs of other formats become elements; adjacent runs of one format, as spelling checkers leave them, become one element. In a
- * message, bytes that no text has refer to tokens: NOTE_TOKEN and the number of a token, in decimal, and NOTE_END; NOTE_FORMAT, the
- * number of a token whose format begins, and NOTE_END; NOTE_BACK ends that. */
+ * runs of other formats become elements; adjacent runs of one format, as spelling checkers leave them, become one element. Pieces
+ * other than texts have no bytes of their own: the paragraph knows what each of them stands for. */
 
-enum {
-    NOTE_MESSAGE = '\0',    /* ends a message */
-    NOTE_TRANSLATED = '\1', /* precedes text of a translation */
-    NOTE_TOKEN = '\2',
-    NOTE_FORMAT = '\3',
-    NOTE_BACK = '\4',
-    NOTE_END = '\5',
+/* What a piece stands for. */
+enum inline_note {
+    NOTE_TEXT,
+    NOTE_TOKEN,  /* a token with its group */
+    NOTE_FORMAT, /* the begin of texts that have the format of a token */
+    NOTE_BACK,   /* their end */
 };
 
 enum inline_kind {
@@ -204,8 +204,7 @@ struct inline_token {
     uint32_t begin, end; /* bytes of the part */
     uint32_t pair, last;
     struct bytes text; /* of INLINE_TEXT and INLINE_WORD, without references */
-    struct bytes name; /* of INLINE_OPEN: of the element, without prefix */
-    struct bytes key;  /* of ranges; of a field: "begin", "separate", "end" */
+    struct bytes key;  /* of ranges; of a field: "begin", "separate", "end"; of other INLINE_OPEN: the element without prefix */
 };
 
 /* The format of a run: an element that is written before the run's text. */
@@ -220,7 +219,7 @@ struct paragraph {
     const struct grammar *grammar;
     const char *part;            /* its tokens' bytes count from here */
     struct bytes name;           /* of the element, with its prefix */
-    const char *begin, *end;     /* its content, without its properties */
+    uint32_t begin, end;         /* its content, without its properties: bytes of the part */
     struct inline_token *tokens; /* [count] */
     size_t count, room;
     size_t text_bytes;             /* of its texts together */
@@ -229,6 +228,10 @@ struct paragraph {
     struct bytes run, text; /* names of the elements of runs and texts, with their prefixes */
     bool spaced;            /* <t> has xml:space */
     uint32_t base;          /* the format of plain text */
+    /* Once it is read: its pieces [first_piece,end_piece) and, of each of them, what it stands for, and for which token. */
+    size_t first_piece, end_piece;
+    uint8_t *notes;
+    uint32_t *noted;
 };
 
 /* Adds a token with this kind and place, and without a pair yet. Returns NULL if memory runs out. */
@@ -243,43 +246,66 @@ bool paragraph_is_data(struct bytes code);
 bool paragraph_has_words(const struct paragraph *paragraph);
 /* Pairs tokens that belong together and chooses the format of plain text, once all tokens were added. */
 void paragraph_settle(struct paragraph *paragraph);
-/* Adds the pieces of a message. */
-void paragraph_read(const struct paragraph *paragraph, struct piece_builder *builder);
+/* Adds its pieces. Returns a copy of the paragraph that paragraph_write needs, in the builder's arena, or NULL if the builder has
+ * failed. */
+const struct paragraph *paragraph_read(struct paragraph *paragraph, struct piece_builder *builder);
+
+/* The pieces of a paragraph as they were written. */
+struct paragraph_written {
+    struct bytes text;
+    const struct markup_trace *trace;
+};
 
 /* Puts bytes of the part, some of which may have been rewritten. */
 struct paragraph_writer {
     struct bytes_buffer *out;
+    const char *part; /* the part's bytes */
     void (*put_range)(void *owner, const char *begin, const char *end, struct bytes_buffer *out);
     void *owner;
 };
-/* Puts the content of the paragraph as the message says. copy: puts a line break, then only text, formats, links, line breaks and
+/* Puts the content of the paragraph as its pieces say. copy: puts a line break, then only text, formats, links, line breaks and
  * tabs, because the source stays above. */
-void paragraph_write(const struct paragraph *paragraph, struct bytes message, bool copy, const struct paragraph_writer *to);
+void paragraph_write(const struct paragraph *paragraph, const struct paragraph_written *written, bool copy,
+                     const struct paragraph_writer *to);
 
 /* ---- all paragraphs of a part (walk.c) ----
  *
- * Walks through a part of an archive and finds its paragraphs, in an order that depends only on the part: a paragraph inside
- * another, such as one in a text box or a note, comes before the outer one. Reading makes a message of each that has words; writing
- * walks through the part again, takes the messages in the same order, and puts the translated paragraphs in their places. */
+ * Walks through a part of an archive and finds what is rewritten in it, in an order that depends only on the part: a paragraph
+ * inside another, such as one in a text box or a note, comes before the outer one. */
+
+/* A place of a part that is rewritten. */
+struct walk_change {
+    uint32_t begin, end;               /* bytes of the part */
+    struct bytes bytes;                /* they replace these, */
+    const struct paragraph *paragraph; /* unless it is the content of this paragraph */
+    bool tracked;                      /* which had tracked changes */
+};
+
+struct walk_changes {
+    struct walk_change *all; /* [count] */
+    size_t count, room;
+};
 
 struct walk_part {
     struct bytes bytes; /* unpacked */
     const struct grammar *grammar;
-    const char *language; /* of the translation, a BCP 47 code */
+    const char *language; /* of the translation, a BCP 47 code, which outlives the changes */
     /* True for a paragraph that stays unchanged, because formulas refer to it by its words. */
     bool (*keeps)(const void *owner, const struct paragraph *paragraph);
     const void *owner;
-    struct piece_builder *builder; /* reading: it gets the messages; NULL: writing */
-
-    /* writing */
-    struct bytes *messages;   /* those of the part and of later ones, taken as they are read */
-    bool bilingual;           /* a translation stands below its source */
-    struct bytes_buffer *out; /* gets the part with its translations */
-    bool *accepted;           /* set if tracked changes were accepted */
+    struct piece_builder *builder; /* it gets the pieces of paragraphs; NULL: only languages are looked for */
+    struct arena *arena;           /* of the changes */
+    size_t *tokens;                /* the tokens of all paragraphs so far */
 };
 
-/* Reads or writes a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column, or
+/* Reads a part, which need not outlive the call. Returns -1 with ERROR_INPUT, whose message names line and column, or
  * ERROR_MEMORY. */
-int walk(const struct walk_part *part, struct arena *scratch, struct error *err);
+int walk_read(const struct walk_part *part, struct walk_changes *out, struct arena *scratch, struct error *err);
+
+/* Appends a part with its changes. writing: that of the paragraphs' pieces, which come in their order; NULL: there are no
+ * paragraphs. below: a translation stands below its source. Sets *accepted if tracked changes were accepted. Returns -1 with
+ * ERROR_MEMORY. */
+int walk_write(struct bytes part, const struct walk_changes *changes, struct markup_writing *writing, bool below,
+               struct bytes_buffer *out, bool *accepted, struct error *err);
 
 #endif

@@ -1,11 +1,9 @@
-/* This file turns the tokens of a paragraph into pieces of a message, and the message with its translation into the paragraph. */
+/* This file turns the tokens of a paragraph into pieces, and the pieces with their translation into the paragraph. */
 #include "server/markup/piece.h"
 #include "server/office/office.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    NOTE_BYTES = 16,     /* a reference to a token */
     MOST_PAIRS = 128,    /* open at once */
     NOTE_MARK_BYTES = 12 /* of the mark of a footnote */
 };
@@ -26,7 +24,6 @@ struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind
                                                        .pair = own,
                                                        .last = own,
                                                        .text = nothing,
-                                                       .name = nothing,
                                                        .key = nothing};
     return &tokens[own];
 }
@@ -191,7 +188,7 @@ void paragraph_settle(struct paragraph *paragraph) {
             length += is_blank(tokens[k].text) ? 0 : tokens[k].text.length;
             letters |= markup_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
         }
-        bool mark = paragraph->grammar->markup && (bytes_are(tokens[i].name, "a") || bytes_are(tokens[i].name, "sup"));
+        bool mark = paragraph->grammar->markup && (bytes_are(tokens[i].key, "a") || bytes_are(tokens[i].key, "sup"));
         if (length == 0 || (mark && !letters && length <= NOTE_MARK_BYTES))
             group(paragraph, i, pair, INLINE_UNIT);
         if (tokens[i].kind == INLINE_UNIT)
@@ -229,19 +226,39 @@ void paragraph_settle(struct paragraph *paragraph) {
 
 /* ---- reading ---- */
 
-static struct bytes note(char kind, size_t token, struct arena *arena) {
-    char text[NOTE_BYTES];
-    int length = snprintf(text, sizeof text, "%c%zu%c", kind, token, NOTE_END);
-    const char *copy = arena_copy(arena, text, (size_t)length);
-    return copy ? (struct bytes){copy, (size_t)length} : nothing;
+/* A paragraph whose pieces are added. */
+struct reading {
+    struct paragraph *paragraph;
+    struct piece_builder *builder;
+    size_t room, noted;
+    const struct inline_token *open; /* the first text of the format that is open; NULL: the base */
+};
+
+/* Notes what the pieces stand for that were added since the last note: the first of them, which is written with the others. */
+static void note(struct reading *reading, enum inline_note kind, size_t token) {
+    struct paragraph *paragraph = reading->paragraph;
+    struct piece_builder *builder = reading->builder;
+    size_t count = builder->markup.piece_count - paragraph->first_piece, room = reading->room;
+    while (reading->noted < count) {
+        uint8_t *notes = arena_grow(builder->arena, paragraph->notes, reading->noted, &room, 1, sizeof *notes);
+        uint32_t *noted = arena_grow(builder->arena, paragraph->noted, reading->noted, &reading->room, 1, sizeof *noted);
+        if (!notes || !noted) {
+            builder->failed = ERROR_MEMORY;
+            return;
+        }
+        paragraph->notes = notes;
+        paragraph->noted = noted;
+        notes[reading->noted] = (uint8_t)kind;
+        noted[reading->noted++] = (uint32_t)token;
+        kind = NOTE_TEXT;
+    }
 }
 
-/* Ends the element of a format that is open; *open is NULL if there is none. */
-static void end_format(struct piece_builder *builder, const struct inline_token **open) {
-    static const char back[] = {NOTE_BACK};
-    if (*open)
-        piece_add_close(builder, (struct bytes){back, 1});
-    *open = NULL;
+/* Ends the element of a format that is open, if there is one. */
+static void end_format(struct reading *reading) {
+    if (reading->open && piece_add_close(reading->builder, nothing))
+        note(reading, NOTE_BACK, 0);
+    reading->open = NULL;
 }
 
 /* Copies text to the builder's arena, because the part is not kept. */
@@ -252,45 +269,93 @@ static struct bytes keep(struct bytes text, struct piece_builder *builder) {
     return copy ? (struct bytes){copy, text.length} : nothing;
 }
 
-void paragraph_read(const struct paragraph *paragraph, struct piece_builder *builder) {
-    const struct inline_token *open = NULL;
-    for (size_t i = 0; i < paragraph->count && builder->failed == ERROR_NONE; i++) {
-        const struct inline_token *token = &paragraph->tokens[i];
-        if (token->grouped)
-            continue;
-
-        /* Texts of one format other than the base are an element; it ends before a text of another format, a break or a tag, but
-         * may hold blanks and units. */
-        if (token->kind == INLINE_TEXT) {
-            bool base = token->format == paragraph->base || paragraph->format_count < 2, blank = is_blank(token->text);
-            if (!blank && open && (base || open->format != token->format))
-                end_format(builder, &open);
-            if (!blank && !base && !open && piece_add_open(builder, note(NOTE_FORMAT, i, builder->arena)))
-                open = token;
-            struct bytes text = keep(token->text, builder);
-            piece_add_text(builder, text, text);
-            continue;
-        }
-        struct bytes raw = note(NOTE_TOKEN, i, builder->arena);
-        if (token->kind != INLINE_UNIT && token->kind != INLINE_WORD)
-            end_format(builder, &open);
-        if (token->kind == INLINE_UNIT && token->role == ROLE_SPACE)
-            piece_add_space(builder, raw);
-        else if (token->kind == INLINE_UNIT)
-            piece_add_unit(builder, raw);
-        else if (token->kind == INLINE_WORD)
-            piece_add_word(builder, keep(token->text, builder), raw);
-        else if (token->kind == INLINE_BREAK)
-            piece_add_break(builder, raw);
-        else if (token->kind == INLINE_CLOSE)
-            piece_add_close(builder, raw);
-        else if (token->role == ROLE_FIELD || bytes_among(token->name, "a fldSimple hyperlink"))
-            piece_add_link(builder, raw);
-        else
-            piece_add_open(builder, raw);
+/* Texts of one format other than the base are an element; it ends before a text of another format, a break or a tag, but may hold
+ * blanks and units. */
+static void read_text(struct reading *reading, size_t i) {
+    const struct paragraph *paragraph = reading->paragraph;
+    const struct inline_token *token = &paragraph->tokens[i];
+    bool base = token->format == paragraph->base || paragraph->format_count < 2, blank = is_blank(token->text);
+    if (!blank && reading->open && (base || reading->open->format != token->format))
+        end_format(reading);
+    if (!blank && !base && !reading->open && piece_add_open(reading->builder, nothing)) {
+        note(reading, NOTE_FORMAT, i);
+        reading->open = token;
     }
-    end_format(builder, &open);
-    piece_add_break(builder, (struct bytes){"", 1}); /* NOTE_MESSAGE */
+    struct bytes text = keep(token->text, reading->builder);
+    piece_add_text(reading->builder, text, text);
+    note(reading, NOTE_TEXT, 0);
+}
+
+static void read_token(struct reading *reading, size_t i) {
+    const struct inline_token *token = &reading->paragraph->tokens[i];
+    struct piece_builder *builder = reading->builder;
+    if (token->kind != INLINE_UNIT && token->kind != INLINE_WORD)
+        end_format(reading);
+    if (token->kind == INLINE_UNIT && token->role == ROLE_SPACE)
+        piece_add_space(builder, nothing);
+    else if (token->kind == INLINE_UNIT)
+        piece_add_unit(builder, nothing);
+    else if (token->kind == INLINE_WORD)
+        piece_add_word(builder, keep(token->text, builder), nothing);
+    else if (token->kind == INLINE_BREAK)
+        piece_add_break(builder, nothing);
+    else if (token->kind == INLINE_CLOSE)
+        piece_add_close(builder, nothing);
+    else if (token->role == ROLE_FIELD || (token->role == ROLE_NONE && bytes_among(token->key, "a fldSimple hyperlink")))
+        piece_add_link(builder, nothing);
+    else
+        piece_add_open(builder, nothing);
+    note(reading, NOTE_TOKEN, i);
+}
+
+/* Returns a copy with all that is needed to write the paragraph when its part and its tokens are no longer in memory: texts are
+ * pieces by now, except those in groups. */
+static const struct paragraph *keep_paragraph(const struct paragraph *paragraph, struct piece_builder *builder) {
+    struct arena *arena = builder->arena;
+    struct paragraph *kept = arena_alloc(arena, 1, sizeof *kept);
+    struct inline_token *tokens = arena_alloc(arena, paragraph->count, sizeof *tokens);
+    struct inline_format *formats = arena_alloc(arena, paragraph->format_count, sizeof *formats);
+    if (arena_failed(arena)) {
+        builder->failed = ERROR_MEMORY;
+        return NULL;
+    }
+    for (size_t i = 0; i < paragraph->count; i++) {
+        tokens[i] = paragraph->tokens[i];
+        tokens[i].text = tokens[i].grouped && tokens[i].kind == INLINE_TEXT ? keep(tokens[i].text, builder) : nothing;
+        tokens[i].key = nothing;
+    }
+    for (size_t i = 0; i < paragraph->format_count; i++) {
+        formats[i] = paragraph->formats[i];
+        formats[i].raw = keep(formats[i].raw, builder);
+    }
+    *kept = *paragraph;
+    kept->outer = NULL;
+    kept->part = NULL;
+    kept->tokens = tokens;
+    kept->formats = formats;
+    kept->name = keep(paragraph->name, builder);
+    kept->run = keep(paragraph->run, builder);
+    kept->text = keep(paragraph->text, builder);
+    return builder->failed == ERROR_NONE ? kept : NULL;
+}
+
+const struct paragraph *paragraph_read(struct paragraph *paragraph, struct piece_builder *builder) {
+    struct reading reading = {.paragraph = paragraph, .builder = builder};
+    paragraph->first_piece = builder->markup.piece_count;
+    paragraph->notes = NULL;
+    paragraph->noted = NULL;
+    for (size_t i = 0; i < paragraph->count && builder->failed == ERROR_NONE; i++) {
+        if (paragraph->tokens[i].grouped)
+            continue;
+        if (paragraph->tokens[i].kind == INLINE_TEXT)
+            read_text(&reading, i);
+        else
+            read_token(&reading, i);
+    }
+    end_format(&reading);
+    paragraph->end_piece = builder->markup.piece_count;
+    piece_add_break(builder, nothing); /* no sentence runs from one paragraph to the next */
+    return builder->failed == ERROR_NONE ? keep_paragraph(paragraph, builder) : NULL;
 }
 
 /* ---- writing ---- */
@@ -381,15 +446,17 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
                 open_run(writing, token->format);
             close_text(writing);
         }
-        writing->to->put_range(writing->to->owner, paragraph->part + token->begin, paragraph->part + token->end, writing->to->out);
+        writing->to->put_range(writing->to->owner, writing->to->part + token->begin, writing->to->part + token->end,
+                               writing->to->out);
         if (token->role == ROLE_ALONE)
             close_run(writing);
     }
 }
 
-void paragraph_write(const struct paragraph *paragraph, struct bytes message, bool copy, const struct paragraph_writer *to) {
+void paragraph_write(const struct paragraph *paragraph, const struct paragraph_written *written, bool copy,
+                     const struct paragraph_writer *to) {
     struct writing writing = {.paragraph = paragraph, .to = to};
-    const char *at = message.start, *end = at + message.length;
+    size_t done = 0;
     if (copy) { /* a copy stands on a separate line */
         const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
         struct bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
@@ -399,26 +466,21 @@ void paragraph_write(const struct paragraph *paragraph, struct bytes message, bo
         bytes_put_string(to->out, "/>");
         close_run(&writing);
     }
-    while (at < end && !to->out->failed) {
-        const char *plain = at;
-        while (at < end && (unsigned char)*at > NOTE_END)
-            at++;
-        write_text(&writing, writing.depth > 0 ? writing.stack[writing.depth - 1] : paragraph->base, plain, (size_t)(at - plain));
-        if (at == end)
+    for (size_t i = 0; i <= written->trace->count && !to->out->failed; i++) {
+        const struct markup_traced *traced = i < written->trace->count ? &written->trace->all[i] : NULL;
+        size_t stop = traced ? traced->at : written->text.length;
+        write_text(&writing, writing.depth > 0 ? writing.stack[writing.depth - 1] : paragraph->base, written->text.start + done,
+                   stop - done);
+        done = stop;
+        if (!traced)
             break;
-        char kind = *at++;
+        size_t token = paragraph->noted[traced->piece - paragraph->first_piece];
+        enum inline_note kind = paragraph->notes[traced->piece - paragraph->first_piece];
         if (kind == NOTE_BACK && writing.depth > 0)
             writing.depth--;
-        if (kind != NOTE_TOKEN && kind != NOTE_FORMAT)
-            continue;
-        char *after;
-        size_t token = strtoul(at, &after, 10);
-        at = after < end && *after == NOTE_END ? after + 1 : after;
-        if (token >= paragraph->count)
-            continue;
-        if (kind == NOTE_TOKEN)
+        else if (kind == NOTE_TOKEN)
             write_token(&writing, token, copy);
-        else if (writing.depth < MARKUP_MAX_DEPTH)
+        else if (kind == NOTE_FORMAT && writing.depth < MARKUP_MAX_DEPTH)
             writing.stack[writing.depth++] = paragraph->tokens[token].format;
     }
     close_run(&writing);

@@ -1,4 +1,4 @@
-/* This file finds the paragraphs of a part, and rewrites those that were translated. */
+/* This file finds what is rewritten in a part: paragraphs, and attributes that state the language; and rewrites it. */
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <ctype.h>
@@ -13,12 +13,6 @@ enum {
     /* limits of a paragraph, so that it is settled within one turn; real paragraphs are shorter */
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
-};
-
-/* Bytes of the part that are rewritten, in order and without overlaps. */
-struct patch {
-    const char *begin, *end;
-    struct bytes bytes;
 };
 
 struct prefix {
@@ -58,10 +52,8 @@ struct walk {
     size_t nested;                 /* the number of open paragraphs */
     struct paragraph *unused;      /* earlier paragraphs, whose memory is used again */
 
-    bool changes;          /* the current paragraph has tracked changes */
-    bool accepted;         /* a paragraph with tracked changes was written */
-    struct patch *patches; /* [patch_count] */
-    size_t patch_count, patch_room;
+    bool tracked; /* the current paragraph has tracked changes */
+    struct walk_changes *changes;
     struct bytes root_language;
 };
 
@@ -119,46 +111,25 @@ static enum role find_role(const struct grammar *grammar, struct bytes canonical
     return flags & ELEMENT_VOID ? ROLE_NONE : ROLE_CONTAINER;
 }
 
-/* ---- patches ---- */
+/* ---- changes ---- */
 
-static int add_patch(struct walk *walk, const char *begin, const char *end, struct bytes bytes) {
-    struct patch *patches = arena_grow(walk->arena, walk->patches, walk->patch_count, &walk->patch_room, 1, sizeof *patches);
-    if (!patches)
+static int add_change(struct walk *walk, const char *begin, const char *end, struct bytes bytes,
+                      const struct paragraph *paragraph) {
+    struct walk_changes *changes = walk->changes;
+    const char *part = walk->part->bytes.start;
+    struct walk_change *all = arena_grow(walk->part->arena, changes->all, changes->count, &changes->room, 1, sizeof *all);
+    if (!all)
         return error_memory(walk->err);
-    walk->patches = patches;
-    patches[walk->patch_count++] = (struct patch){begin, end, bytes};
+    changes->all = all;
+    all[changes->count++] =
+        (struct walk_change){(uint32_t)(begin - part), (uint32_t)(end - part), bytes, paragraph, paragraph && walk->tracked};
     return 0;
-}
-
-/* Finds the first patch at or after a place. */
-static size_t patch_from(const struct walk *walk, const char *at) {
-    size_t low = 0, high = walk->patch_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (walk->patches[middle].begin >= at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static void put_range(void *owner, const char *begin, const char *end, struct bytes_buffer *out) {
-    const struct walk *walk = owner;
-    for (size_t i = patch_from(walk, begin); i < walk->patch_count && walk->patches[i].end <= end; i++) {
-        const struct patch *patch = &walk->patches[i];
-        bytes_put(out, begin, (size_t)(patch->begin - begin));
-        bytes_put(out, patch->bytes.start, patch->bytes.length);
-        begin = patch->end;
-        out->failed |= !budget_step(out->arena->budget, 1);
-    }
-    bytes_put(out, begin, (size_t)(end - begin));
 }
 
 /* ---- the language ---- */
 
-/* Patches attributes that state the language. In books, these are "lang" at the root and where its language is that of the root. */
-static int set_languages(struct walk *walk, const struct xml_token *tag, struct bytes canonical, bool root) {
+/* Finds attributes that state the language. In books, these are "lang" at the root and where its language is that of the root. */
+static int find_languages(struct walk *walk, const struct xml_token *tag, struct bytes canonical, bool root) {
     const char *language = walk->part->language;
     struct bytes primary = {language, strcspn(language, "-_")};
     const char *region = language[primary.length] ? language + primary.length + 1 : "none";
@@ -179,7 +150,7 @@ static int set_languages(struct walk *walk, const struct xml_token *tag, struct 
                 (!row->names && !bytes_same_language(stated, walk->root_language)) || stated.length == 0 ||
                 bytes_are(stated, "zxx") || (row->part == LANGUAGE_PRIMARY && bytes_are(stated, "none")))
                 continue;
-            if (add_patch(walk, stated.start, stated.start + stated.length, value) != 0)
+            if (add_change(walk, stated.start, stated.start + stated.length, value, NULL) != 0)
                 return -1;
         }
     return 0;
@@ -197,7 +168,7 @@ static int begin_paragraph(struct walk *walk, struct bytes name, const char *con
                                     .grammar = walk->part->grammar,
                                     .part = walk->part->bytes.start,
                                     .name = name,
-                                    .begin = content,
+                                    .begin = (uint32_t)(content - walk->part->bytes.start),
                                     .run = nothing,
                                     .text = nothing,
                                     .tokens = paragraph->tokens,
@@ -210,39 +181,26 @@ static int begin_paragraph(struct walk *walk, struct bytes name, const char *con
     return 0;
 }
 
-/* Ends the paragraph: its text is read, or its translation, if it has one, replaces its source or follows it. */
+/* Ends the paragraph, whose text is read. */
 static int end_paragraph(struct walk *walk, const char *end) {
     struct paragraph *paragraph = walk->paragraph;
+    struct piece_builder *builder = walk->part->builder;
     int result = 0;
-    paragraph->end = end;
+    paragraph->end = (uint32_t)(end - walk->part->bytes.start);
     walk->paragraph = paragraph->outer;
     walk->nested--;
-    bool kept = !paragraph_has_words(paragraph) || walk->part->keeps(walk->part->owner, paragraph);
-    if (!kept)
+    if (builder && paragraph_has_words(paragraph) && !walk->part->keeps(walk->part->owner, paragraph)) {
         paragraph_settle(paragraph);
-    if (!kept && walk->part->builder) {
-        paragraph_read(paragraph, walk->part->builder);
-    } else if (!kept) {
-        struct bytes *messages = walk->part->messages;
-        const char *all = messages->start + messages->length, *stop = memchr(messages->start, NOTE_MESSAGE, messages->length);
-        struct bytes message = bytes_between(messages->start, stop ? stop : all);
-        *messages = bytes_between(stop ? stop + 1 : all, all);
-        if (memchr(message.start, NOTE_TRANSLATED, message.length)) {
-            struct bytes_buffer out = {.arena = walk->arena};
-            const struct paragraph_writer to = {&out, put_range, walk};
-            bool below = walk->part->bilingual && paragraph->grammar->line_break;
-            walk->accepted |= walk->changes;
-            bytes_put(&out, "", 0);
-            if (below)
-                put_range(walk, paragraph->begin, end, &out);
-            paragraph_write(paragraph, message, below, &to);
-            walk->patch_count = patch_from(walk, paragraph->begin);
-            result = out.failed ? error_memory(walk->err)
-                                : add_patch(walk, paragraph->begin, end, (struct bytes){out.bytes, out.length});
-        }
+        *walk->part->tokens += paragraph->count;
+        if (*walk->part->tokens > OFFICE_MOST_TOKENS)
+            return markup_error_at(walk->err, walk->scan.begin, end, "the paragraphs have more than %d texts and tags",
+                                   OFFICE_MOST_TOKENS);
+        const struct paragraph *kept = paragraph_read(paragraph, builder);
+        if (kept) /* otherwise piece_build reports why */
+            result = add_change(walk, paragraph->part + paragraph->begin, end, nothing, kept);
     }
     if (!walk->paragraph)
-        walk->changes = false;
+        walk->tracked = false;
     paragraph->outer = walk->unused;
     walk->unused = paragraph;
     return result;
@@ -506,7 +464,7 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
             return add_whole(walk, role, tag, tag->begin, tag->end);
         token = add(walk, INLINE_OPEN, tag->begin, tag->end);
         if (token)
-            token->name = xml_local_name(tag->name);
+            token->key = xml_local_name(tag->name);
         return token ? 0 : -1;
     case ROLE_CONTENT:
         if (!empty && state->wrap) {
@@ -519,7 +477,7 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         state->wrap = empty ? state->wrap : tag->begin;
         return 0;
     case ROLE_TRANSPARENT:
-        walk->changes = true;
+        walk->tracked = true;
         return 0;
     case ROLE_SPACE:
         return add_spaces(walk, tag);
@@ -529,14 +487,14 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         break;
     }
     if (role == ROLE_DROPPED && tag->name.length > 4)
-        walk->changes |= bytes_are(xml_local_name(tag->name), "del") || bytes_are(xml_local_name(tag->name), "moveFrom");
+        walk->tracked |= bytes_are(xml_local_name(tag->name), "del") || bytes_are(xml_local_name(tag->name), "moveFrom");
     if (!empty) { /* the token is added at its end */
         state->skip = walk->scan.depth;
         state->skipped = role;
         return 0;
     }
     if (role == ROLE_LEAD && paragraph->count == 0)
-        paragraph->begin = tag->end;
+        paragraph->begin = (uint32_t)(tag->end - walk->part->bytes.start);
     if (role == ROLE_FORMAT)
         return state->run > 0 ? note_format(walk, bytes_between(tag->begin, tag->end)) : 0;
     if (role == ROLE_DROPPED || role == ROLE_LEAD)
@@ -578,7 +536,7 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
     size_t depth = walk->scan.depth;
     if (!empty)
         walk->open[depth - 1] = (struct element){(uint8_t)role, tag->begin, tag->end};
-    if (!walk->part->builder && set_languages(walk, tag, canonical, root) != 0)
+    if (find_languages(walk, tag, canonical, root) != 0)
         return -1;
     if (walk->opaque > 0)
         return 0;
@@ -619,7 +577,7 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
         if (role == ROLE_FORMAT)
             return state->run > 0 ? note_format(walk, bytes_between(element->begin, tag->end)) : 0;
         if (role == ROLE_LEAD && walk->paragraph->count == 0)
-            walk->paragraph->begin = tag->end;
+            walk->paragraph->begin = (uint32_t)(tag->end - walk->part->bytes.start);
         if (role == ROLE_LEAD || role == ROLE_DROPPED)
             return 0;
         return add_whole(walk, role, &start, element->begin, tag->end);
@@ -651,8 +609,8 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
 
 static int read_text(struct walk *walk, const struct xml_token *token) {
     const struct element *parent = walk->scan.depth > 0 ? &walk->open[walk->scan.depth - 1] : NULL;
-    if (!walk->part->builder && parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0)
-        return add_patch(walk, token->begin, token->end, bytes_of(walk->part->language));
+    if (parent && parent->role == ROLE_LANGUAGE && walk->opaque == 0)
+        return add_change(walk, token->begin, token->end, bytes_of(walk->part->language), NULL);
     if (!walk->paragraph || walk->opaque > 0 || in_token(walk))
         return 0;
     struct bytes text;
@@ -667,7 +625,7 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
     return add_text(walk, token->begin, token->end, text);
 }
 
-int walk(const struct walk_part *part, struct arena *scratch, struct error *err) {
+int walk_read(const struct walk_part *part, struct walk_changes *out, struct arena *scratch, struct error *err) {
     const struct grammar *grammar = part->grammar;
     struct walk *walk = arena_zalloc(scratch, 1, sizeof *walk);
     struct xml_token token;
@@ -679,6 +637,7 @@ int walk(const struct walk_part *part, struct arena *scratch, struct error *err)
     walk->arena = scratch;
     walk->err = err;
     walk->root_language = nothing;
+    walk->changes = out;
     xml_scan_begin(&walk->scan, part->bytes, grammar->doctype, scratch->budget);
     while ((read = xml_next(&walk->scan, &token, err)) > 0) {
         bool start = token.kind == XML_START || token.kind == XML_EMPTY;
@@ -702,9 +661,89 @@ int walk(const struct walk_part *part, struct arena *scratch, struct error *err)
     while (walk->paragraph) /* after the last block */
         if (end_paragraph(walk, walk->scan.end) != 0)
             return -1;
-    if (part->builder)
-        return 0;
-    *part->accepted |= walk->accepted;
-    put_range(walk, part->bytes.start, part->bytes.start + part->bytes.length, part->out);
-    return part->out->failed ? error_memory(err) : 0;
+    return 0;
+}
+
+/* ---- writing ---- */
+
+/* Bytes of the part that are rewritten, in order and without overlaps. */
+struct patch {
+    const char *begin, *end;
+    struct bytes bytes;
+};
+
+struct patches {
+    struct patch *all; /* [count] */
+    size_t count;
+};
+
+/* Finds the first patch at or after a place. */
+static size_t patch_from(const struct patches *patches, const char *at) {
+    size_t low = 0, high = patches->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (patches->all[middle].begin >= at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void put_range(void *owner, const char *begin, const char *end, struct bytes_buffer *out) {
+    const struct patches *patches = owner;
+    for (size_t i = patch_from(patches, begin); i < patches->count && patches->all[i].end <= end; i++) {
+        const struct patch *patch = &patches->all[i];
+        bytes_put(out, begin, (size_t)(patch->begin - begin));
+        bytes_put(out, patch->bytes.start, patch->bytes.length);
+        begin = patch->end;
+        out->failed |= !budget_step(out->arena->budget, 1);
+    }
+    bytes_put(out, begin, (size_t)(end - begin));
+}
+
+/* Writes the content of a paragraph. Returns false if nothing of it is translated. */
+static bool write_paragraph(const char *part, const struct walk_change *change, struct markup_writing *writing, bool below,
+                            struct patches *patches, struct bytes_buffer *out) {
+    const struct paragraph *paragraph = change->paragraph;
+    struct bytes_buffer text = {.arena = out->arena};
+    struct markup_trace trace = {.arena = out->arena};
+    const struct paragraph_writer to = {out, part, put_range, patches};
+    bytes_put(&text, "", 0);
+    bytes_put(out, "", 0);
+    writing->out = &text;
+    writing->trace = &trace;
+    if (!markup_write_pieces(writing, paragraph->first_piece, paragraph->end_piece) && !text.failed)
+        return false;
+    out->failed |= text.failed;
+    if (below && paragraph->grammar->line_break)
+        put_range(patches, part + change->begin, part + change->end, out);
+    const struct paragraph_written written = {{text.bytes, text.length}, &trace};
+    if (!out->failed)
+        paragraph_write(paragraph, &written, below && paragraph->grammar->line_break, &to);
+    return true;
+}
+
+int walk_write(struct bytes part, const struct walk_changes *changes, struct markup_writing *writing, bool below,
+               struct bytes_buffer *out, bool *accepted, struct error *err) {
+    struct patches patches = {arena_alloc(out->arena, changes->count, sizeof *patches.all), 0};
+    if (!patches.all)
+        return error_memory(err);
+    for (size_t i = 0; i < changes->count && !out->failed; i++) {
+        const struct walk_change *change = &changes->all[i];
+        struct patch patch = {part.start + change->begin, part.start + change->end, change->bytes};
+        if (change->paragraph) {
+            struct bytes_buffer content = {.arena = out->arena};
+            if (!write_paragraph(part.start, change, writing, below, &patches, &content))
+                continue;
+            out->failed |= content.failed;
+            patch.bytes = (struct bytes){content.bytes, content.length};
+            patches.count = patch_from(&patches, patch.begin); /* those within it are written */
+            *accepted |= change->tracked;
+        }
+        patches.all[patches.count++] = patch;
+    }
+    if (!out->failed)
+        put_range(&patches, part.start, part.start + part.length, out);
+    return out->failed ? error_memory(err) : 0;
 }

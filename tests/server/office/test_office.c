@@ -607,6 +607,8 @@ START_TEST(long_tags_and_paragraphs) {
                 "a.xhtml: line 1, column 10: a paragraph has more than 1 MiB of text");
     refuse_long("epub", book, "<html><p>", "1234567<i/>", 155000, "</p></html>",
                 "a.xhtml: line 1, column 180234: a paragraph has more than 32768 texts and tags");
+    refuse_long("epub", book, "<html>", "<p>a<i><i><i><i><i><i><i><i></i></i></i></i></i></i></i></i></p>", 62000, "</html>",
+                "a.xhtml: line 1, column 3947587: the paragraphs have more than 1048576 texts and tags");
     refuse_long("docx", part, "<a><!--", "0123456789 bytes", 10000, "",
                 "word/document.xml: line 1, column 4: a comment or an instruction has no end");
 }
