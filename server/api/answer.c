@@ -591,9 +591,9 @@ static int check_text(const struct request *request, const struct text *text, bo
         add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",
                     all.unknown, all.tokens) != 0)
         return -1;
-    if (omission_is_much(&all.omission) && add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
-                                                       "much of the text may be left untranslated: %zu of its %zu tokens",
-                                                       all.omission.left, all.omission.tokens) != 0)
+    if (all.omission.left > 0 && add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
+                                             "part of the text may be missing in the translation: %zu of its %zu tokens",
+                                             all.omission.left, all.omission.tokens) != 0)
         return -1;
     for (enum check check = 0; check < CHECKS; check++)
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&

@@ -374,12 +374,28 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 
 /* ---- omissions ---- */
 
-/* Articles, auxiliaries and the words of idioms get little attention in whole translations, too, but they stand alone or are few. A
- * clause that is missing is a long run, and it makes the translation shorter than its source. */
-enum { LEAST_TOKENS = 8, LEAST_RUN = 3, MOST_GAP = 1 };
-static const float LEAST_COVERAGE = 0.2f;
+/* Articles, auxiliaries and the words of idioms get little attention in whole translations, too, but together they have few
+ * letters. weights/EXPERIMENTS.md says why these numbers. */
+enum { LEAST_LETTERS = 14, MOST_GAP = 1, LETTERS_OF_WIDE = 3 };
+static const float LEAST_COVERAGE = 0.1f;
 
-int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
+void omission_letters(const struct sentence *sentence, size_t *letters) {
+    struct span own = sentence_own(sentence);
+    const char *text = sentence->text + sentence->source.begin;
+    for (size_t j = own.begin, run = 0; j < own.end; j++) {
+        const struct token *token = &sentence->tokens[j];
+        while (run < sentence->held.count && sentence->held.all[run].end <= token->begin)
+            run++;
+        bool held = run < sentence->held.count && sentence->held.all[run].begin < token->end;
+        letters[j - own.begin] = 0;
+        for (size_t at = token->begin; !held && at < token->end;) {
+            int32_t c = character_next(text, token->end, &at);
+            letters[j - own.begin] += character_is_letter(c) ? character_is_wide(c) ? LETTERS_OF_WIDE : 1 : 0;
+        }
+    }
+}
+
+int omission_add(const float *const *rows, size_t target, struct span source, const size_t *letters, struct arena *arena,
                  struct omission *sum, struct error *err) {
     struct arena_mark mark = arena_mark(arena);
     size_t count = source.end - source.begin;
@@ -394,22 +410,23 @@ int omission_add(const float *const *rows, size_t target, struct span source, co
         for (size_t j = 0; j < count && all > 0; j++)
             coverage[j] += row[j] / all;
     }
-    size_t run = 0, gap = 0;
+    size_t run = 0, tokens = 0, gap = 0;
     for (size_t j = 0; j < count; j++) {
-        bool left = coverage[j] < LEAST_COVERAGE && !(held && held[j]);
+        bool left = coverage[j] < LEAST_COVERAGE;
         gap = left ? 0 : gap + 1;
-        run = left ? run + 1 : gap > MOST_GAP ? 0 : run;
-        bool whole = 10 * target >= 7 * count; /* it has seven tenths of the source's length */
-        if (left && run >= LEAST_RUN && !whole)
-            sum->left += run == LEAST_RUN ? run : 1;
+        if (gap > MOST_GAP)
+            run = tokens = 0;
+        if (!left || letters[j] == 0)
+            continue;
+        bool before = run >= LEAST_LETTERS;
+        run += letters[j];
+        tokens++;
+        if (run >= LEAST_LETTERS)
+            sum->left += before ? 1 : tokens;
     }
     sum->tokens += count;
     arena_release(arena, mark);
     return 0;
-}
-
-bool omission_is_much(const struct omission *sum) {
-    return sum->tokens >= LEAST_TOKENS && 3 * sum->left >= sum->tokens;
 }
 
 /* ---- the second of two decodings ---- */
@@ -726,19 +743,15 @@ int judgement_make(const struct request *request, const struct text *text, const
     *out = (struct judgement){.untranslated = sentence->untranslated, .unknown = sentence->unknown, .tokens = own.end - own.begin};
 
     /* A logical form says less than its question, so only translations can leave something out. Only the attention of the best
-     * hypothesis counts, even if the model has an alignment head: a warning must not depend on other fields of the request. Tokens
-     * that are parts of opaque runs are held. */
+     * hypothesis counts, even if the model has an alignment head: a warning must not depend on other fields of the request. */
     const struct translator_info *reader = text->model ? &text->model->info : &request->model->info;
     const struct translator_info *writer = text->second ? &text->second->info : reader;
     if (reader->attention && reader->attention_trained && writer->attention && writer->attention_trained &&
         strcmp(writer->task, "translation") == 0) {
-        bool *held = arena_zalloc(arena, own.end - own.begin + 1, sizeof *held);
-        for (size_t j = own.begin, run = 0; held && j < own.end; j++) {
-            while (run < sentence->held.count && sentence->held.all[run].end <= sentence->tokens[j].begin)
-                run++;
-            held[j - own.begin] = run < sentence->held.count && sentence->held.all[run].begin < sentence->tokens[j].end;
-        }
-        if (!held || omission_add(best->attention, best->length, own, held, arena, &out->omission, NULL) != 0)
+        size_t *letters = arena_alloc(arena, own.end - own.begin + 1, sizeof *letters);
+        if (letters)
+            omission_letters(sentence, letters);
+        if (!letters || omission_add(best->attention, best->length, own, letters, arena, &out->omission, NULL) != 0)
             return -1;
     }
     /* a given translation and text that was returned unchanged are not the model's own output */

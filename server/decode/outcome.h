@@ -118,23 +118,23 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
 
 /* ---- omissions ---- */
 
-/* Counts the source tokens without </s>, and those that are left out: all target tokens together give such a token less than a
- * fifth of one alignment weight, it stands in a run of at least three of them, with at most one other token between two, and the
- * translation has less than seven tenths of the sentence's tokens. The weight that a target token gives </s> is not counted; its
- * other weights are scaled to sum 1. */
+/* Counts the source tokens without </s>, and those that are left out with their whole clause: all target tokens together give each
+ * of them less than a tenth of one alignment weight, at most one other token stands between two, and together they have at least 14
+ * letters. A clause or a phrase is missing where there is one. The weight that a target token gives </s> is not counted; its other
+ * weights are scaled to sum 1. weights/EXPERIMENTS.md says how often this is true of whole translations and of shortened ones. */
 struct omission {
     size_t tokens, left;
 };
 
-/* Adds the tokens of an alignment: a row for each token of a translation [target], in which the weights at source are those of the
- * sentence's own tokens. held [source.end - source.begin]: tokens that are copied unchanged and therefore not left out; NULL: none.
- * The arena is used for scratch memory only. Returns -1 with ERROR_MEMORY. */
-int omission_add(const float *const *rows, size_t target, struct span source, const bool *held, struct arena *arena,
-                 struct omission *sum, struct error *err);
+/* Sets letters [the sentence's own tokens] to the number of letters of each. A wide one, such as a Chinese character, counts three
+ * times. Tokens of opaque runs are copied, so that they have none. */
+void omission_letters(const struct sentence *sentence, size_t *letters);
 
-/* Returns whether much was left out: a third of the tokens, if there are at least eight. weights/EXPERIMENTS.md
- * says how often this is true of whole translations and of halves (measured by python3 -m weights.evaluation.warnings). */
-bool omission_is_much(const struct omission *sum);
+/* Adds the tokens of an alignment: a row for each token of a translation [target], in which the weights at source are those of the
+ * sentence's own tokens. letters [source.end - source.begin]: see omission_letters. The arena is used for scratch memory only.
+ * Returns -1 with ERROR_MEMORY. */
+int omission_add(const float *const *rows, size_t target, struct span source, const size_t *letters, struct arena *arena,
+                 struct omission *sum, struct error *err);
 
 /* ---- translation through a third language ----
  *

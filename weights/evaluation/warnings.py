@@ -1,8 +1,8 @@
 """How often alignd warns, rightly and wrongly: python3 -m weights.evaluation.warnings MODEL_FOLDER [MODEL_FOLDER ...] --data CORPORA [--limit N]
 
 Input: models that one daemon serves together, and the folder of all corpora. Output, as tables in Markdown: `language`, the share of held-out sentences in a model's
-own language and in others that are suspected, by length in bytes; `unknown` of the first; `shortened` of references that each model is forced through, whole and
-with their second half gone.
+own language and in others that are suspected, by length in bytes; `unknown` of the first; `shortened` of the model's own translations of single sentences, and of
+references that it is forced through, whole, without what follows their last comma, and with their second half gone.
 """
 
 from __future__ import annotations
@@ -82,6 +82,12 @@ def halves(pairs: Pairs) -> Pairs:
     return [(a, " ".join(b.split()[:len(b.split()) // 2])) for a, b in pairs]
 
 
+def without_last_clause(pairs: Pairs) -> Pairs:
+    """Without what follows the last comma of the translation, where that is three words or more and not all."""
+    cut = [(a, *b.rpartition(", ")) for a, b in pairs]
+    return [(a, before) for a, before, _, after in cut if len(before.split()) > 1 and len(after.split()) > 2]
+
+
 def forced(client: Daemon, pairs: Pairs) -> list[set[str]]:
     found = []
     for chunk in chunks(pairs, BATCH // 2):
@@ -96,14 +102,17 @@ def of_omissions(client: Daemon, model: Path, root: Path, limit: int | None) -> 
     flip = languages[0] != "en"
     pair = "-".join(languages[::-1] if flip else languages)
     sets: dict[str, Callable[[], Pairs]] = {
+        "Tatoeba": lambda: data.read_pairs(root / f"tatoeba-{pair}/test.tsv.gz", flip)[:limit],
         "two sentences of Tatoeba": lambda: two_at_a_time(data.read_pairs(root / f"tatoeba-{pair}/test.tsv.gz", flip)[:2 * (limit or 1000)]),
         "Flores": lambda: data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz", flip)[:limit]}
     longest = CHARACTERS * config["limits"]["max_source_tokens"]
     lines = []
     for name, read in sets.items():
         pairs = [(a, b) for a, b in read() if len(a) <= longest and len(b.split()) > 1]
-        whole, half = forced(client, pairs), forced(client, halves(pairs))
-        lines.append(row(config["name"], name, f"{len(pairs):,}", share(whole, "shortened"), share(half, "shortened")))
+        own = [codes(answer) for chunk in chunks(pairs, BATCH) for answer in client.request("/translate", {"model": client.model, "text": [a for a, _ in chunk]})["translations"]]
+        clauses = without_last_clause(pairs)
+        cells = [f"{sum('shortened' in one for one in own)}"] + [share(forced(client, some), "shortened") for some in (pairs, clauses, halves(pairs))]
+        lines.append(row(config["name"], name, f"{len(pairs):,}", *cells[:2], f"{len(clauses):,}", *cells[2:]))
     return lines
 
 
@@ -119,7 +128,8 @@ def main() -> None:
     with daemon(arguments.alignd, arguments.models[0], Variant("warnings", [*flags, "--max-text-chars", "1000000"])) as url:
         clients = [Daemon(url, config["name"]) for config in configs]
         print("\n".join(of_languages({client: config["source"] for client, config in zip(clients, configs)}, arguments.data, arguments.limit)), flush=True)
-        print("\n" + row("model", "source", "sentences", "whole translation: % warned", "first half alone: % warned") + "\n|" + "---|" * 5)
+        print("\n" + row("model", "source", "texts", "own translations: warned", "references: % warned", "with a last clause", "without it: % warned", "first half alone: % warned")
+              + "\n|" + "---|" * 8)
         for client, model in zip(clients, arguments.models):
             print("\n".join(of_omissions(client, model, arguments.data, arguments.limit)), flush=True)
 
