@@ -110,7 +110,7 @@ static size_t as_mail(const struct scan *scan) {
 }
 
 #define BETWEEN(open, close) open "(!(" close ").)+" close
-#define FLAGS                "[-+#0',I]*"
+#define FLAGS                "[-+#0',]*(I&[\\l\\d])?"
 #define WIDTH                "[0-9*$]*([.][0-9*$]*)?"
 #define SIZE                 "[hlLqjztw]"
 #define TYPE                 "<[^>\n]*>" /* of <inttypes.h>: %<PRIu64> */
@@ -121,7 +121,8 @@ const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
      "%(%|(\\d+$)?(\\{[^}\n]*\\}|<PRI\\c+>|(\\([^)\n]*\\)|<[^>\n]*>)?(" FLAGS WIDTH "(" TYPE "|" SIZE "*[\\l@]|" SIZE
      "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE "*[\\l@]![\\w']))))"},
     {"argument of Qt", NOTATION_QT, OPAQUE_CODE, ANYWHERE, "%", NULL, "%(L*\\d+%?|[n%])"},
-    {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, ANYWHERE, "{}", NULL, "\\{\\{|\\}\\}|&\\{\\k"},
+    {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, ANYWHERE, "{}", NULL,
+     "\\{\\{|\\}\\}|\\{([^{}\n]|\\{[^{}\n]{0,30}\\}){0,62}\\}"},
     {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL, "$(\\{[^}\n]*\\}|\\c+)"},
 
     {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL},

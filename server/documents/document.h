@@ -228,18 +228,10 @@ bool icu_source_settle(const struct icu_source *source, struct bytes translation
 
 /* ---- directives for programs ---- */
 
-/* The notations that a message may have; 0: the message has no directives. */
-enum {
-    DIRECTIVE_PERCENT = 1 << 0,  /* %s %-5.2f %(name)s %1$s */
-    DIRECTIVE_NUMBERED = 1 << 1, /* those of DIRECTIVE_PERCENT without a number may get one */
-    DIRECTIVE_QT = 1 << 2,       /* %1 %L1 %n */
-    DIRECTIVE_BRACES = 1 << 3,   /* {name} {0:>8} {} */
-    DIRECTIVE_DOLLAR = 1 << 4    /* $name ${name} */
-};
-/* Returns the notations that a flag of gettext's, such as c-format, announces. */
+/* With NOTATION_PERCENT among the notations of a message: directives without a number may get one. */
+enum { DIRECTIVE_NUMBERED = 1 << 16 };
+/* Returns the notations (model/text/spans.h) that a flag of gettext's, such as c-format, announces; 0: none. */
 unsigned directives_of(struct bytes flag);
-/* Returns the bytes of the directive that begins there, or 0. */
-size_t directive_at(unsigned notations, const char *at, const char *end);
 /* True if the directive has no number and takes the next argument: %s, {}. */
 bool directive_takes_next(unsigned notations, struct bytes directive);
 

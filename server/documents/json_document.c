@@ -541,7 +541,7 @@ static void catalog_value(struct json_reader *reader, struct bytes raw) {
 
 /* Adds text between marks: directives of a format are words of it. */
 static void add_formats(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
-    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = DIRECTIVE_PERCENT};
+    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = NOTATION_PERCENT};
     struct span found = {0, 0};
     (void)marking;
     for (size_t at = 0; at < text.length; at = found.end) {
@@ -592,10 +592,10 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
 
     /* Two directives without numbers may have changed places. */
     struct bytes source = entry->text.start ? entry->text : entry->key;
-    struct directive_scan scan = {.text = source.start, .length = source.length, .notations = DIRECTIVE_PERCENT};
+    struct directive_scan scan = {.text = source.start, .length = source.length, .notations = NOTATION_PERCENT};
     size_t in_order = 0;
     for (struct span found; directive_next(&scan, &found);)
-        in_order += directive_takes_next(DIRECTIVE_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
+        in_order += directive_takes_next(NOTATION_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
     span_keep(writer, span->begin);
     if (!entry->localizations)
         bytes_put_string(out, "\"localizations\" : {");

@@ -121,14 +121,14 @@ unsigned directives_of(struct bytes flag) {
         unsigned notations;
     } known[] = {
         {"c-format objc-format php-format perl-format java-printf-format ruby-format awk-format tcl-format gcc-internal-format",
-         DIRECTIVE_PERCENT | DIRECTIVE_NUMBERED},
+         NOTATION_PERCENT | DIRECTIVE_NUMBERED},
         {"pascal-format object-pascal-format python-format javascript-format lua-format gfc-internal-format elisp-format "
          "librep-format",
-         DIRECTIVE_PERCENT},
-        {"boost-format", DIRECTIVE_QT | DIRECTIVE_PERCENT},
-        {"ycp-format qt-format qt-plural-format kde-format kde-kuit-format", DIRECTIVE_QT},
-        {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format", DIRECTIVE_BRACES},
-        {"sh-format", DIRECTIVE_DOLLAR},
+         NOTATION_PERCENT},
+        {"boost-format", NOTATION_QT | NOTATION_PERCENT},
+        {"ycp-format qt-format qt-plural-format kde-format kde-kuit-format", NOTATION_QT},
+        {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format", NOTATION_BRACES},
+        {"sh-format", NOTATION_DOLLAR},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (bytes_among(flag, known[i].flags))
@@ -136,82 +136,8 @@ unsigned directives_of(struct bytes flag) {
     return 0;
 }
 
-static const char *skip(const char *at, const char *end, const char *set) {
-    while (at < end && *at && strchr(set, *at))
-        at++;
-    return at;
-}
-
-/* Skips a pair of marks and their content, such as %(name) and %<PRIu64>; returns `at` if they are empty. */
-static const char *skip_held(const char *at, const char *end, const char *open, const char *close) {
-    const char *mark = at < end && *at ? strchr(open, *at) : NULL;
-    if (!mark)
-        return at;
-    size_t most = (size_t)(end - at) < MOST_BRACES ? (size_t)(end - at) : MOST_BRACES;
-    const char *after = memchr(at, close[mark - open], most);
-    return after && !memchr(at, '\n', (size_t)(after - at)) ? after + 1 : at;
-}
-
-/* "%-5.2lf", "%1$s", "%(name)s", "%<PRIu64>", "%{name}", "%%": returns its end, or NULL. */
-static const char *percent_end(const char *at, const char *end) {
-    if (++at < end && *at == '%')
-        return at + 1;
-    const char *number = skip(at, end, "0123456789");
-    if (number > at && number < end && *number == '$')
-        at = number + 1;
-    const char *held = skip_held(at, end, "(<{", ")>}");
-    if (held > at && *at == '{')
-        return held;
-    const char *flags = at = held;
-    at = skip(at, end, "-+ #0',I");
-    bool spaced = memchr(flags, ' ', (size_t)(at - flags)) != NULL; /* then a word may follow, as in "50 % of it" */
-    at = skip(at, end, "0123456789*$");
-    if (at < end && *at == '.')
-        at = skip(at + 1, end, "0123456789*$");
-    held = skip_held(at, end, "<", ">");
-    if (held > at)
-        return held;
-    at = skip(at, end, "hlLqjztw");
-    if (spaced && end - at > 1 && (ascii_word(at[1]) || at[1] == '\''))
-        return NULL;
-    if (at < end && (isalpha((unsigned char)*at) || *at == '@'))
-        return at + 1;
-    return at[-1] != '%' && isalpha((unsigned char)at[-1]) ? at : NULL; /* %l, %t and the like without another letter */
-}
-
-size_t directive_at(unsigned notations, const char *at, const char *end) {
-    const char *after = NULL, *name = at + 1;
-    if (*at == '%' && notations & DIRECTIVE_PERCENT)
-        after = percent_end(at, end);
-    if (*at == '%' && !after && notations & DIRECTIVE_QT) { /* "%1", "%L1", "%n", "%1%" */
-        const char *number = skip(name, end, "L"), *past = skip(number, end, "0123456789");
-        if (past > number)
-            after = past < end && *past == '%' ? past + 1 : past;
-        else if (name < end && (*name == 'n' || *name == '%'))
-            after = name + 1;
-    }
-    if ((*at == '{' || *at == '}') && notations & DIRECTIVE_BRACES) { /* which may hold braces: {:{width}} */
-        size_t depth = 0;
-        if (end - at > 1 && *name == *at) /* "{{" and "}}" stand for one */
-            after = at + 2;
-        for (const char *c = at; *at == '{' && !after && c < end && c - at < MOST_BRACES && *c != '\n'; c++) {
-            depth += *c == '{';
-            depth -= *c == '}';
-            if (depth == 0)
-                after = c + 1;
-        }
-    }
-    if (*at == '$' && notations & DIRECTIVE_DOLLAR) {
-        const char *held = skip_held(name, end, "{", "}"), *past = name;
-        while (past < end && (isalnum((unsigned char)*past) || *past == '_'))
-            past++;
-        after = held > name ? held : past > name ? past : NULL;
-    }
-    return after ? (size_t)(after - at) : 0;
-}
-
 bool directive_next(struct directive_scan *scan, struct span *found) {
-    const char *text = scan->text, *stop = text + scan->length;
+    const char *text = scan->text;
 
     /* Find the next placeholder of another kind. A run that looks like an address may hold directives, which then count instead. */
     bool ahead = scan->has_other && scan->other.begin >= scan->at;
@@ -224,17 +150,16 @@ bool directive_next(struct directive_scan *scan, struct span *found) {
             continue;
         scan->other = (struct span){run.begin, run.end};
         for (size_t i = run.begin; i < run.end && ahead; i++)
-            ahead = directive_at(scan->notations, text + i, stop) == 0;
+            ahead = opaque_at(scan->notations, text, scan->length, i) == i;
     }
     scan->has_other = ahead;
 
     size_t end = ahead ? scan->other.begin : scan->length;
     for (size_t i = scan->at; i < end; i++) {
-        size_t length = directive_at(scan->notations, text + i, stop);
-        if (length == 0)
+        *found = (struct span){i, opaque_at(scan->notations, text, scan->length, i)};
+        if (found->end == i)
             continue;
-        *found = (struct span){i, i + length};
-        scan->at = i + length;
+        scan->at = found->end;
         return true;
     }
     if (!ahead)
@@ -248,9 +173,9 @@ bool directive_takes_next(unsigned notations, struct bytes directive) {
     const char *start = directive.start;
     size_t length = directive.length;
     if (*start == '{')
-        return notations & DIRECTIVE_BRACES && length > 1 && (start[1] == '}' || start[1] == ':' || start[1] == '!');
+        return notations & NOTATION_BRACES && length > 1 && (start[1] == '}' || start[1] == ':' || start[1] == '!');
     bool none = length == 2 && strchr("%mn", start[1]), named = length > 1 && strchr("({<", start[1]);
     bool of_type = length > 4 && memcmp(start + 1, "<PRI", 4) == 0;
-    bool in_order = notations & DIRECTIVE_PERCENT && !(notations & DIRECTIVE_QT);
+    bool in_order = notations & NOTATION_PERCENT && !(notations & NOTATION_QT);
     return in_order && *start == '%' && length > 1 && !none && (!named || of_type) && !memchr(start, '$', length);
 }

@@ -591,7 +591,7 @@ static size_t number_directives(struct bytes bytes, unsigned notations, size_t f
     size_t count = 0, length;
     for (const char *at = done; at<end; at += length> 0 ? length : 1) {
         char number[NUMBER_BYTES];
-        length = directive_at(notations, at, end);
+        length = opaque_at(notations, at, (size_t)(end - at), 0);
         if (length == 0 || !directive_takes_next(notations, (struct bytes){at, length}))
             continue;
         count++;
@@ -726,7 +726,7 @@ static size_t find_lead(const char *text, size_t length) {
 }
 
 static size_t skip_directive(const struct marking *marking, const char *at, const char *end) {
-    return directive_at(*(const unsigned *)marking->owner, at, end);
+    return opaque_at(*(const unsigned *)marking->owner, at, (size_t)(end - at), 0);
 }
 
 static void add_words(const struct marking *marking, struct piece_builder *builder, struct bytes text) {

@@ -161,6 +161,8 @@ START_TEST(directives) {
            "#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"%% TWO %s ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"%2$5.2<PRIu64> TWO %1$s ONE\"\n");
+    TURNED("#, c-format\nmsgid \"one %<PRIu64> two %I\"\nmsgstr \"\"\n",
+           "#, c-format\nmsgid \"one %<PRIu64> two %I\"\nmsgstr \"%2$I TWO %1$<PRIu64> ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %2$s two %1$s\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %2$s two %1$s\"\nmsgstr \"%1$s TWO %2$s ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %*d two %s\"\nmsgstr \"\"\n",
