@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <wchar.h>
 
 /* ---- texts ---- */
@@ -89,6 +90,11 @@ static inline bool ascii_upper(char c) {
 
 static inline bool ascii_letter(char c) {
     return ascii_upper(c) || (c >= 'a' && c <= 'z');
+}
+
+/* True if the byte is one of the string; false for a zero byte. */
+static inline bool ascii_among(char c, const char *set) {
+    return c != '\0' && strchr(set, c);
 }
 
 /* A letter or digit. Every byte of a character outside ASCII counts as one. */

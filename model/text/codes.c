@@ -16,7 +16,7 @@ static size_t as_picture(const struct scan *scan) {
     size_t at = scan->begin, next, after;
     for (;;) {
         int32_t c = scan_character(scan, at, &next);
-        bool keycap = c >= 0 && c < 0x80 && is_one_of((char)c, "0123456789#*") &&
+        bool keycap = c >= 0 && c < 0x80 && ascii_among((char)c, "0123456789#*") &&
                       (scan_character(scan, next, &after) == 0x20e3 ||
                        (scan_character(scan, next, &after) == 0xfe0f && scan_character(scan, after, &after) == 0x20e3));
         bool flag = c >= 0x1f1e6 && c <= 0x1f1ff;
@@ -31,7 +31,7 @@ static size_t as_picture(const struct scan *scan) {
     }
     size_t end = scan_digits(scan, at);
     bool part =
-        ascii_word(scan_peek(scan, end)) || (is_one_of(scan_peek(scan, end), ".,:") && ascii_digit(scan_peek(scan, end + 1)));
+        ascii_word(scan_peek(scan, end)) || (ascii_among(scan_peek(scan, end), ".,:") && ascii_digit(scan_peek(scan, end + 1)));
     return at == scan->begin || part ? at : end;
 }
 
@@ -48,7 +48,7 @@ static size_t skip_members(const struct scan *scan, size_t at) {
         if (sign > 0 && (ascii_letter(scan_peek(scan, after)) || scan_peek(scan, after) == '_')) {
             at = scan_name(scan, after);
         } else if (close) {
-            while (after < most && scan_peek(scan, after) != close && !is_one_of(scan_peek(scan, after), " \n"))
+            while (after < most && scan_peek(scan, after) != close && !ascii_among(scan_peek(scan, after), " \n"))
                 after++;
             if (scan_peek(scan, after) != close)
                 break;
@@ -77,7 +77,7 @@ static size_t as_variable(const struct scan *scan) {
 /* [b] [/b] [url=x] [gallery id="1"]: tags in square brackets, which have an end, a value or an end tag nearby. */
 static size_t as_tag(const struct scan *scan) {
     size_t begin = scan->begin, name = begin + 1 + (scan_peek(scan, begin + 1) == '/'), end = name;
-    while (end < begin + MAX_NAME && (ascii_letter(scan_peek(scan, end)) || is_one_of(scan_peek(scan, end), "_-*")))
+    while (end < begin + MAX_NAME && (ascii_letter(scan_peek(scan, end)) || ascii_among(scan_peek(scan, end), "_-*")))
         end++;
     if (end == name)
         return begin;
@@ -96,7 +96,7 @@ static size_t as_tag(const struct scan *scan) {
 
 /* Skips letters, digits, underscores and these characters, up to MAX_CODE bytes after the beginning. */
 static size_t skip_code(const struct scan *scan, size_t at, const char *others) {
-    while (at < scan->begin + MAX_CODE && (is_code_word(scan_peek(scan, at)) || is_one_of(scan_peek(scan, at), others)))
+    while (at < scan->begin + MAX_CODE && (is_code_word(scan_peek(scan, at)) || ascii_among(scan_peek(scan, at), others)))
         at++;
     return at;
 }
@@ -143,7 +143,7 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
         digits->first = digits->groups == 0 ? size : digits->first;
         digits->thousands = digits->thousands && !opened && (digits->groups == 0 ? size <= 3 : size == 3);
         if (digits->groups > 0) { /* a separator precedes this group */
-            digits->thousands = digits->thousands && (former == '\0' || former == separator) && is_one_of(separator, " .");
+            digits->thousands = digits->thousands && (former == '\0' || former == separator) && ascii_among(separator, " .");
             digits->dotted |= separator == '.';
             digits->slashed |= separator == '/';
             digits->dashed |= separator == '-';
@@ -153,7 +153,7 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
         digits->total += size;
         end = at = after + opened;
         char c = scan_peek(scan, at);
-        if (!is_one_of(c, opened ? " -./0123456789" : " -./"))
+        if (!ascii_among(c, opened ? " -./0123456789" : " -./"))
             return end;
         separator = c;
         at += !ascii_digit(c);
@@ -163,7 +163,7 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
 static size_t as_digits(const struct scan *scan) {
     size_t begin = scan->begin;
     bool plus = scan_peek(scan, begin) == '+';
-    if (ascii_word(scan->former) || (is_one_of(scan->former, ".,") && begin > 1 && ascii_digit(scan->text[begin - 2])))
+    if (ascii_word(scan->former) || (ascii_among(scan->former, ".,") && begin > 1 && ascii_digit(scan->text[begin - 2])))
         return begin;
     if (!ascii_digit(scan_peek(scan, begin + plus)) &&
         !(scan_peek(scan, begin + plus) == '(' && ascii_digit(scan_peek(scan, begin + plus + 1))))
@@ -172,7 +172,7 @@ static size_t as_digits(const struct scan *scan) {
     size_t end = skip_groups(scan, begin + plus, &digits);
     if (end == begin + plus || ascii_letter(scan_peek(scan, end)) || scan_peek(scan, end) == '_')
         return begin;
-    if (is_one_of(scan_peek(scan, end), ",.:") && ascii_digit(scan_peek(scan, end + 1))) /* a decimal fraction or a time */
+    if (ascii_among(scan_peek(scan, end), ",.:") && ascii_digit(scan_peek(scan, end + 1))) /* a decimal fraction or a time */
         return begin;
     bool years = digits.groups == 2 && digits.total == 8 && digits.first == 4;
     if (digits.groups == 1)
@@ -193,14 +193,14 @@ static size_t as_colons(const struct scan *scan) {
     size_t end = scan->begin, groups = 0, empty = 0, digits = 0;
     while (groups + empty <= MOST_GROUPS) {
         size_t size = 0;
-        for (; size <= LONGEST && is_one_of(scan_peek(scan, end + size), hexadecimal); size++)
+        for (; size <= LONGEST && ascii_among(scan_peek(scan, end + size), hexadecimal); size++)
             digits += ascii_digit(scan_peek(scan, end + size));
         if (size > LONGEST ||
             (size == 0 && groups + empty == 0 && !(scan_peek(scan, end) == ':' && scan_peek(scan, end + 1) == ':')))
             return scan->begin;
         end += size;
         groups += size > 0;
-        bool goes_on = scan_peek(scan, end) == ':' && (is_one_of(scan_peek(scan, end + 1), hexadecimal) ||
+        bool goes_on = scan_peek(scan, end) == ':' && (ascii_among(scan_peek(scan, end + 1), hexadecimal) ||
                                                        (scan_peek(scan, end + 1) == ':' && (size > 0 || end == scan->begin)));
         if (!goes_on)
             break;
@@ -270,7 +270,7 @@ static size_t as_identifier(const struct scan *scan) {
     if (scan_peek(scan, end) == '=' && all_in(text, end - begin, is_code_word) && is_code_word(scan_peek(scan, end + 1)) &&
         (underlined || ascii_upper(text[0]))) {
         size_t after = end + 1;
-        while (after < scan->length && after < begin + MAX_CODE && !is_one_of(scan->text[after], " \t\n\r,;"))
+        while (after < scan->length && after < begin + MAX_CODE && !ascii_among(scan->text[after], " \t\n\r,;"))
             after++;
         return scan_trim(scan, end + 1, after);
     }
@@ -288,13 +288,14 @@ static size_t as_identifier(const struct scan *scan) {
     }
     if (whole > end && (code || (capital && numbered)))
         return scan_ends_word(scan, whole) ? whole : begin;
-    return code && whole == end && !is_one_of(scan_peek(scan, end), "'") ? end : begin;
+    return code && whole == end && !ascii_among(scan_peek(scan, end), "'") ? end : begin;
 }
 
 /* True if the name ends with one of these suffixes: README.md, example.org, archive.tar.gz. */
 static bool has_suffix(const char *text, size_t length) {
     static const char suffixes[] =
-        " txt md rst pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv tsv json xml yaml yml toml ini conf cfg "
+        " mjs cjs less map env svelte wasm eot txt md rst pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv tsv json xml yaml yml "
+        "toml ini conf cfg "
         "log html htm css scss js mjs ts jsx tsx vue py rb pl php java jar kt go rs c h cc cpp hpp cs sh bash bat "
         "exe dll so deb rpm apk dmg iso img zip gz tgz bz2 xz zst tar 7z rar png jpg jpeg gif svg webp bmp ico "
         "tif tiff mp3 mp4 wav ogg flac mkv avi mov webm srt vtt po mo xliff xlf sql db bin dat bak tmp lock key "
@@ -319,7 +320,7 @@ static size_t as_path(const struct scan *scan) {
          drive = ascii_letter(scan_peek(scan, at)) && scan_peek(scan, at + 1) == ':' && scan_peek(scan, at + 2) == '\\';
     if (drive || (scan_peek(scan, at) == '\\' && scan_peek(scan, at + 1) == '\\' && is_code_word(scan_peek(scan, at + 2))))
         rooted = true;
-    else if (is_one_of(scan_peek(scan, at), "/~."))
+    else if (ascii_among(scan_peek(scan, at), "/~."))
         rooted = (scan_peek(scan, at) == '/' && is_code_word(scan_peek(scan, at + 1))) ||
                  (scan_peek(scan, at) == '~' && scan_peek(scan, at + 1) == '/') ||
                  (scan_peek(scan, at) == '.' &&
@@ -327,7 +328,7 @@ static size_t as_path(const struct scan *scan) {
                    ascii_letter(scan_peek(scan, at + 1))));
     if (!rooted && !is_code_word(scan_peek(scan, at)))
         return begin;
-    while (at < scan->length && at < begin + MAX_CODE && (ascii_word(scan->text[at]) || is_one_of(scan->text[at], "_./~+@-\\:")))
+    while (at < scan->length && at < begin + MAX_CODE && (ascii_word(scan->text[at]) || ascii_among(scan->text[at], "_./~+@-\\:")))
         at++;
     if (at < scan->length && at == begin + MAX_CODE)
         return begin;
@@ -342,7 +343,7 @@ static size_t as_path(const struct scan *scan) {
 /* Returns the end of the words that signs join to the word at text[at]: Ctrl+C, R&D, x^2, key=value. Without such a sign: at. */
 static size_t skip_joined(const struct scan *scan, size_t at) {
     size_t first = at, end = code_end(scan, at);
-    while (is_one_of(scan_peek(scan, end), "&+=^") && is_code_word(scan_peek(scan, end + 1))) {
+    while (ascii_among(scan_peek(scan, end), "&+=^") && is_code_word(scan_peek(scan, end + 1))) {
         size_t second = end + 1, after = code_end(scan, second);
         char sign = scan->text[end], next = scan->text[second];
         bool joins = sign == '&' ? all_in(scan->text + first, end - first, is_capital_or_digit) &&
@@ -360,7 +361,7 @@ static size_t skip_joined(const struct scan *scan, size_t at) {
 /* Ctrl+C, key=value, and x^2 + y^2 = 1: after a sign between spaces, an equation goes on with a joined word, letter or number. */
 static size_t as_joined(const struct scan *scan) {
     size_t begin = scan->begin, end = ascii_letter(scan_peek(scan, begin)) ? skip_joined(scan, begin) : begin;
-    while (end > begin && scan_peek(scan, end) == ' ' && is_one_of(scan_peek(scan, end + 1), "+-*/=<>") &&
+    while (end > begin && scan_peek(scan, end) == ' ' && ascii_among(scan_peek(scan, end + 1), "+-*/=<>") &&
            scan_peek(scan, end + 2) == ' ') {
         size_t next = end + 3, word = code_end(scan, next), joined = skip_joined(scan, next);
         bool operand = joined > next || word == next + 1 || (word > next && all_in(scan->text + next, word - next, ascii_digit));
@@ -377,14 +378,14 @@ static size_t as_escape(const struct scan *scan) {
     size_t end = scan->begin;
     while (end < scan->begin + MAX_CODE && scan_peek(scan, end) == '\\') {
         char c = scan_peek(scan, end + 1), next = scan_peek(scan, end + 2);
-        bool touches = end > scan->begin || !is_one_of(scan->former, " \n\t([{");
+        bool touches = end > scan->begin || !ascii_among(scan->former, " \n\t([{");
         size_t digits = c == 'u' ? 4 : c == 'x' ? 2 : c == 'U' ? 8 : 0, at = end + 2;
-        while (digits > 0 && is_one_of(scan_peek(scan, at), "0123456789abcdefABCDEF"))
+        while (digits > 0 && ascii_among(scan_peek(scan, at), "0123456789abcdefABCDEF"))
             at++, digits--;
-        if (is_one_of(c, "uxU") && digits == 0)
+        if (ascii_among(c, "uxU") && digits == 0)
             end = at;
-        else if (is_one_of(c, "\"'\\`") || (is_one_of(c, "nrtNhfbv0") &&
-                                            (ascii_upper(next) || !ascii_letter(next) || (touches && !ascii_upper(scan->former)))))
+        else if (ascii_among(c, "\"'\\`") || (ascii_among(c, "nrtNhfbv0") && (ascii_upper(next) || !ascii_letter(next) ||
+                                                                              (touches && !ascii_upper(scan->former)))))
             end += 2;
         else
             break;
@@ -394,13 +395,14 @@ static size_t as_escape(const struct scan *scan) {
 
 /* Escapes of line ends and tabs that touch a word. */
 static size_t as_break(const struct scan *scan) {
-    if (!is_one_of(scan_peek(scan, scan->begin + 1), "nrtN"))
+    if (!ascii_among(scan_peek(scan, scan->begin + 1), "nrtN"))
         return scan->begin;
     size_t end = as_escape(scan);
     for (size_t at = scan->begin; at < end; at += 2)
-        if (!is_one_of(scan->text[at + 1], "nrtN"))
+        if (!ascii_among(scan->text[at + 1], "nrtN"))
             return scan->begin;
-    bool apart = is_one_of(scan->former, " \n\t\"'`([") && is_one_of(end < scan->length ? scan->text[end] : ' ', " \n\t\"'`)],.");
+    bool apart =
+        ascii_among(scan->former, " \n\t\"'`([") && ascii_among(end < scan->length ? scan->text[end] : ' ', " \n\t\"'`)],.");
     return apart ? scan->begin : end;
 }
 
@@ -411,7 +413,7 @@ static size_t as_command(const struct scan *scan) {
         end++;
     if (end == begin + 1 || end == begin + MAX_NAME || ascii_word(scan_peek(scan, end)))
         return begin;
-    while (is_one_of(scan_peek(scan, end), "{[") && end < begin + MAX_CODE) {
+    while (ascii_among(scan_peek(scan, end), "{[") && end < begin + MAX_CODE) {
         size_t after = scan_nested(scan, end);
         if (after == end || memchr(scan->text + end, ' ', after - end))
             break;
@@ -446,10 +448,10 @@ static size_t as_sign(const struct scan *scan) {
     size_t end = scan->begin + 1;
     if (c == '{' && scan_peek(scan, end) == '}')
         return end + 1;
-    if (is_one_of(c, "{}\\"))
+    if (ascii_among(c, "{}\\"))
         return end;
     end = scan_skip(scan, end, (const char[]){c, '\0'});
-    bool opens = scan->chunk && !is_one_of(scan_peek(scan, end), " \n\t"), closes = !is_one_of(scan->former, " \n\t");
+    bool opens = scan->chunk && !ascii_among(scan_peek(scan, end), " \n\t"), closes = !ascii_among(scan->former, " \n\t");
     return end > scan->begin + 1 || (c == '*' && (opens || closes)) ? end : scan->begin;
 }
 
@@ -495,26 +497,27 @@ static size_t line_end(const struct scan *scan, size_t at) {
     return end ? (size_t)(end - scan->text) : most < MAX_LINE ? scan->length : at;
 }
 
+#define UP_TO(words) "(!(" words ").)*" words
+#define SQL                                                                                                                        \
+    "(SELECT " UP_TO(" FROM ") "|(INSERT|DELETE) " UP_TO("(INTO |FROM )") "|UPDATE " UP_TO(" SET ") "|(CREATE|ALTER|DROP) " UP_TO( \
+        "TABLE ") ")"
+
 /* True if a line is a statement of a program: it ends as one does and has a sign that only programs have, or it is SQL. */
 static bool is_statement(const struct scan *scan, size_t begin, size_t end) {
     static const char *const signs[] = {" = ", "+=", "-=", "==", "!=", "++", "()", "(\"", "('", "->", "::", "=>", "&&", "||"};
     static const char *const opening[] = {"#include", "<?php", "def ", "class ", "async def "};
-    static const char *const statements[][2] = {{"SELECT ", " FROM "}, {"INSERT ", "INTO "},  {"UPDATE ", " SET "},
-                                                {"DELETE ", "FROM "},  {"CREATE ", "TABLE "}, {"ALTER ", "TABLE "},
-                                                {"DROP ", "TABLE "}};
-    while (end > begin && is_one_of(scan->text[end - 1], " \t\r"))
+    while (end > begin && ascii_among(scan->text[end - 1], " \t\r"))
         end--;
     size_t length = end - begin;
     const char *text = scan->text + begin;
-    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
-        if (scan_has(scan, begin, statements[i][0]) && memmem(text, length, statements[i][1], strlen(statements[i][1])))
-            return true;
+    if (opaque_match(SQL, text, length) > 0)
+        return true;
     if (length < 2)
         return false;
     for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
-        if (scan_has(scan, begin, opening[i]) && (i < 2 || (text[length - 1] == ':' && is_one_of(text[length - 2], ")"))))
+        if (scan_has(scan, begin, opening[i]) && (i < 2 || (text[length - 1] == ':' && ascii_among(text[length - 2], ")"))))
             return true;
-    if (!is_one_of(text[length - 1], ";{}"))
+    if (!ascii_among(text[length - 1], ";{}"))
         return false;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (memmem(text, length, signs[i], strlen(signs[i])))
@@ -532,7 +535,7 @@ static size_t as_code(const struct scan *scan) {
     for (size_t indent = begin - own; end + 1 < scan->length;) {
         size_t next = scan_skip(scan, end + 1, " \t"), last = line_end(scan, next);
         bool inside = next < last && next - end - 1 > indent;
-        if (!inside && !is_one_of(scan_peek(scan, next), "}") && !is_statement(scan, next, last))
+        if (!inside && !ascii_among(scan_peek(scan, next), "}") && !is_statement(scan, next, last))
             break;
         end = last;
     }
@@ -605,5 +608,6 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"sign", NOTATION_CODES, OPAQUE_SYMBOL, ANYWHERE, "{}\\*~`", as_sign, NULL},
     {"command line", NOTATION_LAYOUT, OPAQUE_CODE, LINE, NULL, NULL,
      "($ [a-z./~_]|>>> &([^\n(=]*[(=])|\\u:\\\\[^\n>]*>|[^\n @]+@[^\n $#]*[$#] ).*&(\n|\\z)"},
+    {"SQL", NOTATION_SQL, OPAQUE_CODE, LINE, "SIDUCA", NULL, SQL},
     {"code", NOTATION_LAYOUT, OPAQUE_CODE, LINE, NULL, as_code, NULL},
 };

@@ -47,9 +47,9 @@ size_t scan_trim(const struct scan *scan, size_t first, size_t end) {
         for (size_t kind = 0; kind < sizeof closing - 1; kind++)
             excess[kind] += (size_t)(scan->text[i] == closing[kind]) - (size_t)(scan->text[i] == opening[kind]);
     for (; end > first; end--) {
-        const char *bracket = is_one_of(scan->text[end - 1], closing) ? strchr(closing, scan->text[end - 1]) : NULL;
+        const char *bracket = ascii_among(scan->text[end - 1], closing) ? strchr(closing, scan->text[end - 1]) : NULL;
         bool excessive = bracket && excess[bracket - closing] - 1 < scan->length;
-        if (!excessive && !is_one_of(scan->text[end - 1], ".,;:!?'*"))
+        if (!excessive && !ascii_among(scan->text[end - 1], ".,;:!?'*"))
             break;
         if (excessive)
             excess[bracket - closing]--;
@@ -111,7 +111,7 @@ static bool is_in_set(const char *set, char c) {
 
 static ptrdiff_t match_escape(const struct scan *scan, char class, size_t at) {
     size_t next = at;
-    int32_t c = is_one_of(class, "smr") ? scan_character(scan, at, &next) : -1;
+    int32_t c = ascii_among(class, "smr") ? scan_character(scan, at, &next) : -1;
     bool found = false;
     switch (class) {
     case 's':
@@ -124,7 +124,7 @@ static ptrdiff_t match_escape(const struct scan *scan, char class, size_t at) {
         found = c == 0xb2 || c == 0xb3 || c == 0xb9 || (c >= 0x2070 && c <= 0x209f);
         break;
     case 'k':
-        next = is_one_of(scan_peek(scan, at), "{[") ? scan_nested(scan, at) : at;
+        next = ascii_among(scan_peek(scan, at), "{[") ? scan_nested(scan, at) : at;
         found = next > at;
         break;
     case 'b':
@@ -137,7 +137,7 @@ static ptrdiff_t match_escape(const struct scan *scan, char class, size_t at) {
         found = !scan_follows_digit(scan);
         break;
     case 'f':
-        found = !is_one_of(scan->former, ".,");
+        found = !ascii_among(scan->former, ".,");
         break;
     case 'o':
         found = !ascii_digit(scan->former);
@@ -179,7 +179,7 @@ static ptrdiff_t match_part(const struct scan *scan, const char *from, const cha
 /* Reads the quantifier of a part. */
 static const char *read_quantifier(const char *from, const char *to, size_t *least, size_t *most) {
     *least = *most = 1;
-    if (from == to || !is_one_of(*from, "*+?{"))
+    if (from == to || !ascii_among(*from, "*+?{"))
         return from;
     *least = *from == '+';
     *most = *from == '?' ? 1 : SIZE_MAX;
@@ -197,7 +197,7 @@ static const char *read_quantifier(const char *from, const char *to, size_t *lea
 static ptrdiff_t match_sequence(const struct scan *scan, const char *from, const char *to, size_t at) {
     while (from < to) {
         const char *end = part_end(from);
-        size_t least, most, count = 0, last = scan->begin + (*from == '.' ? MAX_LINE : MAX_CODE);
+        size_t least, most, count = 0, last = scan->begin + (scan->room ? scan->room : *from == '.' ? MAX_LINE : MAX_CODE);
         const char *next = read_quantifier(end, to, &least, &most);
         for (ptrdiff_t after; count < most; at = (size_t)after, count++) {
             bool inside = at < scan->length && ((unsigned char)scan->text[at] & 0xc0) == 0x80;
@@ -227,4 +227,9 @@ static ptrdiff_t match_choice(const struct scan *scan, const char *from, const c
 size_t expression_end(const struct scan *scan, const char *expression) {
     ptrdiff_t end = match_choice(scan, expression, expression + strlen(expression), scan->begin);
     return end == NONE ? scan->begin : (size_t)end;
+}
+
+size_t opaque_match(const char *expression, const char *text, size_t length) {
+    struct scan scan = {.text = text, .length = length, .former = ' ', .room = length};
+    return expression_end(&scan, expression);
 }

@@ -24,12 +24,8 @@ static char peek(const char *text, size_t at, size_t end) {
     return at < end ? text[at] : '\0';
 }
 
-static bool is_among(char c, const char *set) {
-    return c != '\0' && strchr(set, c);
-}
-
 static size_t skip(const char *text, size_t at, size_t end, const char *set) {
-    while (is_among(peek(text, at, end), set))
+    while (ascii_among(peek(text, at, end), set))
         at++;
     return at;
 }
@@ -90,7 +86,7 @@ static size_t signs_label(const char *text, size_t at, size_t end) {
     if (after == end || (after > at && character_is_space(character_at(text, after, end))))
         return after;
     size_t rule = skip(text, at, end, (const char[]){first, '\0'});
-    bool quoted = first == '>' && rule > at, ruled = is_among(first, "-=~#+") || (first == '*' && text[end - 1] == '*');
+    bool quoted = first == '>' && rule > at, ruled = ascii_among(first, "-=~#+") || (first == '*' && text[end - 1] == '*');
     return quoted || (ruled && rule == after && rule >= at + RULE_SIGNS) ? rule : at;
 }
 
@@ -100,8 +96,8 @@ static size_t box_label(const char *text, size_t at, size_t end) {
     if (open != '[' && open != '(')
         return at;
     size_t inside = at + 1, after = skip(text, inside, end, "0123456789:.,/- ");
-    if (after == inside || (after == inside + 1 && text[inside] == ' ' && is_among(peek(text, after, end), "xX*")))
-        after += is_among(peek(text, after, end), "xX*+");
+    if (after == inside || (after == inside + 1 && text[inside] == ' ' && ascii_among(peek(text, after, end), "xX*")))
+        after += ascii_among(peek(text, after, end), "xX*+");
     return after > inside && peek(text, after, end) == (open == '[' ? ']' : ')') ? after + 1 : at;
 }
 
@@ -288,7 +284,7 @@ static size_t trim_signs(const char *text, size_t begin, size_t end) {
         for (size_t rule = end; rule > first; end = rule) {
             while (rule > first && text[rule - 1] == text[end - 1])
                 rule--;
-            if (rule + RULE_SIGNS > end || !is_among(text[end - 1], "_-=*~#+"))
+            if (rule + RULE_SIGNS > end || !ascii_among(text[end - 1], "_-=*~#+"))
                 break;
         }
         return end;

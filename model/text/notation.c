@@ -20,7 +20,7 @@ static bool is_other_script(const char *text, size_t at) {
 
 static bool may_begin(const struct notation *notation, const struct scan *scan) {
     char first = scan->text[scan->begin];
-    if (notation->first && !is_one_of(first, notation->first))
+    if (notation->first && !ascii_among(first, notation->first))
         return false;
     switch (notation->place) {
     case WORD:
@@ -28,7 +28,7 @@ static bool may_begin(const struct notation *notation, const struct scan *scan) 
     case CHUNK:
         return scan->chunk;
     case LINE:
-        return scan->line && !is_one_of(first, " \t\n\r");
+        return scan->line && !ascii_among(first, " \t\n\r");
     default:
         return true;
     }
@@ -56,13 +56,13 @@ static bool find_at(struct scan *scan, unsigned sets, struct opaque_run *found) 
     scan->former = before > 0 ? scan->text[before - 1] : ' ';
     scan->word = !ascii_word(scan->former) || is_other_script(scan->text, scan->begin);
     scan->chunk =
-        before == 0 || is_one_of(scan->former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
+        before == 0 || ascii_among(scan->former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
     return find_in(notation_placeholders, NOTATION_PLACEHOLDER_ROWS, scan, sets, found) ||
            find_in(notation_codes, NOTATION_CODE_ROWS, scan, sets, found);
 }
 
 size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at) {
-    struct scan scan = {.text = text, .length = length, .begin = at};
+    struct scan scan = {.text = text, .length = length, .begin = at, .line = at == 0 || text[at - 1] == '\n'};
     struct opaque_run found;
     return at < length && find_at(&scan, sets, &found) ? found.end : at;
 }
@@ -74,14 +74,15 @@ static size_t chunk_end(const char *text, size_t length, size_t begin, bool *pla
     size_t repeated = 0;
     char before = ' ';
     *plain = true;
-    for (; end < most && !is_one_of(text[end], " \n\t\r"); before = text[end++]) {
+    for (; end < most && !ascii_among(text[end], " \n\t\r"); before = text[end++]) {
         char c = text[end];
         repeated += c == before;
         bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
-        bool mark =
-            is_one_of(c, ".,!?;'\"-()") && !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
-            !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
-            !(c == '.' && is_one_of(before, " .")) && !(c == '!' && before == ' ' && end + 1 < length && ascii_word(text[end + 1]));
+        bool mark = ascii_among(c, ".,!?;'\"-()") &&
+                    !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
+                    !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
+                    !(c == '.' && ascii_among(before, " .")) &&
+                    !(c == '!' && before == ' ' && end + 1 < length && ascii_word(text[end + 1]));
         *plain = *plain && (letter || mark);
     }
     *plain = *plain && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
@@ -91,9 +92,9 @@ static size_t chunk_end(const char *text, size_t length, size_t begin, bool *pla
 bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found) {
     bool layout = (sets & NOTATION_LAYOUT) != 0, line = true;
     for (size_t i = *at; layout && i > 0 && line && text[i - 1] != '\n'; i--)
-        line = is_one_of(text[i - 1], " \t\r");
+        line = ascii_among(text[i - 1], " \t\r");
     for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length; begin = end) {
-        bool plain, white = is_one_of(text[begin], " \n\t\r");
+        bool plain, white = ascii_among(text[begin], " \n\t\r");
         end = chunk_end(text, length, begin, &plain);
         line = line || text[begin] == '\n';
         plain = layout ? plain && !line && !white : plain || white;

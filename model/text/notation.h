@@ -16,6 +16,7 @@ enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_NAME = 64, MAX_LETTERS = 45, MAX_REP
 struct scan {
     const char *text;
     size_t length, begin;
+    size_t room;      /* a part that is repeated begins within so many bytes; 0: MAX_CODE, or MAX_LINE for the bytes of a line */
     char former;      /* the byte before, or a space at the beginning of the text */
     bool word, chunk; /* the character before is not part of a word; it is white space or opens something */
     bool line;        /* only white space precedes it in its line */
@@ -36,7 +37,7 @@ struct notation {
     const char *expression;                 /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 15, NOTATION_CODE_ROWS = 46 };
+enum { NOTATION_PLACEHOLDER_ROWS = 17, NOTATION_CODE_ROWS = 47 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS], notation_codes[NOTATION_CODE_ROWS];
 
 /* ---- expressions (expression.c) ----
@@ -47,7 +48,7 @@ extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS], n
  *   \d \l \u    a digit, an ASCII letter, a capital     \c   [A-Za-z0-9_]     \w   \c, and any letter beyond ASCII
  *   \s           a space of any width              \m   a sign of mathematics except + = < >
  *   \r           a raised or lowered digit         \k   brackets that nest, in one line
- *   (a|b)        the first that matches            x* x+ x? x{2} x{2,5}   as often as possible, up to MAX_CODE bytes
+ *   (a|b)        the first that matches            x* x+ x? x{2} x{2,5}   as often as possible, within scan->room
  *   &x !x        x follows, or does not            ~    the end, before marks that end a sentence
  *   \b           no word goes on here              \z   the text ends here
  *   \a           no number precedes the run        \f   no full stop or comma precedes it      \o   no digit does */
@@ -70,16 +71,12 @@ static inline char scan_peek(const struct scan *scan, size_t at) {
     return at < scan->length ? scan->text[at] : '\0';
 }
 
-static inline bool is_one_of(char c, const char *set) {
-    return c != '\0' && strchr(set, c);
-}
-
 static inline bool is_code_word(char c) {
     return ascii_letter(c) || ascii_digit(c) || c == '_';
 }
 
 static inline size_t scan_skip(const struct scan *scan, size_t at, const char *set) {
-    while (is_one_of(scan_peek(scan, at), set))
+    while (ascii_among(scan_peek(scan, at), set))
         at++;
     return at;
 }

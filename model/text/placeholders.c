@@ -12,7 +12,7 @@ static bool is_argument(const struct scan *scan, size_t at, size_t end) {
         end--;
     size_t name = scan_name(scan, at), after = name;
     if (name == at) /* signs that begin no sentence; a quotation mark is not among them */
-        return end > at && is_one_of(scan->text[at], "$#%/!?:^&>*=@\\.<+~|-") && end > at + 1 && scan->text[at + 1] != ' ';
+        return end > at && ascii_among(scan->text[at], "$#%/!?:^&>*=@\\.<+~|-") && end > at + 1 && scan->text[at + 1] != ' ';
     if (name >= end) /* "{ and }" are two braces */
         return end - at >= LEAST_NAME;
     while (after < end && scan->text[after] == ' ')
@@ -26,22 +26,23 @@ static bool is_argument(const struct scan *scan, size_t at, size_t end) {
         return last <= end && scan_is_among(scan->text + type, last - type, types);
     }
     if (after == name)
-        return (is_one_of(sign, ":.([=") && next != ' ') || sign == '|';
-    return sign == '|' || (is_one_of(sign, "=!<>&+*/") && (next == ' ' || is_one_of(next, "=&"))) ||
+        return (ascii_among(sign, ":.([=") && next != ' ') || sign == '|';
+    return sign == '|' || (ascii_among(sign, "=!<>&+*/") && (next == ' ' || ascii_among(next, "=&"))) ||
            (sign == '?' && next == ' ' && memchr(scan->text + after, ':', end - after));
 }
 
 /* {name} {{ count }} ${name} {$x} { -term } {% if %} {d, date, long}: placeholders, expressions and tags, in one line. */
 static size_t in_braces(const struct scan *scan) {
-    size_t open = scan->begin + (is_one_of(scan_peek(scan, scan->begin), "$%#@") ? 1 : 0);
+    size_t open = scan->begin + (ascii_among(scan_peek(scan, scan->begin), "$%#@") ? 1 : 0);
     if (scan_peek(scan, open) != '{')
         return scan->begin;
     size_t end = scan_nested(scan, open), at = open + 1;
     if (end <= open + 2)
         return scan->begin;
-    if (open > scan->begin || scan_peek(scan, at) == '{' || is_one_of(scan_peek(scan, at), "%#"))
+    if (open > scan->begin || scan_peek(scan, at) == '{' || ascii_among(scan_peek(scan, at), "%#"))
         return end;
-    while (at < end - 1 && (ascii_word(scan_peek(scan, at)) || is_one_of(scan_peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"\\^~;{}")))
+    while (at < end - 1 &&
+           (ascii_word(scan_peek(scan, at)) || ascii_among(scan_peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"\\^~;{}")))
         at++;
     return at == end - 1 || is_argument(scan, open + 1, end - 1) ? end : scan->begin;
 }
@@ -54,7 +55,7 @@ static size_t as_wrapped(const struct scan *scan) {
         name++;
     size_t signs = name - begin, at = name;
     while (at < begin + MAX_NAME &&
-           (is_code_word(scan_peek(scan, at)) ? !scan_has(scan, at, "__") : is_one_of(scan_peek(scan, at), ".-:")))
+           (is_code_word(scan_peek(scan, at)) ? !scan_has(scan, at, "__") : ascii_among(scan_peek(scan, at), ".-:")))
         at++;
     if (at < name + 2 || !ascii_letter(scan_peek(scan, name)) || !is_code_word(scan->text[at - 1]) || scan->former == sign ||
         signs > 2 || (signs == 1 && sign != '%'))
@@ -72,7 +73,7 @@ static size_t as_address(const struct scan *scan) {
         first = begin + strlen("www.");
     } else {
         while (first < most &&
-               (ascii_letter(scan_peek(scan, first)) || (first > begin && is_one_of(scan_peek(scan, first), "0123456789+.-"))))
+               (ascii_letter(scan_peek(scan, first)) || (first > begin && ascii_among(scan_peek(scan, first), "0123456789+.-"))))
             first++;
         if (first == begin || !scan_has(scan, first, "://"))
             return begin;
@@ -81,7 +82,7 @@ static size_t as_address(const struct scan *scan) {
     size_t at = first;
     for (size_t next = at; next < scan->length; at = next) {
         int32_t c = character_next(scan->text, scan->length, &next);
-        if (character_is_space(c) || (c < 0x80 ? c < ' ' || is_one_of((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
+        if (character_is_space(c) || (c < 0x80 ? c < ' ' || ascii_among((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
             break;
     }
     at = scan_trim(scan, first, at);
@@ -89,7 +90,7 @@ static size_t as_address(const struct scan *scan) {
 }
 
 static bool is_local(char c) {
-    return ascii_letter(c) || ascii_digit(c) || is_one_of(c, "._%+-");
+    return ascii_letter(c) || ascii_digit(c) || ascii_among(c, "._%+-");
 }
 
 /* jane.doe@example.com */
@@ -102,7 +103,7 @@ static size_t as_mail(const struct scan *scan) {
     if (at == scan->begin || scan_peek(scan, at) != '@')
         return scan->begin;
     size_t domain = ++at;
-    while (ascii_letter(scan_peek(scan, at)) || ascii_digit(scan_peek(scan, at)) || is_one_of(scan_peek(scan, at), ".-"))
+    while (ascii_letter(scan_peek(scan, at)) || ascii_digit(scan_peek(scan, at)) || ascii_among(scan_peek(scan, at), ".-"))
         at++;
     at = scan_trim(scan, domain, at);
     bool dotted = at > domain + 3 && memchr(scan->text + domain + 1, '.', at - domain - 3);
@@ -128,6 +129,8 @@ const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
     {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL},
     {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "%", NULL,
      "%(%|\\o(\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE "*[diouxXeEfFgGaAcCsSpn@r]\\b)"},
+    {"block", NOTATION_BLOCKS, OPAQUE_CODE, ANYWHERE, "{", NULL, "\\{([^{}]|\\{([^{}]|\\{[^{}]*\\})*\\})*\\}"},
+    {"nesting of i18next", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "$", NULL, "$t\\([^)\n]+\\)"},
     {"name between signs", NOTATION_PLACEHOLDERS, OPAQUE_CODE, WORD, "%_@#", as_wrapped, NULL},
     {"template of ERB", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<", NULL, BETWEEN("<%", "%>")},
     {"template of PHP", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<", NULL, BETWEEN("<\\?", "\\?>")},

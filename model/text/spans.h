@@ -61,7 +61,9 @@ enum notation_set {
     NOTATION_PERCENT = 1 << 3, /* %s %-5.2f %(name)s %1$s %<PRIu64> */
     NOTATION_QT = 1 << 4,      /* %1 %L1 %n %1% */
     NOTATION_BRACES = 1 << 5,  /* {name} {0:>8} {} {{ */
-    NOTATION_DOLLAR = 1 << 6   /* $name ${name} */
+    NOTATION_DOLLAR = 1 << 6,  /* $name ${name} */
+    NOTATION_BLOCKS = 1 << 7,  /* everything in braces that nest, even words */
+    NOTATION_SQL = 1 << 8      /* the beginning of a statement */
 };
 
 /* ---- opaque runs ----
@@ -104,7 +106,7 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * - {name} {0} {a.b:>8} { name } { $x } { -term } { FN($x) } {{ x }} {{{x}}} {% x %} {# x #} ${x} %{x} #{x} @{x} {d, date, long}
  *   {x | f} {x ? a : b}: expressions and arguments in braces, which nest, in one line; no words
- * - <% x %> <?x?> [% x %] *|x|* [[x]] %x% __x__ ##x## @@x@@
+ * - $t(key) <% x %> <?x?> [% x %] *|x|* [[x]] %x% __x__ ##x## @@x@@
  * - %s %d %-5.2f %1$s %lld %@ %% %(total)s %<x>d, not before a letter or digit, nor after a digit
  * - [X12X]: capitals, digits, and perhaps capitals
  * - https://example.com/a?b=c www.example.com, up to white space, without marks that end the sentence; jane.doe@example.com
@@ -130,6 +132,8 @@ const char *opaque_name(enum opaque_kind kind);
 bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found);
 /* Returns the end of the run of these sets that begins at text[at], or at. */
 size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at);
+/* Returns the bytes at the text's beginning that an expression (model/text/notation.h) matches. */
+size_t opaque_match(const char *expression, const char *text, size_t length);
 
 /* Gives the runs that lie within text[begin, end), as offsets into that part, in the arena. Returns -1 with ERROR_MEMORY. */
 int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena, struct opaque_runs *out,

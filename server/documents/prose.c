@@ -5,7 +5,6 @@
 #include "server/documents/document.h"
 
 enum {
-    MOST_MASKED = 512, /* bytes of a placeholder in braces, or of a tag */
     MOST_LETTERS = 45, /* of a word; the longest German words have about 40 */
     NAME_BYTES = 32    /* of a member's name that is looked up */
 };
@@ -15,23 +14,7 @@ static const char masked = '1'; /* replaces a placeholder, which is like a numbe
 /* ---- bytes ---- */
 
 static bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-static bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-static bool is_letter(char c) {
-    return is_lower(c) || is_upper(c);
-}
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-
-static bool is_in(char c, const char *set) {
-    return c != '\0' && strchr(set, c);
+    return ascii_letter(c) && !ascii_upper(c);
 }
 
 static bool has(struct bytes text, const char *what) {
@@ -45,7 +28,7 @@ static bool ends(struct bytes text, const char *what) {
     return text.length >= length && memcmp(text.start + text.length - length, what, length) == 0;
 }
 static bool ends_in(struct bytes text, const char *set) {
-    return text.length > 0 && is_in(text.start[text.length - 1], set);
+    return text.length > 0 && ascii_among(text.start[text.length - 1], set);
 }
 
 static bool all_in(struct bytes text, bool (*is)(char)) {
@@ -62,9 +45,9 @@ static bool any_in(struct bytes text, bool (*is)(char)) {
 }
 
 static struct bytes trimmed(struct bytes text) {
-    while (text.length > 0 && is_blank(*text.start))
+    while (text.length > 0 && byte_is_space(*text.start))
         text = bytes_between(text.start + 1, text.start + text.length);
-    while (text.length > 0 && is_blank(text.start[text.length - 1]))
+    while (text.length > 0 && byte_is_space(text.start[text.length - 1]))
         text.length--;
     return text;
 }
@@ -74,7 +57,7 @@ static bool next_part(struct bytes *rest, const char *separators, struct bytes *
     if (!rest->start)
         return false;
     const char *at = rest->start, *end = at + rest->length;
-    while (at < end && !is_in(*at, separators))
+    while (at < end && !ascii_among(*at, separators))
         at++;
     *part = bytes_between(rest->start, at);
     *rest = at < end ? bytes_between(at + 1, end) : (struct bytes){0};
@@ -90,59 +73,21 @@ static bool next_word(struct bytes *rest, struct bytes *word) {
 
 /* ---- parts of a string that are not language ---- */
 
-/* Returns the end of brackets that nest, or `at` if the end is not nearby. */
-static const char *skip_brackets(const char *at, const char *end, char open, char close) {
-    size_t depth = 0;
-    for (const char *c = at; c < end && c - at < MOST_MASKED; c++) {
-        depth += *c == open;
-        if (*c == close && --depth == 0)
-            return c + 1;
-    }
-    return at;
-}
-
-/* Returns the end of a placeholder, {name}, {{name}}, ${name}, $t(key), printf's %s or Python's %(name)s, or `at`. */
-static const char *skip_placeholder(const char *at, const char *end) {
-    if (*at == '{')
-        return skip_brackets(at, end, '{', '}');
-    const char *open = at, *after = at, *c = at + 1;
-    if (*at == '$' && end - at > 2 && at[1] == '{')
-        after = skip_brackets(open = at + 1, end, '{', '}');
-    if (*at == '$' && end - at > 3 && at[1] == 't' && at[2] == '(')
-        after = skip_brackets(open = at + 2, end, '(', ')');
-    if (*at != '%')
-        return after > open ? after : at;
-    if (c < end && *c == '(') {
-        c = skip_brackets(c, end, '(', ')');
-        if (c == at + 1)
-            return at;
-    }
-    while (c < end && c - at < 16 && (is_digit(*c) || is_in(*c, "-+ #.$*'")))
-        c++;
-    while (c < end && c - at < 20 && is_in(*c, "hljztq"))
-        c++;
-    bool ends_word = c < end && (c + 1 == end || !is_letter(c[1]));
-    return c < end && (*c == '@' || *c == '%' || (is_in(*c, "diouxXeEfgGaAcspn") && ends_word)) ? c + 1 : at;
-}
-
 /* Replaces each tag and character reference by a blank, and each placeholder by a digit. */
 static struct bytes mask(struct bytes text, char *out) {
-    const char *end = text.start + text.length;
+    struct mark_scan scan = {.text = text.start, .length = text.length, .quoted = true};
+    struct mark mark;
+    struct opaque_run run = {0};
+    bool marks = mark_next(&scan, &mark), runs = true;
     char *to = out;
-    for (const char *at = text.start; at < end;) {
-        const char *c = at + 1, *markup = at;
-        if (*at == '<' && c < end && (is_letter(*c) || is_in(*c, "/!?"))) {
-            while (c < end && *c != '>' && *c != '<' && c - at < MOST_MASKED)
-                c++;
-            markup = c < end && *c == '>' ? c + 1 : at;
-        } else if (*at == '&') {
-            while (c < end && (is_letter(*c) || is_digit(*c) || *c == '#') && c - at < 32)
-                c++;
-            markup = c < end && *c == ';' && c > at + 1 ? c + 1 : at;
-        }
-        const char *after = markup > at ? markup : skip_placeholder(at, end);
-        *to++ = markup > at ? ' ' : after > at ? masked : *at;
-        at = after > at ? after : at + 1;
+    for (size_t at = 0, next = 0; at < text.length;) {
+        while (marks && mark.end <= at)
+            marks = mark_next(&scan, &mark);
+        while (runs && run.end <= at)
+            runs = opaque_next(NOTATION_PLACEHOLDERS | NOTATION_BLOCKS, text.start, text.length, &next, &run);
+        bool marked = marks && mark.begin <= at, held = runs && run.begin <= at;
+        *to++ = marked ? ' ' : held ? masked : text.start[at];
+        at = marked ? mark.end : held ? run.end : at + 1;
     }
     return bytes_between(out, to);
 }
@@ -151,8 +96,7 @@ static struct bytes mask(struct bytes text, char *out) {
 static bool has_letter(struct bytes text) {
     for (size_t at = 0; at < text.length;) {
         int32_t c = character_next(text.start, text.length, &at);
-        bool ascii = c >= 0 && c < 0x80;
-        if (ascii ? is_letter((char)c) : !character_is_space(c) && !character_is_punctuation(c) && !character_is_other(c))
+        if (character_is_letter(c) && character_digit(c) < 0)
             return true;
     }
     return false;
@@ -167,7 +111,7 @@ static bool is_other(char c) {
 enum word { WORD_PROGRAM, WORD_DOUBTFUL, WORD_LOWER, WORD_UPPER, WORD_OTHER /* "Save", or of another alphabet */ };
 
 static bool is_vowel(char c) {
-    return is_in(c, "aeiouyAEIOUY");
+    return ascii_among(c, "aeiouyAEIOUY");
 }
 
 /* Codes of languages, except those that are frequent words themselves: "de", "es", "it", "no". */
@@ -175,14 +119,14 @@ static const char languages[] =
     "ar az be bg bn bs ca cs cy da el en eo et eu fa fi fr ga gl gu he hi hr hu hy ja ka kk km kn ko ky lb lt lv "
     "mk ml mn mr ms mt ne nl pa pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh zu";
 static const char literals[] = "true false null undefined nil NaN None True False";
-static const char zones[] = "UTC GMT CET CEST WET WEST EET EEST EST EDT CST CDT MST MDT PST PDT BST IST JST MSK AEST";
+#define ZONES "UTC GMT CET CEST WET WEST EET EEST EST EDT CST CDT MST MDT PST PDT BST IST JST MSK AEST"
 static const char currencies[] = "EUR USD GBP JPY CHF CAD AUD NZD CNY RUB INR BRL MXN SEK NOK DKK PLN CZK HUF TRY KRW ZAR SGD HKD";
 
 static enum word judge_letters(struct bytes word) {
     bool lower_then_upper = false, other = false;
     size_t uppers = 0;
     for (size_t i = 0; i < word.length; i++) {
-        bool upper = is_upper(word.start[i]);
+        bool upper = ascii_upper(word.start[i]);
         uppers += upper;
         lower_then_upper |= i > 0 && is_lower(word.start[i - 1]) && upper;
         other |= i > 0 && upper;
@@ -193,7 +137,7 @@ static enum word judge_letters(struct bytes word) {
     if (bytes_among(word, literals))
         return WORD_PROGRAM;
     if (uppers == word.length && word.length > 1)
-        return bytes_among(word, zones) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
+        return bytes_among(word, ZONES) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
     if (uppers > 0)
         return WORD_OTHER;
     return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
@@ -207,11 +151,11 @@ static enum word judge_hyphens(struct bytes word) {
     while (next_part(&rest, "-", &part)) {
         if (part.length == 0)
             return WORD_PROGRAM; /* --flag */
-        if (part.length > MOST_LETTERS && !all_in(part, is_upper))
+        if (part.length > MOST_LETTERS && !all_in(part, ascii_upper))
             return WORD_DOUBTFUL;
         first = parts++ == 0 ? part : first;
         lower += all_in(part, is_lower);
-        upper += all_in(part, is_upper);
+        upper += all_in(part, ascii_upper);
     }
     if (lower == parts)
         return bytes_among(first, prefixes) ? WORD_LOWER : WORD_DOUBTFUL;
@@ -225,17 +169,13 @@ static enum word judge_hyphens(struct bytes word) {
 
 /* "foo.bar.baz", "index.js" and "example.com" are not words; "p.m" and "U.S" are. */
 static enum word judge_dots(struct bytes word) {
-    static const char *const extensions =
-        "js ts jsx tsx mjs cjs json xml html htm css scss less md txt csv tsv pdf doc docx xls xlsx ppt pptx png "
-        "jpg jpeg gif svg webp ico mp3 mp4 avi mov zip tar gz com org net io dev php py rb go rs java c h "
-        "cpp sh bat exe dll so yml yaml toml ini cfg conf log lock env map woff ttf eot vue svelte wasm sql db";
     struct bytes rest = word, part = {0};
     bool initials = true;
     while (next_part(&rest, ".", &part))
         initials &= part.length == 1;
     if (initials)
         return WORD_OTHER;
-    return bytes_among(part, extensions) ? WORD_PROGRAM : WORD_DOUBTFUL;
+    return opaque_at(NOTATION_CODES, word.start, word.length, 0) == word.length ? WORD_PROGRAM : WORD_DOUBTFUL;
 }
 
 /* "text/html", "Europe/Paris" and "src/index" are not words; "Yes/No" and "and/or" are. */
@@ -246,10 +186,10 @@ static enum word judge_slashes(struct bytes word) {
     struct bytes rest = word, part, first = {0};
     size_t lower = 0, parts = 0;
     while (next_part(&rest, "/", &part)) {
-        if (part.length == 0 || !all_in(part, is_letter))
+        if (part.length == 0 || !all_in(part, ascii_letter))
             return WORD_PROGRAM;
         first = parts++ == 0 ? part : first;
-        lower += !is_upper(*part.start);
+        lower += !ascii_upper(*part.start);
     }
     if (bytes_among(first, regions))
         return WORD_PROGRAM;
@@ -263,7 +203,7 @@ static enum word judge_bars(struct bytes word) {
     struct bytes rest = word, part, first = {0};
     for (size_t parts = 0; next_part(&rest, "|", &part); parts++) {
         size_t stem = first.length > 3 ? first.length - 1 : first.length;
-        if (!all_in(part, is_letter) ||
+        if (!all_in(part, ascii_letter) ||
             (parts > 0 && (stem < 3 || part.length < stem || memcmp(part.start, first.start, stem) != 0)))
             return WORD_PROGRAM;
         first = parts == 0 ? part : first;
@@ -277,7 +217,7 @@ static bool has_optional_end(struct bytes word) {
     if (!open || open == word.start || end - open < 2)
         return false;
     struct bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
-    return all_in(bytes_between(word.start, open), is_letter) && bytes_among(after, "s es e n en x er r in");
+    return all_in(bytes_between(word.start, open), ascii_letter) && bytes_among(after, "s es e n en x er r in");
 }
 
 static enum word judge_ascii(struct bytes word) {
@@ -286,18 +226,18 @@ static enum word judge_ascii(struct bytes word) {
     size_t digits = 0;
     for (size_t i = 0; i < word.length; i++) {
         char c = word.start[i];
-        digit |= is_digit(c);
-        letter |= is_letter(c);
-        if (is_in(c, "\\@=#$^<>{}~`%[]\"*:?!"))
+        digit |= ascii_digit(c);
+        letter |= ascii_letter(c);
+        if (ascii_among(c, "\\@=#$^<>{}~`%[]\"*:?!"))
             sign = true;
-        else if (!is_letter(c) && !is_digit(c) && (!other || c != '\''))
+        else if (!ascii_letter(c) && !ascii_digit(c) && (!other || c != '\''))
             other = other && other != c && other != '\'' ? ' ' : c;
     }
     if (!letter || sign)
         return WORD_PROGRAM;
     if (other == '(' || other == ')')
         return has_optional_end(word) ? WORD_OTHER : WORD_PROGRAM;
-    while (digits < word.length && is_digit(word.start[digits]))
+    while (digits < word.length && ascii_digit(word.start[digits]))
         digits++;
     if (digits > 0 && bytes_among(bytes_between(word.start + digits, word.start + word.length), "st nd rd th er re e"))
         return WORD_OTHER;
@@ -319,7 +259,7 @@ static enum word judge_ascii(struct bytes word) {
     case '&':
         return any_in(word, is_vowel) && word.length > 5 ? WORD_PROGRAM : WORD_OTHER; /* R&D */
     case ',':
-        return is_upper(*word.start) ? WORD_OTHER : WORD_DOUBTFUL;
+        return ascii_upper(*word.start) ? WORD_OTHER : WORD_DOUBTFUL;
     case '_':
     case '+':
     case ';':
@@ -340,12 +280,12 @@ static enum word judge_word(struct bytes raw) {
      * notation. */
     const char *begin = raw.start, *end = begin + raw.length;
     bool call = raw.length > 2 && ends(raw, "()");
-    while (begin < end && is_in(*begin, "\"'([*"))
+    while (begin < end && ascii_among(*begin, "\"'([*"))
         begin++;
     while (end - begin > 2 && begin[0] == '.' && begin[1] == '.')
         for (; begin < end && *begin == '.'; begin++)
             ;
-    while (!call && end > begin && is_in(end[-1], "\"').,:;!?]*"))
+    while (!call && end > begin && ascii_among(end[-1], "\"').,:;!?]*"))
         end--;
     for (size_t next = 0; begin < end && (unsigned char)*begin >= 0x80; begin += next, next = 0)
         if (!character_is_punctuation(character_next(begin, (size_t)(end - begin), &next)))
@@ -384,22 +324,13 @@ static bool is_code(struct bytes text) {
         "[0-9", ".*",  ".+)", "=>",  "===", "!==", "&&",  "||",  "();", "){",  "+=",  "\":"};
     bool braces = (begins(text, "{") && ends(text, "}")) || (begins(text, "[") && ends(text, "]"));
     bool path =
-        text.length > 2 && is_letter(*text.start) && (begins(bytes_between(text.start + 1, text.start + text.length), ":\\"));
+        text.length > 2 && ascii_letter(*text.start) && (begins(bytes_between(text.start + 1, text.start + text.length), ":\\"));
     if (begins(text, "^") || begins(text, "\\\\") || path || (braces && memchr(text.start, '"', text.length)))
         return true;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (has(text, marks[i]))
             return true;
     return text.length > 3 && begins(text, "/") && memchr(text.start + 1, '/', text.length - 1) && !has(text, " ");
-}
-
-/* True for rgba(0, 0, 0, .5), var(--x), print("a"). */
-static bool is_call(struct bytes text) {
-    size_t at = 0;
-    while (at < text.length && (is_letter(text.start[at]) || is_digit(text.start[at]) || is_in(text.start[at], "-_.")))
-        at++;
-    return at > 0 && at + 1 < text.length && text.start[at] == '(' && (ends_in(text, ")") || ends(text, ");")) &&
-           !has_optional_end(text);
 }
 
 /* True for "margin: 0 auto; color: red": all properties are known, or half of them if there is a semicolon. */
@@ -448,27 +379,16 @@ static bool is_style(struct bytes text) {
         const char *equals = memchr(word.start, '=', word.length);
         bool is_unit = number && bytes_among(word, units);
         size_t digits = 0;
-        while (digits < word.length && (is_digit(word.start[digits]) || is_in(word.start[digits], "+-.,")))
+        while (digits < word.length && (ascii_digit(word.start[digits]) || ascii_among(word.start[digits], "+-.,")))
             digits++;
         struct bytes unit = bytes_between(word.start + digits, word.start + word.length);
-        number = digits > 0 && is_digit(word.start[digits - 1]) && (unit.length == 0 || bytes_among(unit, units));
+        number = digits > 0 && ascii_digit(word.start[digits - 1]) && (unit.length == 0 || bytes_among(unit, units));
         pairs += equals && equals > word.start;
         measures += number || is_unit;
         colours += *word.start == '#';
         styled += number || *word.start == '#' || bytes_among(word, keywords);
     }
     return pairs == words || measures == words || (styled == words && measures + colours > 0);
-}
-
-/* True for the path of a drawing: "M10 10 L 90 30 Z". */
-static bool is_drawing(struct bytes text) {
-    size_t numbers = 0;
-    for (size_t i = 0; i < text.length; i++) {
-        if (!is_in(text.start[i], "MmZzLlHhVvCcSsQqTtAae+-., ") && !is_digit(text.start[i]))
-            return false;
-        numbers += is_digit(text.start[i]) && (i == 0 || !is_digit(text.start[i - 1]));
-    }
-    return is_in(*text.start, "Mm") && numbers > 3;
 }
 
 /* True for "YYYY-MM-DD" and "h:mm a": groups of repeated letters of dates. */
@@ -478,8 +398,8 @@ static bool is_date_pattern(struct bytes text) {
     for (size_t at = 0; at < text.length;) {
         char c = text.start[at];
         size_t begin = at;
-        if (!is_letter(c)) {
-            if (!is_in(c, " -/.:,'[]TZ"))
+        if (!ascii_letter(c)) {
+            if (!ascii_among(c, " -/.:,'[]TZ"))
                 return false;
             separated |= groups > 0;
             at++;
@@ -487,34 +407,16 @@ static bool is_date_pattern(struct bytes text) {
         }
         while (at < text.length && text.start[at] == c)
             at++;
-        if (!is_in(c, "yYMDdHhmsSaAEeQwWzZXxLTGuo") || at - begin > 6)
+        if (!ascii_among(c, "yYMDdHhmsSaAEeQwWzZXxLTGuo") || at - begin > 6)
             return false;
-        bool glued = at < text.length && is_letter(text.start[at]) && !is_in(text.start[at], "oT") && at - begin < 2;
+        bool glued = at < text.length && ascii_letter(text.start[at]) && !ascii_among(text.start[at], "oT") && at - begin < 2;
         if (glued)
             return false;
         groups++;
         longest = at - begin > longest ? at - begin : longest;
-        day_or_hour |= is_in(c, "yYMDdHh");
+        day_or_hour |= ascii_among(c, "yYMDdHh");
     }
     return groups > 1 && longest > 1 && day_or_hour && (separated || longest == 4);
-}
-
-/* True for "Mon, 01 May 2024 10:00:00 GMT". */
-static bool is_mail_date(struct bytes text) {
-    static const char days[] = "Mon Tue Wed Thu Fri Sat Sun", months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
-    struct bytes rest = text, word;
-    bool month = false, time = false;
-    while (next_word(&rest, &word)) {
-        struct bytes bare = ends(word, ",") ? (struct bytes){word.start, word.length - 1} : word;
-        bool is_month = bytes_among(bare, months),
-             is_time = word.length >= 5 && is_digit(*word.start) && word.start[word.length - 3] == ':';
-        if (!is_month && !is_time && !bytes_among(bare, days) && !bytes_among(bare, zones) && !is_digit(*word.start) &&
-            *word.start != '+' && *word.start != '-')
-            return false;
-        month |= is_month;
-        time |= is_time;
-    }
-    return month && time;
 }
 
 /* True for a command line, or a statement of SQL. */
@@ -523,38 +425,19 @@ static bool is_command(struct bytes text) {
         "npm npx yarn pnpm pip pip3 cargo sudo tsc curl wget chmod mkdir rm cp mv eslint webpack vite rollup jest "
         "mocha prettier ts-node nodemon cross-env rimraf babel apt-get docker-compose kubectl";
     static const char others[] = "git node python python3 docker cd bash sh deno bun";
-    static const char *const statements[][2] = {{"SELECT ", " FROM "}, {"INSERT ", "INTO "},  {"UPDATE ", " SET "},
-                                                {"DELETE ", "FROM "},  {"CREATE ", "TABLE "}, {"ALTER ", "TABLE "},
-                                                {"DROP ", "TABLE "},   {"SELECT ", "("}};
     struct bytes rest = text, first, word;
-    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
-        if (begins(text, statements[i][0]) && has(text, statements[i][1]))
-            return true;
+    if (opaque_at(NOTATION_SQL, text.start, text.length, 0) > 0)
+        return true;
     if (!next_word(&rest, &first) || !is_lower(*first.start) || ends_in(text, ".!?"))
         return ends_in(text, ".") && bytes_among(first, programs);
     bool flags = false, notation = false;
     while (next_word(&rest, &word)) {
-        flags |= begins(word, "--") ? word.length > 2 && is_letter(word.start[2])
-                                    : word.length == 2 && *word.start == '-' && is_letter(word.start[1]);
+        flags |= begins(word, "--") ? word.length > 2 && ascii_letter(word.start[2])
+                                    : word.length == 2 && *word.start == '-' && ascii_letter(word.start[1]);
         notation |= has_letter(word) && judge_word(word) <= WORD_DOUBTFUL;
     }
     return bytes_among(first, programs) || flags || (notation && bytes_among(first, others)) ||
            (first.length < text.length && begins(first, "./"));
-}
-
-/* True for "Jane Doe <jane@example.org> (https://example.org)". */
-static bool is_person(struct bytes text) {
-    struct bytes rest = text, word;
-    size_t names = 0, addresses = 0;
-    while (next_word(&rest, &word)) {
-        bool mail = begins(word, "<") && ends(word, ">") && memchr(word.start, '@', word.length);
-        bool page = begins(word, "(http") && ends(word, ")");
-        if (addresses > 0 && !mail && !page)
-            return false;
-        addresses += mail || page;
-        names += !mail && !page;
-    }
-    return addresses > 0 && names <= 4 && memchr(text.start, '@', text.length);
 }
 
 /* True for class names of style sheets: "btn btn-primary", "md:flex p-4". */
@@ -575,7 +458,7 @@ static bool is_classes(struct bytes text) {
     while (next_word(&rest, &word)) {
         size_t end = 0;
         for (size_t i = 0; i < word.length; i++)
-            if (!is_lower(word.start[i]) && !is_digit(word.start[i]) && !is_in(word.start[i], "-_:/[].%#!"))
+            if (!is_lower(word.start[i]) && !ascii_digit(word.start[i]) && !ascii_among(word.start[i], "-_:/[].%#!"))
                 return false;
         while (end < word.length && is_lower(word.start[end]))
             end++;
@@ -587,6 +470,19 @@ static bool is_classes(struct bytes text) {
     }
     return words > 0 && marked > 0;
 }
+
+/* Notations of whole strings. */
+#define DAY   "(Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+#define MONTH "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+static const char *const expressions[] = {
+    /* rgba(0, 0, 0, .5), var(--x), print("a"), but not item(s) */
+    "!(\\l+\\((es|er|en|ex|in|e|s|n|x|r)\\)\\z)[\\l\\d._-]+\\((!(\\);?\\z)(.|\n))*\\);?\\z",
+    /* the path of a drawing: M10 10 L 90 30 Z */
+    "[Mm]&(([^\\d]*\\d+){4})[MmZzLlHhVvCcSsQqTtAae+., \\d-]+\\z",
+    /* Mon, 01 May 2024 10:00:00 GMT */
+    "&(((" DAY "|" MONTH "|[A-Z]{3,4}),?&( |\\z)|[\\d+-][^ ]*| +)+\\z)&((!(\\d\\d:\\d\\d).)*\\d)(!" MONTH ".)*" MONTH,
+    /* Jane Doe <jane@example.org> (https://example.org) */
+    "([^ <(][^ ]* +){0,4}&([^@]*@)(<[^ >@]*@[^ >]*>|\\(http[^ )]*\\)| +)+\\z"};
 
 /* ---- places ---- */
 
@@ -611,11 +507,11 @@ static const char names_of_code[] =
 static struct bytes plain_name(struct bytes name, char plain[NAME_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < name.length; i++) {
-        if (is_in(name.start[i], "-_$@"))
+        if (ascii_among(name.start[i], "-_$@"))
             continue;
         if (length == NAME_BYTES)
             return (struct bytes){plain, 0};
-        plain[length++] = is_upper(name.start[i]) ? (char)(name.start[i] - 'A' + 'a') : name.start[i];
+        plain[length++] = ascii_upper(name.start[i]) ? (char)(name.start[i] - 'A' + 'a') : name.start[i];
     }
     return (struct bytes){plain, length};
 }
@@ -633,10 +529,9 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
         bool (*is)(struct bytes text);
         bool signs; /* only text with signs can be one */
         enum prose means;
-    } notations[] = {
-        {is_date_pattern, false, PROSE_PROGRAM}, {is_code, true, PROSE_PROGRAM},      {is_call, true, PROSE_PROGRAM},
-        {is_declarations, true, PROSE_PROGRAM},  {is_style, true, PROSE_PROGRAM},     {is_drawing, true, PROSE_PROGRAM},
-        {is_mail_date, true, PROSE_PROGRAM},     {is_command, false, PROSE_DOUBTFUL}, {is_classes, true, PROSE_DOUBTFUL}};
+    } notations[] = {{is_date_pattern, false, PROSE_PROGRAM}, {is_code, true, PROSE_PROGRAM},
+                     {is_declarations, true, PROSE_PROGRAM},  {is_style, true, PROSE_PROGRAM},
+                     {is_command, false, PROSE_DOUBTFUL},     {is_classes, true, PROSE_DOUBTFUL}};
     text = trimmed(text);
     struct bytes plain = trimmed(mask(text, scratch));
     if (!has_letter(plain))
@@ -645,9 +540,11 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
         return PROSE_DOUBTFUL;
     bool signs = false;
     for (size_t i = 0; i < plain.length && !signs; i++)
-        signs = (unsigned char)plain.start[i] < 0x80 && !is_letter(plain.start[i]) && !is_blank(plain.start[i]);
-    if (is_person(text))
-        return PROSE_PROGRAM;
+        signs = (unsigned char)plain.start[i] < 0x80 && !ascii_letter(plain.start[i]) && !byte_is_space(plain.start[i]);
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++)
+        if (opaque_match(expressions[i], plain.start, plain.length) > 0 ||
+            opaque_match(expressions[i], text.start, text.length) > 0)
+            return PROSE_PROGRAM;
     for (size_t i = 0; i < sizeof notations / sizeof *notations; i++)
         if ((signs || !notations[i].signs) && notations[i].is(plain))
             return notations[i].means;
@@ -670,7 +567,7 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
     bool words_place = is_place(place, names_of_words), code_place = is_place(place, names_of_code);
     if ((words == 1 && !capital && !names_itself && (words_place || code_place) && !whole) ||
         (words > 1 && words <= 4 && capitals == words && is_place(place, "author authors contributors maintainers")) ||
-        (words > 1 && (lower || !capital) && !is_upper(*plain.start) && !any_in(plain, is_other) && !whole && code_place))
+        (words > 1 && (lower || !capital) && !ascii_upper(*plain.start) && !any_in(plain, is_other) && !whole && code_place))
         return PROSE_DOUBTFUL;
     return PROSE_LANGUAGE;
 }
