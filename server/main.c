@@ -277,7 +277,8 @@ static struct service_options service_options(const struct options *options) {
                                     .client_header = options->client_header,
                                     .pivot = options->pivot,
                                     .default_model = options->default_model,
-                                    .cors = &options->cors};
+                                    .cors = &options->cors,
+                                    .hosts = &options->hosts};
 }
 
 /* shipped: the models to serve if the options name none. */

@@ -154,8 +154,14 @@ static const struct option rows[] = {
      COMMAND_SERVE, TEXT(client_header)},
     {"grace-ms", "TIME", "30s", "time for accepted requests to finish after SIGTERM", COMMAND_SERVE,
      NUMBER(MILLISECONDS, grace_ms, 0, 1e9)},
-    {"cors", "ORIGINS", "*", "web origins that may read replies, separated by ','; *: all; empty: none", COMMAND_SERVE,
-     PLAIN(ORIGINS, cors)},
+    {"cors", "ORIGINS", "*",
+     "web origins that may read replies, separated by ','; *: all; empty: none. Those that are named may do all that this page may",
+     COMMAND_SERVE, PLAIN(ORIGINS, cors)},
+    {"host", "NAME", NULL,
+     "name by which clients on this machine may call it, such as that of a local proxy; may be given several times; *: any. "
+     "Without "
+     "keys, others get 421 over loopback",
+     COMMAND_SERVE, PLAIN(ADDRESSES, hosts)},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
      "translate the document FILE, or the input, as txt, srt, vtt, json, jsonl, xcstrings, md, html, po, xliff, docx, pptx, xlsx, "
@@ -544,7 +550,7 @@ static int set_list(const struct option *option, const char *name, const char *v
         size_t most;
     } lists[] = {
         [OPTION_FOLDERS] = {":", "a model folder, or the name of a model", SIZE_MAX},
-        [OPTION_ADDRESSES] = {",", "an address", MOST_ITEMS},
+        [OPTION_ADDRESSES] = {",", "an address or a name", MOST_ITEMS},
         [OPTION_ORIGINS] = {",", "an origin", MOST_ITEMS},
         [OPTION_GLOSSARIES] = {",", "NAME=FILE", MOST_GLOSSARIES},
         [OPTION_TEXTS] = {"", "a text that is not empty", MOST_TEXTS},

@@ -57,6 +57,7 @@ struct options {
     struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
     struct name_list admin_listen;       /* the same for administrators; empty: none */
     struct name_list cors;               /* origins; "*" alone: any */
+    struct name_list hosts;              /* names of this machine; "*": any */
     size_t socket_mode;                  /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */

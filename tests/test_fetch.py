@@ -136,6 +136,19 @@ def test_other_dialects_wait_too(mirror, pair, folder):  # noqa: F811
         assert status == 200 and "translations" in answer, answer
 
 
+def test_only_a_request_that_no_page_sends_unasked_starts_a_download(mirror, folder):  # noqa: F811
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        query, page = "/translate?q=Hello.&source=en&target=fr", {"Origin": "https://example.org"}
+        simple = {**page, "Content-Type": "text/plain", "Sec-Fetch-Site": "cross-site"}
+        body = json.dumps({"q": "Hello.", "source": "en", "target": "fr"}).encode()
+        for path, data, headers in ((query, None, {}), (query, None, page), ("/translate", body, simple), ("/translate", body, {**simple, "Content-Type": "application/x-www-form-urlencoded"})):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(daemon.url + path, data, headers))
+            assert refused.value.code == 503 and "by POST" in json.load(refused.value)["error"], (path, headers)
+        assert daemon.metric('model_fetches_total{result="success"}') == 0 and not daemon.models()
+        assert daemon.ask(q="Hello.", source="en", target="fr")[0] == 200
+
+
 def test_many_requests_start_one_download(mirror, folder):  # noqa: F811
     gate, path = threading.Event(), mirror.paths["model"]
     mirror.acts[path] = [m.held(gate), None]

@@ -28,10 +28,11 @@ struct service_options {
     size_t document_sentences; /* the most of a document */
     double rate;               /* sentences a second; 0: no limit */
     size_t burst;
-    const char *client_header;    /* NULL: none */
-    const char *default_model;    /* answers requests without model and languages; NULL: none */
-    const char *pivot;            /* language code of the pivot; NULL: any; "none": never use two models */
-    const struct name_list *cors; /* allowed origins; "*" alone: any; NULL: none */
+    const char *client_header;     /* NULL: none */
+    const char *default_model;     /* answers requests without model and languages; NULL: none */
+    const char *pivot;             /* language code of the pivot; NULL: any; "none": never use two models */
+    const struct name_list *cors;  /* allowed origins; "*" alone: any */
+    const struct name_list *hosts; /* names of this machine; "*": any */
 };
 
 struct service {
@@ -68,6 +69,7 @@ enum {
     STATUS_CONFLICT = 409,
     STATUS_TOO_LARGE = 413,
     STATUS_MEDIA_TYPE = 415,
+    STATUS_MISDIRECTED = 421,
     STATUS_QUEUE_FULL = 429,
     STATUS_INTERNAL = 500,
     STATUS_UNAVAILABLE = 503,
@@ -130,6 +132,9 @@ struct reply {
  * all, or none. An administrator (struct call) needs no key. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
+/* The web pages that may call an endpoint: those of any site, or only alignd's own and those that --cors names. */
+enum reach { PAGES_ANY, PAGES_OWN };
+
 /* Either answers at once by setting the reply, or prepares the request's jobs or its reload and does not change the reply.
  * request->models are the models in service, or NULL while there are none. */
 typedef void api_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
@@ -146,6 +151,7 @@ struct route {
     /* The dialect of the endpoint's errors, which starts and finishes what it decodes. NULL: alignd's own, or, if several dialects
      * share the path, the one that the request's fields show. */
     const struct dialect *dialect;
+    enum reach pages;
 };
 
 /* Call this before any thread starts. */

@@ -451,6 +451,14 @@ static bool fetch(const struct service *service, const char *source, const char 
     char pair[FETCH_ASKED_BYTES];
     if (!api_fetches(service, request))
         return false;
+    if (!request->fetches) {
+        if (!fetcher_could(service->fetcher, source, target))
+            return false;
+        api_fail(reply, STATUS_UNAVAILABLE, NULL,
+                 "no model from %.60s to %.60s is here yet; send the text by POST as application/json, which downloads it", source,
+                 target);
+        return true;
+    }
     enum fetch_answer answer = fetcher_ask(service->fetcher, source, target, &progress);
     if (answer == FETCH_NONE)
         return false;

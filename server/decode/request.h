@@ -148,6 +148,7 @@ struct request {
     bool aligns;   /* the answer depends on the alignment */
     bool streamed; /* the answer is wanted piece by piece */
     bool warns;    /* the answer includes the warnings that cost time */
+    bool fetches;  /* models may be downloaded for it */
     bool accepted; /* answer it even if the daemon is draining */
     bool lean; /* a document: its sentences are in memory only while they are decoded, one hypothesis of each, nothing is given */
     struct text *texts;

@@ -2,6 +2,7 @@
  * stage. */
 #include "server/http/http.h"
 #include "server/api/api.h"
+#include "server/api/reach.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/chores.h"
@@ -678,6 +679,10 @@ static void judge_head(struct exchange *exchange, size_t length) {
     const struct route *route = exchange->route;
     struct reply *reply = &exchange->reply;
     struct call call;
+    const struct visit visit = sent_visit(exchange->connection, exchange->method);
+    exchange->request.fetches = reach_may_fetch(service, &visit);
+    if (reach_check(service, route, &visit, reply) != 0)
+        return;
     if (!route) {
         api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
     } else if (strcmp(exchange->method, "OPTIONS") == 0) {

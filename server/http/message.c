@@ -207,6 +207,32 @@ uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
     return client_of_peer(info ? info->client_addr : NULL);
 }
 
+static bool is_loopback(const struct sockaddr *address) {
+    if (address && address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (!address || address->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(ipv6) || (IN6_IS_ADDR_V4MAPPED(ipv6) && ipv6->s6_addr[12] == IN_LOOPBACKNET);
+}
+
+struct visit sent_visit(struct MHD_Connection *connection, const char *method) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct visit visit = {.method = method,
+                          .host = sent_header(connection, "Host"),
+                          .origin = sent_header(connection, "Origin"),
+                          .content_type = sent_header(connection, "Content-Type"),
+                          .site = sent_header(connection, "Sec-Fetch-Site"),
+                          .mode = sent_header(connection, "Sec-Fetch-Mode"),
+                          .dest = sent_header(connection, "Sec-Fetch-Dest"),
+                          .loopback = info && is_loopback(info->client_addr),
+                          .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL,
+                          .keyed = sent_header(connection, "Authorization") != NULL};
+    for (size_t i = 0; i < API_KEY_HEADERS; i++)
+        visit.keyed |= sent_header(connection, api_key_headers[i]) != NULL;
+    return visit;
+}
+
 /* ---- the fields of a form: names and values are copied to the request's arena, and every count is bounded ---- */
 
 #define URLENCODED "application/x-www-form-urlencoded"

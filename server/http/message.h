@@ -4,6 +4,7 @@
 #define ALIGND_MESSAGE_H
 
 #include "server/api/api.h"
+#include "server/api/reach.h"
 #include "server/decode/chores.h"
 
 struct MHD_Connection;
@@ -55,6 +56,9 @@ uint64_t client_of_name(const char *name, size_t length);
 /* Reads a header such as X-Forwarded-For: the nearest proxy appends the part after the last comma. An address, with or without a
  * port, is the same client as that peer; anything else is a name. */
 uint64_t client_of_forwarded(const char *header);
+
+/* Returns what the head says of where the request comes from. */
+struct visit sent_visit(struct MHD_Connection *connection, const char *method);
 
 /* ---- the fields of a request ----
  *

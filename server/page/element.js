@@ -37,7 +37,6 @@ export class AligndAttention extends HTMLElement {
   #width = 0;
   #waits = { ask: false, draw: false };
   #running = null;
-  #asked = 0;
   #redraw = () => this.#soon("draw");
   #watch = new ResizeObserver(([{ contentRect }]) => {
     if (Math.abs(contentRect.width - this.#width) < 1) return;
@@ -145,19 +144,12 @@ export class AligndAttention extends HTMLElement {
   }
   /* The translation of `text`, or how the model sees the one that is given. */
   async ask() {
-    const turn = ++this.#asked;
     const given = Object.fromEntries(["model", "source", "target", "text", "translation"].filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
-    if ("translation" in given && !given.model) given.model = await this.#modelFor(given);
-    if (turn !== this.#asked) return; /* other attributes have been set meanwhile */
-    if ("translation" in given || given.model) { delete given.source; delete given.target; } /* the model says both */
+    if (given.model) { delete given.source; delete given.target; } /* the model says both */
     const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
     if (!answer) return;
     this.result = answer;
     this.#tell("result", { result: answer });
-  }
-  async #modelFor({ source, target }) {
-    const list = await api.models(this.#connection()).catch(() => []);
-    return list.find((model) => (!source || model.source === source) && (!target || model.target === target))?.name;
   }
   /* The sentence that is explored, decoded again. */
   async #question(given) {

@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t length = (size_t)(data + size - body);
     query[write_query(data + 1, line > data ? (size_t)(line - data - 1) : 0, query)] = '\0';
     snprintf(head, sizeof head,
-             "POST /translate?%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: %s\r\n"
+             "POST /translate?%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: %s\r\n"
              "Content-Length: %zu\r\n\r\n",
              query, types[data[0] % 4], length < MAX_BODY ? length : MAX_BODY);
     send_request(daemon, head, body, length < MAX_BODY ? length : MAX_BODY);

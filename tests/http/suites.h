@@ -49,6 +49,7 @@ Suite *heads_suite(void);
 Suite *variant_suite(void);
 Suite *many_languages_suite(void);
 Suite *request_bodies_suite(void);
+Suite *reach_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *many_models_suite(void);

@@ -242,7 +242,7 @@ END_TEST
 
 /* A request that never came in whole is owed nothing, and holds nothing up. */
 START_TEST(half_a_request) {
-    static const char half[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"text\":";
+    static const char half[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\":";
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     int connection = raw_open(&daemon);

@@ -164,7 +164,7 @@ START_TEST(administrators) {
     struct daemon local = daemon_at(&daemon, address), remote = at_logged(&daemon, "listening_for_administrators address=");
     for (size_t i = 0; i < MOST; i++) {
         held[i] = raw_open(&daemon);
-        raw_write(held[i], i % 2 ? "GET / HTTP/1.1\r\nX" : "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+        raw_write(held[i], i % 2 ? "GET / HTTP/1.1\r\nX" : "PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
                   i % 2 ? 17 : 46);
     }
     const struct daemon *doors[] = {&remote, &local};

@@ -190,7 +190,7 @@ START_TEST(unread) {
     char *body = long_question(8, ",'beam_size':8,'n_best':8,'max_length':24,'min_length':24"), *head = malloc(strlen(body) + 200);
     for (char *c = body; *c; c++)
         *c = *c == '\'' ? '"' : *c;
-    sprintf(head, "POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    sprintf(head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
     client_send(&daemon, &(struct call){.path = "/translate", .body = body}, &reply);
     ck_assert_int_eq(reply.status, 200);
     size_t length = reply.length, fit = ((size_t)32 << 20) / length;

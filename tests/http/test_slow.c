@@ -59,15 +59,15 @@ static void drip_until_closed(const char *head) {
 }
 
 START_TEST(slow_head) {
-    drip_until_closed("GET /health HTTP/1.1\r\nHost: x\r\nX-Filler: ");
+    drip_until_closed("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Filler: ");
     drip_until_closed("GET /");
     metric_await(&served, CUT "{reason=\"request\"}", 2, NULL);
 }
 END_TEST
 
 START_TEST(slow_body) {
-    drip_until_closed("POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n{\"text\": \"");
-    drip_until_closed("POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n{\"text\": \"");
+    drip_until_closed("POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{\"text\": \"");
+    drip_until_closed("POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n{\"text\": \"");
     metric_await(&served, CUT "{reason=\"request\"}", 2, NULL);
     metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}", 2, NULL);
 }
@@ -137,7 +137,8 @@ static int ask_for_much(bool stream) {
     length += snprintf(body + length, sizeof body - (size_t)length, "]}");
     int connection = raw_open(&served), small = 4096;
     ck_assert_int_eq(setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
-    int head_length = snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", length);
+    int head_length =
+        snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", length);
     raw_write(connection, head, (size_t)head_length);
     raw_write(connection, body, (size_t)length);
     return connection;
@@ -174,7 +175,7 @@ END_TEST
 
 START_TEST(connections_are_bounded) {
     enum { MOST = 20, MORE = 40 };
-    static const char head[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n";
+    static const char head[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
     int connections[MORE];
     daemon_stop(&served);
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--connections-per-address", "20", "--read-timeout-ms",
@@ -211,7 +212,7 @@ static void check_room(int *connections, size_t count, const char *begin) {
 
 /* A client that has not sent a complete head counts as one that has sent nothing. */
 static const char *const begins[] = {"", "GET /hea", "GET /health HTTP/1.1\r\nX",
-                                     "GET /health HTTP/1.1\r\nHost: x\r\nX-Filler: y\r\n"};
+                                     "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Filler: y\r\n"};
 
 START_TEST(silent_connections_make_room) {
     enum { MORE = 140 };
@@ -226,7 +227,7 @@ END_TEST
 /* Nor does it help to have been answered before. */
 START_TEST(second_heads_make_room) {
     enum { MOST = 40 };
-    static const char whole[] = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char whole[] = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
     int connections[MOST];
     char reply[16];
     daemon_stop(&served);
@@ -248,7 +249,7 @@ END_TEST
 /* One address leaves places to others, however many connections it opens. */
 START_TEST(half_is_left_to_others) {
     enum { MORE = 60 };
-    static const char head[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n";
+    static const char head[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
     int connections[MORE];
     daemon_stop(&served);
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "40", "--read-timeout-ms", "1000000000"));
@@ -295,7 +296,7 @@ END_TEST
 
 START_TEST(connections_of_an_address_are_bounded) {
     enum { MOST = 3 };
-    static const char request[] = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    static const char request[] = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     int connections[MOST];
     char reply[32];
     daemon_stop(&served);
@@ -434,7 +435,7 @@ START_TEST(many_leave_at_any_time) {
             *c = *c == '\'' ? '"' : *c;
         int connection = raw_open(&served);
         int length =
-            snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", strlen(body));
+            snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", strlen(body));
         raw_write(connection, head, (size_t)length);
         raw_write(connection, body, strlen(body));
         state = state * 1664525u + 1013904223u;

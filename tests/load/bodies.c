@@ -104,10 +104,11 @@ static struct message make_request(const struct shape *shape, const struct kind 
                                      kind->name, text);
     made = made > 0 ? asprintf(&type, "%s", kind->path ? "application/json" : "multipart/form-data; boundary=" BOUNDARY) : made;
     tool_check(made > 0, "memory");
-    made = asprintf(&message.bytes,
-                    "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Deadline-Ms: %u\r\nContent-Type: %s\r\nContent-Length: "
-                    "%zu\r\n\r\n%s",
-                    kind->path ? kind->path : "/documents", deadline_ms, type, strlen(body), body);
+    made = asprintf(
+        &message.bytes,
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Deadline-Ms: %u\r\nContent-Type: %s\r\nContent-Length: "
+        "%zu\r\n\r\n%s",
+        kind->path ? kind->path : "/documents", deadline_ms, type, strlen(body), body);
     tool_check(made > 0, "memory");
     message.length = (size_t)made;
     free(type);

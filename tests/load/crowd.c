@@ -54,8 +54,9 @@ static const double REFUSED_S = 0.01;
 
 struct message message_post(const char *path, const char *type, const char *body) {
     struct message message = {0};
-    int length = asprintf(&message.bytes, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s", path,
-                          type, strlen(body), body);
+    int length =
+        asprintf(&message.bytes, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s", path,
+                 type, strlen(body), body);
     tool_check(length > 0, "memory");
     message.length = (size_t)length;
     return message;
@@ -63,7 +64,7 @@ struct message message_post(const char *path, const char *type, const char *body
 
 struct message message_get(const char *path) {
     struct message message = {0};
-    int length = asprintf(&message.bytes, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    int length = asprintf(&message.bytes, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
     tool_check(length > 0, "memory");
     message.length = (size_t)length;
     return message;

@@ -48,7 +48,7 @@ static struct crowd *start_load(const struct server *server, const struct messag
 }
 
 static bool serves(const struct server *server) {
-    static const char request[] = "POST /translate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 43\r\n\r\n"
+    static const char request[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 43\r\n\r\n"
                                   "{\"text\":\"A boy plays.\",\"strategy\":\"greedy\"}";
     return server_ask(server, request, sizeof request - 1, 0, PATIENCE_S, NULL, 0) == 200;
 }

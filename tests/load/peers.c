@@ -40,7 +40,7 @@ long peers_silent(const struct server *server, long count, double seconds) {
 }
 
 static size_t write_head(char *head, size_t length) {
-    return (size_t)snprintf(head, HEAD_BYTES, "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", length);
+    return (size_t)snprintf(head, HEAD_BYTES, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", length);
 }
 
 long peers_half_open(const struct server *server, long count, double seconds) {

@@ -54,7 +54,7 @@ static void await_address(struct server *server) {
 }
 
 static void await_ready(const struct server *server) {
-    static const char request[] = "GET /ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    static const char request[] = "GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     double until = tool_now() + READY_S;
     while (server_ask(server, request, sizeof request - 1, 0, READY_S, NULL, 0) != 200) {
         tool_check(tool_now() < until, "the daemon is not ready");
@@ -253,7 +253,7 @@ static double value_of(const char *metrics, const char *name) {
 }
 
 struct server_state server_state(const struct server *server) {
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     static char reply[METRICS_BYTES];
     struct server_state state = {resident_mib(server->pid), count_fds(server->pid), -1, -1, -1};
     if (server_ask(server, request, sizeof request - 1, 0, 5, reply, sizeof reply) != 200)
