@@ -161,7 +161,7 @@ static const struct option rows[] = {
      "name by which clients on this machine may call it, such as that of a local proxy; may be given several times; *: any. "
      "Without "
      "keys, others get 421 over loopback",
-     COMMAND_SERVE, PLAIN(ADDRESSES, hosts)},
+     COMMAND_SERVE, PLAIN(NAMES, hosts)},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
      "translate the document FILE, or the input, as txt, srt, vtt, json, jsonl, xcstrings, md, html, po, xliff, docx, pptx, xlsx, "
@@ -550,7 +550,8 @@ static int set_list(const struct option *option, const char *name, const char *v
         size_t most;
     } lists[] = {
         [OPTION_FOLDERS] = {":", "a model folder, or the name of a model", SIZE_MAX},
-        [OPTION_ADDRESSES] = {",", "an address or a name", MOST_ITEMS},
+        [OPTION_ADDRESSES] = {",", "an address", MOST_ITEMS},
+        [OPTION_NAMES] = {",", "a name", MOST_ITEMS},
         [OPTION_ORIGINS] = {",", "an origin", MOST_ITEMS},
         [OPTION_GLOSSARIES] = {",", "NAME=FILE", MOST_GLOSSARIES},
         [OPTION_TEXTS] = {"", "a text that is not empty", MOST_TEXTS},
@@ -640,6 +641,7 @@ int option_set(const struct option *option, const char *name, const char *value,
         return *value != '\0' ? set_list(option, name, value, field, err) : 0;
     case OPTION_FOLDERS:
     case OPTION_ADDRESSES:
+    case OPTION_NAMES:
     case OPTION_GLOSSARIES:
     case OPTION_TEXTS:
         break;

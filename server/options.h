@@ -147,6 +147,7 @@ enum option_kind {
     /* struct name_list, to which values are appended, separated by: */
     OPTION_FOLDERS,    /* ':' */
     OPTION_ADDRESSES,  /* ',' */
+    OPTION_NAMES,      /* ',' */
     OPTION_ORIGINS,    /* ','; web origins */
     OPTION_GLOSSARIES, /* ',' */
     OPTION_TEXTS,      /* not separated: each value is one entry */
