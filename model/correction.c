@@ -55,6 +55,16 @@ static void sort_spans(struct span *spans, size_t count) {
         qsort(spans, count, sizeof *spans, compare_spans);
 }
 
+/* Returns whether a run has neither letters nor digits. */
+static bool is_signs(const struct sentence *sentence, const struct opaque_run *run) {
+    bool signs = true;
+    for (size_t at = run->begin; signs && at < run->end;) {
+        int32_t c = character_next(own_text(sentence), run->end, &at);
+        signs = !character_is_letter(c) && character_digit(c) < 0;
+    }
+    return signs;
+}
+
 /* Lists the parts that are left out when signs are compared. Returns false if memory is out. */
 static bool list_skipped(const struct sentence *sentence, const struct hypothesis *best, struct arena *scratch,
                          struct compared *compared) {
@@ -67,8 +77,8 @@ static bool list_skipped(const struct sentence *sentence, const struct hypothesi
         return false;
     for (size_t i = 0; i < best->length; i++) {
         const struct opaque_run *run = glossary_run(sentence, best->tokens[i]);
-        bool unknown = best->tokens[i] == tokenizer_unknown(sentence->translator->target);
-        if (run && run->kind == OPAQUE_SYMBOL) /* signs that are held may come to stand beside each other */
+        bool unknown = best->tokens[i] == tokenizer_unknown(sentence->translator->target) && !(best->pieces && best->pieces[i]);
+        if (run && is_signs(sentence, run)) /* signs that are held may come to stand beside each other */
             continue;
         if (run)
             source[sources++] = (struct span){run->begin, run->end};
@@ -393,41 +403,25 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
  * Signs that the translation lacks go beside the words that are aligned with those beside them in the source, and signs that it
  * invented go. The words stay as the model wrote them, so this is tried before the sentence is decoded again. */
 
-enum { MOST_MENDED = 16, MOST_WRITTEN = 64 };
+enum { MOST_MENDED = 16 };
+#define ENDING_MARKS L".,;:!?\u2026"
+#define ENDING_BYTES ".,;:!?"
 
-/* A change of the translation: its bytes [at, at + removed) become put[length]. */
-struct edit {
-    size_t at, removed, length;
-    char put[MOST_WRITTEN];
-};
-
-static int compare_edits(const void *left, const void *right) {
-    const struct edit *a = left, *b = right;
-    if (a->at == b->at) /* what is put comes before what is taken out */
-        return (a->removed > b->removed) - (a->removed < b->removed);
-    return a->at < b->at ? -1 : 1;
-}
-
+/* Returns whether a letter or digit stands here, or a hyphen or apostrophe between two. */
 static bool is_word_at(const char *text, size_t at) {
-    size_t next = at, length = strlen(text);
+    size_t next = at, before = at, length = strlen(text);
     if (at >= length)
         return false;
     int32_t c = character_next(text, length, &next);
-    return character_is_letter(c) || character_is_mark(c) || character_digit(c) >= 0 || character_is_among(c, L"'\u2019-");
-}
-
-static bool is_space_before(const char *text, size_t at) {
-    return at == 0 || character_is_space(character_previous(text, &at));
-}
-
-static bool is_space_after(const char *text, size_t at) {
-    size_t length = strlen(text);
-    return at >= length || character_is_space(character_next(text, length, &at));
+    if (!character_is_among(c, L"'\u2019-"))
+        return character_is_letter(c) || character_is_spaced(c);
+    return before > 0 && next < length && character_is_letter(character_previous(text, &before)) &&
+           character_is_letter(character_next(text, length, &next));
 }
 
 /* Moves the span to whole words. */
 static struct span whole_words(const char *text, struct span span) {
-    while (!is_space_before(text, span.begin)) {
+    while (!character_space_before(text, span.begin)) {
         size_t before = span.begin;
         character_previous(text, &before);
         if (!is_word_at(text, before))
@@ -439,12 +433,14 @@ static struct span whole_words(const char *text, struct span span) {
     return span;
 }
 
-/* Returns the part of a token that is a word's; empty if it has none. */
-static struct span word_of(const struct rendering *rendering, size_t i) {
+/* Returns the part of a token that is a word's, or a run that stands for one; empty if it has none. */
+static struct span word_of(const struct sentence *sentence, const struct rendering *rendering, size_t i) {
+    const struct opaque_run *run = glossary_run(sentence, sentence->hypotheses[0].tokens[i]);
     size_t begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
-    while (begin < end && is_space_after(rendering->text, begin))
+    while (begin < end && character_space_after(rendering->text, begin))
         character_next(rendering->text, end, &begin);
-    return (struct span){begin, is_word_at(rendering->text, begin) ? end : begin};
+    bool word = (run && !is_signs(sentence, run)) || is_word_at(rendering->text, begin);
+    return (struct span){begin, word ? end : begin};
 }
 
 static bool is_aligned(const struct sentence *sentence, const struct hypothesis *h, size_t i, struct span source) {
@@ -463,14 +459,14 @@ static bool find_aligned(const struct sentence *sentence, const struct rendering
     struct span found = {SIZE_MAX, 0};
     size_t inside = 0, among = 0;
     for (size_t i = 0; i < h->length; i++) {
-        struct span word = word_of(rendering, i);
+        struct span word = word_of(sentence, rendering, i);
         if (word.begin < word.end && is_aligned(sentence, h, i, source)) {
             found.begin = word.begin < found.begin ? word.begin : found.begin;
             found.end = word.end > found.end ? word.end : found.end;
         }
     }
     for (size_t i = 0; i < h->length; i++) {
-        struct span word = word_of(rendering, i);
+        struct span word = word_of(sentence, rendering, i);
         if (word.begin < word.end && word.begin >= found.begin && word.end <= found.end) {
             inside += is_aligned(sentence, h, i, source);
             among++;
@@ -487,172 +483,122 @@ static struct span find_beside(const struct sentence *sentence, const struct ren
     size_t length = strlen(rendering->text), own = own_length(sentence), at = own > 0 ? length * byte / own : 0;
     struct span found = {0, 0};
     for (size_t i = 0; i < sentence->hypotheses[0].length; i++) {
-        struct span word = word_of(rendering, i);
+        struct span word = word_of(sentence, rendering, i);
         if (word.begin < word.end && (found.end == 0 || word.begin <= at))
             found = word;
     }
     return whole_words(rendering->text, found);
 }
 
-/* Sets partners[i] to the sign that closes or opens sign i, or to i. A sign opens if white space stands before it and not after it;
- * guillemets may have white space on their inner side, too. */
-static void find_partners(const char *text, const struct signs *signs, size_t *partners, size_t *open) {
-    size_t depth = 0;
-    for (size_t i = 0; i < signs->count; i++) {
-        struct span span = signs->all[i].span;
-        bool after = is_space_after(text, span.end), before = is_space_before(text, span.begin);
-        bool left = strncmp(text + span.begin, "\u00ab", 2) == 0 && after,
-             right = strncmp(text + span.begin, "\u00bb", 2) == 0 && before;
-        partners[i] = i;
-        if (left || (before && !after && !right)) {
-            open[depth++] = i;
-        } else if (depth > 0 && (right || !before) && signs->all[open[depth - 1]].span.end < span.begin) {
-            partners[i] = open[--depth];
-            partners[open[depth]] = i;
-        }
+/* Returns the word before a byte of the source, or the one after it; an empty one at the end of the text there if there is none. */
+static struct span word_beside(const char *text, size_t byte, bool after) {
+    for (size_t length = strlen(text), at = byte; after ? at < length : at > 0;) {
+        size_t begin = at;
+        if (after)
+            character_next(text, length, &at);
+        else
+            character_previous(text, &at);
+        if (is_word_at(text, after ? begin : at))
+            return whole_words(text, (struct span){after ? begin : at, after ? at : begin});
     }
+    return after ? (struct span){strlen(text), strlen(text)} : (struct span){0, 0};
 }
 
-/* Returns the word before a byte of the source, or the one after it. */
-static struct span word_beside(const char *text, size_t byte, bool after) {
-    struct span word = {byte, byte};
-    size_t length = strlen(text);
-    if (after) {
-        while (word.begin < length && !is_word_at(text, word.begin))
-            character_next(text, length, &word.begin);
-        word.end = word.begin;
-    } else {
-        while (word.begin > 0 && !is_word_at(text, word.begin))
-            character_previous(text, &word.begin);
-        word.end = word.begin;
+/* Returns where a sign goes after which the source has no word: to the end, but before the marks that end the translation if marks
+ * also follow it in the source. */
+static size_t end_of_words(const char *text, size_t after, const char *translation) {
+    size_t end = strlen(translation), at = after;
+    bool marks = false;
+    for (size_t length = strlen(text); at < length;)
+        marks |= character_is_among(character_next(text, length, &at), ENDING_MARKS);
+    for (size_t before = end; marks && before > 0;) {
+        int32_t c = character_previous(translation, &before);
+        if (!character_is_among(c, ENDING_MARKS) && !character_is_space(c))
+            break;
+        end = before;
     }
-    return whole_words(text, word);
+    return end;
+}
+
+/* Returns the words of the translation beside which a sign goes. */
+static struct span place_of(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i, bool opens,
+                            const struct rendering *rendering) {
+    size_t partner = signs->all[i].partner;
+    struct span sign = signs->all[i].span, other = signs->all[partner].span, place, whole;
+    struct span beside = word_beside(text, opens ? sign.end : sign.begin, opens), after = word_beside(text, sign.end, true),
+                before = word_beside(text, other.begin, false);
+    struct span content = partner > i   ? (struct span){sign.end, other.begin}
+                          : partner < i ? (struct span){other.end, sign.begin}
+                                        : beside;
+    whole = (struct span){0, end_of_words(text, sign.end, rendering->text)};
+    if (!opens && beside.begin == beside.end) /* no word stands before it */
+        return (struct span){0, 0};
+    if (!opens && after.begin == after.end && (partner == i || before.begin == before.end))
+        return whole;
+    if (!find_aligned(sentence, rendering, content, &place) && (partner != i || !find_aligned(sentence, rendering, beside, &place)))
+        place = find_beside(sentence, rendering, sign.begin);
+    return place;
+}
+
+/* Moves the ends of a place past the signs that stand between the sign and its word in the source, if they are there, too; marks
+ * that end a clause are equal. */
+static void skip_attached(const char *text, struct span sign, bool opens, const char *translation, struct span *place) {
+    struct span word = word_beside(text, opens ? sign.end : sign.begin, opens);
+    const char *between = text + (opens ? sign.end : word.end);
+    size_t length = opens ? word.begin - sign.end : sign.begin - word.end;
+    if (opens ? word.begin < sign.end : word.end > sign.begin)
+        return;
+    if (opens && length <= place->begin && memcmp(translation + place->begin - length, between, length) == 0)
+        place->begin -= length;
+    size_t same = 0;
+    for (const char *there = translation + place->end; !opens && place->end > 0 && same < length && there[same]; same++)
+        if (there[same] != between[same] && !(strchr(ENDING_BYTES, there[same]) && strchr(ENDING_BYTES, between[same])))
+            break;
+    if (!opens && same == length)
+        place->end += length;
+}
+
+/* Marks in a row replace those of their kind that the translation has there, so that !!! does not follow !. */
+static void replace_marks(const char *translation, struct edit *edit) {
+    size_t begin = edit->at, end = edit->at;
+    char mark = edit->put[0];
+    if (!mark || !strchr(ENDING_BYTES, mark))
+        return;
+    while (translation[end] == ' ')
+        end++;
+    if (translation[end] == mark)
+        end += strspn(translation + end, (char[]){mark, '\0'});
+    else
+        end = edit->at;
+    while (begin > 0 && translation[begin - 1] == mark)
+        begin--;
+    edit->at = begin;
+    edit->removed = end - begin;
 }
 
 /* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the sign is part of a word. */
-static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i, size_t partner,
+static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i,
                        const struct rendering *rendering, struct edit *out) {
-    struct span sign = signs->all[i].span, inner, place, other = signs->all[partner].span;
+    size_t partner = signs->all[i].partner, before = signs->all[i].span.begin;
+    struct span sign = signs->all[i].span, inner;
     const char *form = signs_write(&sentence->translator->sign_rules, text, strlen(text), &signs->all[i], &inner);
-    bool space_before = is_space_before(text, sign.begin), space_after = is_space_after(text, sign.end);
+    bool space_before = character_space_before(text, sign.begin), space_after = character_space_after(text, sign.end);
     bool opens = partner > i || (partner == i && space_before && !space_after), apart = space_before && space_after && partner == i;
-    size_t before = sign.begin;
     if (before > 0)
         character_previous(text, &before);
     if ((form ? strlen(form) : sign.end - sign.begin) + 3 > sizeof out->put ||
         (is_word_at(text, before) && before < sign.begin && is_word_at(text, sign.end)))
         return false;
-    struct span beside = word_beside(text, opens ? sign.end : sign.begin, opens);
-    bool first = !opens && beside.begin == beside.end; /* no word stands before it */
-    struct span content = partner > i   ? (struct span){sign.end, other.begin}
-                          : partner < i ? (struct span){other.end, sign.begin}
-                                        : beside;
-    if (!first && !find_aligned(sentence, rendering, content, &place) &&
-        (partner != i || !find_aligned(sentence, rendering, beside, &place)))
-        place = find_beside(sentence, rendering, sign.begin);
-    char *put = out->put;
-    if (!first && apart)
-        *put++ = ' ';
-    put = form ? stpcpy(put, form) : mempcpy(put, text + sign.begin, sign.end - sign.begin);
-    if (first && space_after)
-        *put++ = ' ';
+    struct span place = place_of(sentence, text, signs, i, opens, rendering);
+    skip_attached(text, sign, opens, rendering->text, &place);
+    bool first = !opens && place.end == 0;
+    char *put = form ? stpcpy(out->put, form) : mempcpy(out->put, text + sign.begin, sign.end - sign.begin);
+    out->apart = apart || (first && space_after);
+    out->order = i;
     out->at = first ? 0 : opens ? place.begin : place.end;
     out->length = (size_t)(put - out->put);
+    replace_marks(rendering->text, out);
     return true;
-}
-
-/* Writes the edited text, and for each of its bytes the byte of the former one from which it comes. edits: in order. Returns NULL
- * if they overlap or memory is out. */
-static char *write_edits(const char *text, const struct edit *edits, size_t count, size_t **from, struct arena *arena) {
-    size_t length = strlen(text), bytes = length, at = 0, used = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += edits[i].length;
-    char *out = arena_alloc(arena, bytes + 1, 1);
-    *from = arena_alloc(arena, bytes + 1, sizeof **from);
-    if (!out || !*from)
-        return NULL;
-    for (size_t i = 0; i <= count; i++) {
-        size_t stop = i < count ? edits[i].at : length;
-        if (stop < at)
-            return NULL;
-        for (; at < stop; at++) {
-            (*from)[used] = at;
-            out[used++] = text[at];
-        }
-        for (size_t k = 0; i < count && k < edits[i].length; k++) {
-            (*from)[used] = at;
-            out[used++] = edits[i].put[k];
-        }
-        at += i < count ? edits[i].removed : 0;
-    }
-    (*from)[used] = length;
-    out[used] = '\0';
-    return out;
-}
-
-/* Lists the tokens of the hypothesis that no vocabulary has, as runs of the edited text, so that they stay tokens. Returns false if
- * an edit is within one, or memory is out. */
-static bool list_copied(const struct sentence *sentence, const struct rendering *rendering, const size_t *from, size_t length,
-                        struct opaque_runs *out, struct arena *scratch) {
-    const struct hypothesis *h = &sentence->hypotheses[0];
-    size_t at = 0;
-    *out = (struct opaque_runs){arena_zalloc(scratch, h->length, sizeof *out->all), 0};
-    for (size_t i = 0; out->all && i < h->length; i++) {
-        size_t begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
-        if ((size_t)h->tokens[i] < tokenizer_size(sentence->translator->target))
-            continue;
-        while (begin < end && is_space_after(rendering->text, begin))
-            character_next(rendering->text, end, &begin);
-        while (at < length && (from[at] < begin || (from[at] == begin && from[at + 1] == begin)))
-            at++;
-        if (begin == end || at + end - begin > length || from[at] != begin || from[at + (end - begin) - 1] != end - 1)
-            return false;
-        out->all[out->count++] = (struct opaque_run){.begin = at, .end = at + end - begin};
-    }
-    return out->all != NULL;
-}
-
-/* Gives the hypothesis the tokens of another text. Each takes over the rows of the token from which its first byte comes; the first
- * of those that replace a token takes over its log-probability, too. Returns false, and changes nothing, if the vocabulary cannot
- * write the text or memory is out. */
-static bool rewrite(struct sentence *sentence, const struct rendering *rendering, const char *text, const size_t *from,
-                    struct arena *scratch) {
-    const struct tokenizer *tokenizer = sentence->translator->target;
-    struct hypothesis *h = &sentence->hypotheses[0];
-    struct tokenizer_reading how = {0};
-    struct token *made;
-    bool lowered;
-    size_t count, old = 0, copied = 0, length = strlen(text);
-    if (h->length == 0 || !list_copied(sentence, rendering, from, length, &how.held, scratch) ||
-        tokenizer_encode_around(tokenizer, text, length, &how, &lowered, scratch, &made, &count, NULL) != 0 || count == 0)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        bool held =
-            copied < how.held.count && made[i].begin == how.held.all[copied].begin && made[i].end == how.held.all[copied].end;
-        if (held) {
-            size_t k = 0;
-            while (k < h->length &&
-                   ((size_t)h->tokens[k] < tokenizer_size(tokenizer) || rendering->tokens[k].end <= from[made[i].begin]))
-                k++;
-            if (k == h->length)
-                return false;
-            made[i].id = h->tokens[k];
-            copied++;
-        } else if (made[i].id == tokenizer_unknown(tokenizer)) {
-            return false;
-        }
-    }
-    if (copied < how.held.count)
-        return false;
-    struct retold_token *tokens = arena_alloc(scratch, count, sizeof *tokens);
-    if (!tokens)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        while (old + 1 < h->length && rendering->tokens[old].end <= from[made[i].begin])
-            old++;
-        tokens[i] = (struct retold_token){made[i].id, old, false};
-    }
-    return hypothesis_retell(h, tokens, count, &sentence->arena) == 0;
 }
 
 /* Puts missing signs into the best translation and takes invented ones out, if that makes fewer signs differ. */
@@ -674,28 +620,24 @@ static void mend_signs(struct sentence *sentence, struct arena *scratch) {
         signs_compare(rules, own, &source, rendering.text, &target, scratch, &difference, NULL) != 0 ||
         difference.source_count + difference.target_count > MOST_MENDED)
         return;
-    size_t *partners = arena_alloc(scratch, source.count, sizeof *partners),
-           *open = arena_alloc(scratch, source.count, sizeof *open);
     struct edit *edits = arena_zalloc(scratch, difference.source_count + difference.target_count, sizeof *edits);
-    size_t count = 0, *from;
-    if (!partners || !open || !edits)
+    size_t count = 0;
+    if (!edits)
         return;
-    find_partners(own, &source, partners, open);
     for (size_t k = 0; k < difference.target_count; k++) {
         struct span span = difference.target[k];
-        if (is_space_before(rendering.text, span.begin) && is_space_after(rendering.text, span.end) && rendering.text[span.end])
-            span.end++;
+        if (character_space_before(rendering.text, span.begin) && character_space_after(rendering.text, span.end) &&
+            rendering.text[span.end])
+            character_next(rendering.text, strlen(rendering.text), &span.end);
         edits[count++] = (struct edit){.at = span.begin, .removed = span.end - span.begin};
     }
     for (size_t i = 0; i < source.count; i++) /* a name has words of its own in the translation, so it is not put beside them */
         for (size_t k = 0; !sign_is_name(&source.all[i]) && k < difference.source_count; k++)
             if (difference.source[k].begin == source.all[i].span.begin &&
-                !place_sign(sentence, own, &source, i, partners[i], &rendering, &edits[count++]))
-                return;
-    qsort(edits, count, sizeof *edits, compare_edits);
-    const char *text = write_edits(rendering.text, edits, count, &from, scratch);
+                !place_sign(sentence, own, &source, i, &rendering, &edits[count++]))
+                count--;
     size_t differences = count_of(sentence, CHECK_SIGNS);
-    if (!text || !rewrite(sentence, &rendering, text, from, scratch))
+    if (!hypothesis_edit(sentence, &rendering, edits, count, scratch))
         return;
     compare(sentence, true, scratch);
     if (count_of(sentence, CHECK_SIGNS) >= differences ||
@@ -753,6 +695,8 @@ void correction_choose(struct sentence *sentence, struct sentence *second) {
         other = *sentence;
         *sentence = *second;
     }
+    if (other_signs_differ(&sentence->check->lists[CHECK_SIGNS]))
+        mend_signs(sentence, &scratch);
     if (count_differences(sentence) > 0)
         compare(sentence, false, &scratch);
     arena_done(&scratch);

@@ -18,7 +18,7 @@ static size_t own_length(const struct sentence *sentence) {
 enum {
     ASKS = 1,
     EXCLAIMS = 2,
-    MOST_MARKS = 3,  /* marks that are written */
+    MOST_MARKS = 8,  /* marks that are written */
     MOST_BYTES = 32, /* bytes of these marks */
     MOST_TOKENS = 16 /* tokens of these marks */
 };
@@ -81,6 +81,14 @@ static struct tail read_tail(const char *text, size_t length) {
     for (size_t at = tail.begin; at > 0 && tail.first < tail.end && character_is_space(character_previous(text, &at));)
         tail.begin = at;
     return tail;
+}
+
+/* Counts the marks that say one of these. */
+static size_t count_marks(const char *text, size_t length, unsigned what) {
+    size_t count = 0;
+    for (size_t at = 0; at < length;)
+        count += (says(character_next(text, length, &at)) & what) != 0;
+    return count;
 }
 
 static struct tail source_tail(const struct sentence *sentence) {
@@ -158,13 +166,14 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     for (size_t to = 0; to < length; to++) {
         size_t put = to - splice->first, last = splice->end - (splice->end > splice->first);
         if (to < splice->first)
-            tokens[to] = (struct retold_token){h->tokens[to], to, false};
-        else if (put >= splice->count)
-            tokens[to] =
-                (struct retold_token){h->tokens[splice->end + put - splice->count], splice->end + put - splice->count, false};
-        else
+            tokens[to] = (struct retold_token){h->tokens[to], to, false, h->pieces ? h->pieces[to] : NULL};
+        else if (put < splice->count)
             tokens[to] = (struct retold_token){splice->tokens[put], put + 1 < splice->count && to < last ? to : last,
-                                               splice->end == splice->first};
+                                               splice->end == splice->first, NULL};
+        else {
+            size_t step = splice->end + put - splice->count;
+            tokens[to] = (struct retold_token){h->tokens[step], step, false, h->pieces ? h->pieces[step] : NULL};
+        }
     }
     return hypothesis_retell(h, tokens, length, arena);
 }
@@ -178,7 +187,9 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
         return false;
     size_t length = strlen(rendering.text);
     struct tail target = read_tail(rendering.text, length);
-    if ((source->says & ~target.says) == 0 || target.begin == 0)
+    unsigned missing = source->says & ~target.says;
+    if (missing == 0 || target.begin == 0 || /* signs such as !!! may stand elsewhere */
+        count_marks(rendering.text, length, missing) >= count_marks(own_text(sentence), own_length(sentence), missing))
         return false;
     bool keeps = target.first == target.end || (source->trails && !target.says); /* adds the marks after the existing ones */
     size_t begin = keeps ? target.end : target.first, end = target.end;

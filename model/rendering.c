@@ -15,6 +15,11 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
                       struct token *token, struct error *err) {
     const struct translator *t = sentence->translator;
     token->id = hypothesis->tokens[i];
+    if (hypothesis->pieces && hypothesis->pieces[i]) {
+        token->piece = hypothesis->pieces[i];
+        return 0;
+    }
+    bool put = i > 0 && hypothesis->pieces && hypothesis->pieces[i - 1]; /* spaces are as the next token has them */
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
     if (copied) {
         const char *previous = i == 0 ? NULL : token[-1].piece ? token[-1].piece : translator_piece(sentence, token[-1].id);
@@ -23,7 +28,7 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     }
     const char *mark = tokenizer_mark(t->target);
     size_t marked = strlen(mark);
-    if (i > 0 && sentence->copies && marked > 0 && glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
+    if (i > 0 && !put && sentence->copies && marked > 0 && glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
         strncmp(translator_piece(sentence, token->id), mark, marked) == 0)
         token->piece = translator_piece(sentence, token->id) + marked;
     if (token->id != tokenizer_unknown(t->target))
@@ -403,38 +408,5 @@ int translator_doubts(const struct sentence *sentence, const struct hypothesis *
     qsort(words, out->word_count, sizeof *words, by_place);
     for (size_t i = 0; i < out->word_count; i++)
         out->words[i] = words[i].span;
-    return 0;
-}
-
-/* ---- hypotheses that are corrected ---- */
-
-int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count, struct arena *arena) {
-    size_t room = count + h->ended, next = 0; /* next: the first step whose log-probability has no token yet */
-    int *ids = arena_alloc(arena, count + 1, sizeof *ids);
-    float *log_probs = arena_zalloc(arena, room, sizeof *log_probs), *entropies = arena_zalloc(arena, room, sizeof *entropies);
-    const float **attention = arena_alloc(arena, room, sizeof *attention);
-    const float **alignment = h->alignment == h->attention ? attention : arena_alloc(arena, room, sizeof *alignment);
-    const struct alternatives **alternatives = arena_alloc(arena, room, sizeof *alternatives);
-    if (!ids || !log_probs || !entropies || !attention || !alignment || !alternatives)
-        return -1;
-    for (size_t to = 0; to < room; to++) {
-        size_t step = to < count ? tokens[to].step : h->length;
-        bool added = to < count && tokens[to].added;
-        if (to < count)
-            ids[to] = tokens[to].id;
-        attention[to] = h->attention[step];
-        alignment[to] = h->alignment[step];
-        alternatives[to] = h->alternatives[step];
-        entropies[to] = added ? 0 : h->entropies[step];
-        for (; !added && next <= step; next++)
-            log_probs[to] += h->log_probs[next];
-    }
-    h->tokens = ids;
-    h->length = count;
-    h->log_probs = log_probs;
-    h->entropies = entropies;
-    h->attention = attention;
-    h->alignment = alignment;
-    h->alternatives = alternatives;
     return 0;
 }

@@ -123,17 +123,34 @@ struct doubt {
 int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena, struct doubt *out,
                       struct error *err);
 
-/* ---- hypotheses that are corrected (rendering.c) ---- */
+/* ---- hypotheses that are corrected (retelling.c) ---- */
 
 struct retold_token {
     int id;
-    size_t step; /* of the hypothesis: the token takes over its rows; in ascending order */
-    bool added;  /* has no log-probability of its own */
+    size_t step;       /* of the hypothesis: the token takes over its rows; in ascending order */
+    bool added;        /* has no log-probability of its own */
+    const char *piece; /* how it is printed; NULL: as usual */
 };
 
 /* Gives the hypothesis these tokens. The log-probability of each step goes to the first token of this or a later step that is not
  * added, or to </s>, so that all sums stay. The arena is the sentence's. Returns -1, and changes nothing, if memory runs out. */
 int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count, struct arena *arena);
+
+enum { EDIT_BYTES = 64 };
+
+/* A change of the translation: its bytes [at, at + removed) become put[length]. apart: with spaces around it. order: of the signs
+ * in the source. */
+struct edit {
+    size_t at, removed, length, order;
+    bool apart;
+    char put[EDIT_BYTES];
+};
+
+/* Gives the best hypothesis the tokens of its text with these edits, which it sorts. Each takes over the rows of the token from
+ * which its first byte comes. What is put in is a token of its own, printed as it stands, if the vocabulary cannot write it.
+ * Returns false, and changes nothing, if an edit is within a token of no vocabulary or memory is out. */
+bool hypothesis_edit(struct sentence *sentence, const struct rendering *rendering, struct edit *edits, size_t count,
+                     struct arena *scratch);
 
 /* ---- corrections after the search (correction.c): amounts and signs ----
  * Compares the amounts of a sentence (model/text/numbers.h) and its signs (model/text/signs.h) with those of its translation. If

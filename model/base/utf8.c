@@ -1,5 +1,6 @@
 /* This file hides how UTF-8 encodes a character; ICU has the properties of characters. */
 #include "model/base/utf8.h"
+#include <string.h>
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
 #include <unicode/uscript.h>
@@ -121,6 +122,15 @@ bool character_is_space(int32_t character) {
 
 bool character_is_letter(int32_t character) {
     return character >= 0 && u_isalnum(character);
+}
+
+bool character_space_before(const char *text, size_t at) {
+    return at == 0 || character_is_space(character_previous(text, &at));
+}
+
+bool character_space_after(const char *text, size_t at) {
+    size_t length = strlen(text);
+    return at >= length || character_is_space(character_next(text, length, &at));
 }
 
 bool character_ends_line(int32_t character) {

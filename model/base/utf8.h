@@ -53,6 +53,9 @@ size_t character_put(int32_t character, char *to);
 bool character_is_among(int32_t character, const wchar_t *characters);
 /* Unicode's White_Space; false for -1. */
 bool character_is_space(int32_t character);
+/* White space, or the text's end, is on this side of text[at]. text: NUL-terminated. */
+bool character_space_before(const char *text, size_t at);
+bool character_space_after(const char *text, size_t at);
 /* Line and paragraph separators, CR and LF, NEL: characters that always end a line. */
 bool character_ends_line(int32_t character);
 /* A letter or a digit of any script; false for -1. */

@@ -134,6 +134,7 @@ struct hypothesis {
     const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
     double log_prob;                                /* the sum */
     double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */
+    const char *const *pieces;                      /* [length] how tokens are printed, NULL: as usual; NULL: all of them are */
 };
 
 /* kept: went on to the next step; pruned: among its row's best beam_size, but dropped; finished. */

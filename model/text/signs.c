@@ -220,7 +220,8 @@ static bool add(struct reader *reader, size_t begin, size_t end, uint32_t key, b
     if (!all)
         return false;
     reader->signs.all = all;
-    all[reader->signs.count++] = (struct sign){{begin, end}, key, weak};
+    all[reader->signs.count] = (struct sign){{begin, end}, key, weak, reader->signs.count};
+    reader->signs.count++;
     return true;
 }
 
@@ -238,6 +239,8 @@ static void close_phrase(struct reader *reader, size_t i, uint32_t opens, uint32
     first->key |= opens | lopsided;
     last->key |= closes | lopsided;
     first->weak = last->weak = false;
+    first->partner = reader->signs.count - 1;
+    last->partner = reader->open[i].sign;
     reader->depth = i;
 }
 
@@ -398,6 +401,25 @@ static bool read_name(struct reader *reader, size_t begin, size_t limit) {
 
 /* ---- a text ---- */
 
+/* Gives the signs without single quotation marks that are not a part of a pair, and without the words of a text in capitals. */
+static int keep_signs(struct reader *reader, struct signs *out, struct error *err) {
+    size_t kept = 0, *places = arena_alloc(reader->arena, reader->signs.count, sizeof *places);
+    struct sign *all = reader->signs.all;
+    if (!places)
+        return error_memory(err);
+    for (size_t i = 0; i < reader->signs.count; i++) {
+        places[i] = kept;
+        kept += all[i].key != 0 && !(sign_is_name(&all[i]) && reader->small <= reader->capitals);
+    }
+    *out = (struct signs){all, kept};
+    for (size_t i = 0; i < reader->signs.count; i++)
+        if ((i + 1 < reader->signs.count ? places[i + 1] : kept) > places[i]) {
+            all[places[i]] = all[i];
+            all[places[i]].partner = places[all[i].partner];
+        }
+    return 0;
+}
+
 int signs_read(const struct sign_rules *rules, const char *text, size_t length, const struct span *skip, size_t skip_count,
                struct arena *arena, struct signs *out, struct error *err) {
     struct reader reader = {.rules = rules, .text = text, .length = length, .arena = arena};
@@ -431,15 +453,8 @@ int signs_read(const struct sign_rules *rules, const char *text, size_t length, 
         if (!good)
             return error_memory(err);
     }
-    size_t kept = 0; /* without single quotation marks that are not a part of a pair, and the words of a text in capitals */
-    for (size_t i = 0; i < reader.signs.count; i++)
-        if (reader.signs.all[i].key != 0 && !(sign_is_name(&reader.signs.all[i]) && reader.small <= reader.capitals))
-            reader.signs.all[kept++] = reader.signs.all[i];
-    reader.signs.count = kept;
-    *out = reader.signs;
-    return 0;
+    return keep_signs(&reader, out, err);
 }
-
 /* ---- comparing ---- */
 
 static int by_key(const void *left, const void *right) {

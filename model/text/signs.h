@@ -37,8 +37,9 @@ bool signs_mark(const struct sign_rules *rules, const char *text, size_t length)
 
 struct sign {
     struct span span;
-    uint32_t key; /* signs with equal keys are equal */
-    bool weak;    /* needs no equal */
+    uint32_t key;   /* signs with equal keys are equal */
+    bool weak;      /* needs no equal */
+    size_t partner; /* the sign that closes or opens the same phrase, or itself */
 };
 bool sign_is_name(const struct sign *sign);
 

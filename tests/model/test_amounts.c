@@ -94,6 +94,9 @@ START_TEST(signs_are_put_beside_their_words) {
         const char *text, *wanted;
     } rows[] = {
         {"The \"red\" house is old.", "La maison \"red\" est vieille."},
+        {"They are *really* good friends.", "Ce *sont de* bons amis."},
+        {"Tom has five .. brothers.", "Tom a cinq .. fr\u00e8res."},
+        {"The conference \ufe59 is long.", "La conf\u00e9rence \ufe59 est long."}, /* which the vocabulary writes as ( */
         {"\"They feel that the law is wrong,\" she said.", "\"Ils sentent que la loi est incorrecte, dit-elle.\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -89,7 +89,7 @@ START_TEST(german) {
     expect("Watch out!", "Pass auf", "Pass auf!");
     expect("Who is it?", "Wer ist es.", "Wer ist es?");
     expect("Who is it?!", "Wer ist es?", "Wer ist es?!");
-    expect("Go!!!!", "Geh...", "Geh!!!");
+    expect("Go!!!!", "Geh...", "Geh!!!!");
     expect("So...?", "Also...", "Also...?");
     expect("\"Go away!\"", "\"Geh weg.\"", "\"Geh weg!\"");
     expect("\"Go away\"!", "\"Geh weg\"", "\"Geh weg\"!");
