@@ -80,36 +80,11 @@ static void add_word(struct number_words *words, const char *phrase, size_t leng
 /* A family has one bit; its members are ISO 4217's codes. Words that the names of two members share are the family's own: "dollar"
  * of "US dollar" and "Canadian dollar". */
 static const struct {
-    const char *codes, *names; /* separated by spaces; names: in any language, beyond those found in ICU's data */
+    const char *codes, *names;
     int32_t symbols[2];
 } families[] = {
-    {"EUR", "euro euros eur", {0x20ac}},
-    {"USD CAD AUD NZD HKD SGD", "dollar dollars buck bucks us$ usd dólar dólares dollaro dollari", {'$'}},
-    {"GBP EGP LBP", "pound pounds livre livres pfund pfunde pfunden quid", {0xa3, 0x20a4}},
-    {"JPY", "yen yens", {0xa5, 0xffe5}},
-    {"CNY", "yuan yuans renminbi rmb", {0xa5, 0xffe5}},
-    {"INR PKR NPR", "rupee rupees roupie roupies rupie rupien", {0x20b9, 0x20a8}},
-    {"CHF XOF BIF", "franc francs franken sfr", {0x20a3}},
-    {"RUB BYN", "rouble roubles ruble rubles rubel", {0x20bd}},
-    {"KRW", "wons", {0x20a9}},
-    {"SEK NOK DKK ISK", "krone kroner kronor kronen couronne couronnes kr", {0}},
-    {"CZK", "koruna korunas crown crowns krone kronen couronne couronnes kč", {0}},
-    {"PLN", "zloty zlotys złoty zł", {0}},
-    {"TRY ITL", "lira liras lire", {0x20ba, 0x20a4}},
-    {"ILS", "shekel shekels schekel", {0x20aa}},
-    {"UAH", "hryvnia", {0x20b4}},
-    {"MXN ARS CLP COP PHP", "peso pesos", {'$', 0x20b1}},
-    {"BRL", "reais", {'$'}},
-    {"ZAR", "rand rands", {0}},
-    {"THB", "baht", {0xe3f}},
-    {"VND", "dong", {0x20ab}},
-    {"NGN", "naira", {0x20a6}},
-    {"GHS", "cedi", {0x20b5}},
-    {"KZT", "tenge", {0x20b8}},
-    {"GEL", "lari", {0x20be}},
-    {"BTC", "bitcoin bitcoins", {0x20bf}},
-    {"DEM", "mark marks deutschmark deutschmarks", {0}},
-    {"HUF", "forint", {0}},
+#define CURRENCY(codes, names, ...) {codes, names, {__VA_ARGS__}},
+#include "model/text/number_words.def"
 };
 
 enum { FAMILIES = sizeof families / sizeof *families };
@@ -196,9 +171,6 @@ static void add_currencies(struct number_words *words, const char *locale) {
                 add_shared(words, first, currency_name(locale, codes + at, counts[count], other), sign);
         }
     }
-    add_list(words, "pound pounds livre livres pfund mark marks crown crowns couronne couronnes krone kronen",
-             (struct number_word){.value = -1, .roles = NUMBER_PERHAPS});
-    add_list(words, "kr zł kč sfr", (struct number_word){.value = -1, .roles = NUMBER_SIGN});
 }
 
 /* ---- numbers that are spelled ---- */
@@ -252,98 +224,20 @@ static void add_spelled(struct number_words *words, const char *locale) {
     udat_close(dates);
 }
 
-/* Words of everyday language that stand for numbers or beside them, and that ICU lacks. A phrase is written with hyphens, and a
- * number is the value of the words after it. */
 static const struct {
-    const char *language, *words; /* "": of every language */
+    const char *language, *words;
     int power;
     number_sign sign;
     unsigned roles;
 } extras[] = {
-    {"",
-     "km m cm mm kg g mg lb lbs oz ft mi mph kmh l ml cl dl ha min sec s kw kwh mw w v hz mhz ghz kb mb gb tb px pt dpi db kj kcal "
-     "cal pa c f",
-     0, 0, NUMBER_UNIT},
-    {"", "h", 0, 0, NUMBER_UNIT | NUMBER_CLOCK},
-    {"", "am pm", 0, 0, NUMBER_CLOCK},
-    {"", "percent", 0, NUMBER_PERCENT, 0},
+#define WORDS(...) {__VA_ARGS__},
+#include "model/text/number_words.def"
+};
 
-    {"en", "1 a an", 0, 0, NUMBER_ARTICLE},
-    {"en", "hundred hundreds", 2, 0, 0},
-    {"en", "thousand thousands k", 3, 0, 0},
-    {"en", "million millions mn", 6, 0, 0},
-    {"en", "billion billions bn", 9, 0, 0},
-    {"en",
-     "0 zero no nil nought 1 once single 2 both twice couple pair double 3 triple thrice third thirds 12 dozen dozens 13 teens "
-     "15 quarter quarters 20 twenties 30 half thirties 40 forties 50 fifties 60 sixties 70 seventies 80 eighties 90 nineties",
-     0, 0, 0},
-    {"en", "12 noon midday midnight", 0, 0, NUMBER_CLOCK},
-    {"en", "st nd rd th", 0, 0, NUMBER_ORDINAL},
-    {"en", "s", 0, 0, NUMBER_DECADE},
-    {"en", "oclock o-clock hrs", 0, 0, NUMBER_CLOCK},
-    {"en", "minus", 0, 0, NUMBER_MINUS},
-    {"en", "of us u.s american canadian australian percentage", 0, 0, NUMBER_FILL},
-    {"en", "percentage pct per-cent", 0, NUMBER_PERCENT, 0},
-    {"en", "to or and through", 0, 0, NUMBER_LINK},
-    {"en",
-     "kpa mpa khz kv kn gj ms gib mib kib meter meters metre metres kilometer kilometers kilometre kilometres centimeter "
-     "centimeters "
-     "centimetre centimetres millimeter millimeters millimetre millimetres mile miles inch inches foot feet yard yards millisecond "
-     "milliseconds microsecond microseconds second seconds minute minutes hour hours day days week weeks month months year years "
-     "tonne tonnes ton tons point points volt volts amp amps ampere amperes ohm ohms watt watts kilowatt kilowatts degree degrees "
-     "gram grams kilogram kilograms milligram milligrams litre litres liter liters gallon gallons hectare hectares acre acres "
-     "square "
-     "cubic bit bits byte bytes kilobyte kilobytes megabyte megabytes gigabyte gigabytes terabyte terabytes pixel pixels character "
-     "characters percentile people person times fold nautical stars star goals",
-     0, 0, NUMBER_MEASURE},
-    {"en",
-     "part parts chapter chapters section sections volume book act scene title annex appendix schedule schedules article column "
-     "class category type phase level stage page pages table figure division war",
-     0, 0, NUMBER_NAMED},
-
-    {"fr", "1 un une", 0, 0, NUMBER_ARTICLE},
-    {"fr", "cent cents centaine centaines", 2, 0, 0},
-    {"fr", "mille millier milliers", 3, 0, 0},
-    {"fr", "million millions", 6, 0, 0},
-    {"fr", "milliard milliards mds", 9, 0, 0},
-    {"fr",
-     "0 aucun aucune 2 second seconde deux double moitié paire couple 3 tiers triple 10 dizaine dizaines "
-     "12 douzaine douzaines midi 15 quinzaine quart 20 vingtaine 30 trentaine demi demie 40 quarantaine 50 cinquantaine "
-     "60 soixantaine 70 septante 80 huitante octante quatre-vingt 90 nonante",
-     0, 0, 0},
-    {"fr", "12 minuit", 0, 0, NUMBER_CLOCK},
-    {"fr", "er re ère ere nd nde e ème eme ième ieme es ers èmes", 0, 0, NUMBER_ORDINAL},
-    {"fr", "années annees", 0, 0, NUMBER_DECADES},
-    {"fr", "heure heures", 0, 0, NUMBER_CLOCK},
-    {"fr", "moins", 0, 0, NUMBER_MINUS},
-    {"fr", "de d des américains canadiens points point", 0, 0, NUMBER_FILL},
-    {"fr", "pourcent pourcents pourcentage pour-cent p-100", 0, NUMBER_PERCENT, 0},
-    {"fr", "à ou et", 0, 0, NUMBER_LINK},
-    {"fr",
-     "partie parties chapitre section volume tome livre acte scène titre annexe article colonne classe catégorie type phase "
-     "niveau page pages tableau figure",
-     0, 0, NUMBER_NAMED},
-
-    {"de", "1 ein eine einen einem einer eines", 0, 0, NUMBER_ARTICLE},
-    {"de", "hundert hunderte", 2, 0, 0},
-    {"de", "tausend tausende tsd", 3, 0, 0},
-    {"de", "million millionen mio", 6, 0, 0},
-    {"de", "milliarde milliarden mrd", 9, 0, 0},
-    {"de", "0 kein keine keinen 2 beide beiden beides zwo paar doppelt hälfte 3 drittel 12 dutzend dutzende 15 viertel", 0, 0, 0},
-    {"de", "12 mittag mitternacht", 0, 0, NUMBER_CLOCK},
-    {"de", "und", 0, 0, NUMBER_LINK},
-    {"de", "30 halb", 0, 0, NUMBER_HALF},
-    {"de", "er ern", 0, 0, NUMBER_DECADE},
-    {"de", "te ter tes ten ste ster sten", 0, 0, NUMBER_ORDINAL},
-    {"de", "uhr", 0, 0, NUMBER_CLOCK},
-    {"de", "minus", 0, 0, NUMBER_MINUS},
-    {"de", "us von amerikanische amerikanischen kanadische", 0, 0, NUMBER_FILL},
-    {"de", "prozent prozentpunkte prozentpunkten prozentige prozentig prozentigen prozentiger", 0, NUMBER_PERCENT, 0},
-    {"de", "bis oder", 0, 0, NUMBER_LINK},
-    {"de",
-     "teil teile kapitel abschnitt band buch akt szene titel anhang anlage artikel spalte klasse kategorie typ phase stufe "
-     "seite seiten tabelle abbildung",
-     0, 0, NUMBER_NAMED},
+/* The languages that write a number as one word. */
+static const char *const one_word[] = {
+#define ONE_WORD(language) language,
+#include "model/text/number_words.def"
 };
 
 /* ---- how numbers are written ---- */
@@ -450,19 +344,21 @@ static bool read_language(struct number_words *words, const char *locale) {
     if (words->decimal_character <= 0 || words->group_character <= 0)
         return false;
 
-    strcpy(words->decade, strcmp(base, "en") == 0 ? "s" : strcmp(base, "de") == 0 ? "er" : "");
-    char name[ULOC_LANG_CAPACITY + 2];
-    snprintf(name, sizeof name, " %s ", base);
-    words->glued = strstr(" da de nb nl nn no sv ", name) != NULL;
+    for (size_t i = 0; i < sizeof one_word / sizeof *one_word; i++)
+        words->glued |= strcmp(one_word[i], base) == 0;
     words->currency =
         read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
     words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
 
     read_powers(words, locale);
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
-        if (extras[i].language[0] == '\0' || strcmp(extras[i].language, base) == 0)
-            add_list(words, extras[i].words,
-                     (struct number_word){.value = -1, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        if (extras[i].language[0] != '\0' && strcmp(extras[i].language, base) != 0)
+            continue;
+        add_list(words, extras[i].words,
+                 (struct number_word){.value = -1, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
+        if (extras[i].roles & NUMBER_DECADE)
+            snprintf(words->decade, sizeof words->decade, "%.*s", (int)strcspn(extras[i].words, " "), extras[i].words);
+    }
     add_currencies(words, locale);
     add_spelled(words, locale);
     return true;

@@ -87,7 +87,7 @@ size_t number_words_key(char key[NUMBER_WORDS_KEY], size_t used, const char *wor
 /* Returns NULL if the table lacks the key. */
 const struct number_word *number_words_find(const struct number_words *words, const char *key, size_t length);
 
-/* ---- amounts (numbers.c reads and compares them, number_words.c writes them) ---- */
+/* ---- amounts (numbers.c reads them, number_pairs.c compares them, number_words.c writes them) ---- */
 
 struct number_value {
     uint64_t mantissa; /* not divisible by 10 unless 0; a hash, with exponent NUMBER_LONG, for more than 18 digits */
