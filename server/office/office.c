@@ -444,7 +444,7 @@ static int drop_references(struct archive *archive, const char *name, const char
 static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
                         struct office_changes *changes, struct error *err) {
     static const struct part_rule naming[] = {
-        {"xl/tables/", "", ".xml", NULL, false}, {"xl/worksheets/", "", ".xml", NULL, false}, {"content.xml", "", "", NULL, false}};
+        {"xl/tables/", "", ".xml", NULL, false}, {"xl/worksheets/", "", ".xml", NULL, false}, {"", "content", ".xml", NULL, false}};
     const struct office_family *family = document->family;
     struct columns *columns = &archive->columns;
     uint64_t bytes = 0;      /* of the parts with a rule, unpacked */

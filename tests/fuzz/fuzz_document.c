@@ -43,12 +43,12 @@ static char *translate(const struct document_format *format, const char *source,
     return document.encoding ? NULL : out;
 }
 
+/* In this order, whatever the program's is, so that the inputs of a corpus keep their format. Archives have their own target. */
+static const char *const names[] = {"txt", "srt", "vtt", "json", "md", "html", "po", "xliff", "jsonl", "xcstrings"};
+
 static const struct document_format *format_of(uint8_t first) {
     const char *only = getenv("FUZZ_FORMAT");
-    size_t formats = 0;
-    while (document_nth(formats))
-        formats++;
-    const struct document_format *format = only && *only ? document_find(only) : document_nth(first / 16 % formats);
+    const struct document_format *format = document_find(only && *only ? only : names[first / 16 % (sizeof names / sizeof *names)]);
     FUZZ_CHECK(format);
     return format;
 }

@@ -279,6 +279,34 @@ END_TEST
 #define ODF(content)              "<office:document-content>" content "</office:document-content>"
 #define TEXT(kind, before, after) archive_expect("odt", "content.xml", kind, ODF(before), ODF(after))
 
+/* Formulas, rules of validity and conditions of formats compare cells with literals. */
+START_TEST(literals_of_open_formulas) {
+#define CELL(text) "<table:table-cell office:value-type=\"string\"><text:p>" text "</text:p></table:table-cell>"
+#define RULE(value)                                                                                                                \
+    "<table:content-validation table:condition=\"of:cell-content-is-in-list(&quot;red&quot;;&quot;dark blue&quot;)\"/>"            \
+    "<style:map style:condition=\"cell-content()=&quot;late&quot;\"/>"                                                             \
+    "<table:table-cell table:formula=\"of:=IF([.A1]=&quot;Big dog&quot;;1;0)\"><text:p>a value</text:p></table:table-cell>" value
+    static const char before[] =
+        ODF(RULE(CELL("Big dog") CELL("dark blue") CELL("late") CELL("it is late") CELL("Big <text:s/>dog"))),
+                      after[] =
+                          ODF(RULE(CELL("Big dog") CELL("dark blue") CELL("late") CELL("IT IS LATE") CELL("Big <text:s/>dog")));
+    struct arena arena;
+    struct document_notes notes = {.arena = &arena};
+    size_t length;
+    char *bytes = archive_make((const struct entry[]){{"content.xml", before, false}, {NULL, NULL, false}}, &length);
+    arena_init(&arena, 1 << 14);
+    struct bytes out = archive_translate(
+        (struct document){.format = document_find("ods"), .source = bytes, .length = length, .notes = &notes}, FAKE_UPPER, &arena);
+    ck_assert_str_eq(archive_text(out, "content.xml", &arena), after);
+    ck_assert_uint_eq(notes.count, 1);
+    ck_assert_str_eq(notes.all[0].code, "changed");
+    arena_done(&arena);
+    free(bytes);
+#undef CELL
+#undef RULE
+}
+END_TEST
+
 START_TEST(open_document) {
     TEXT(FAKE_REVERSED, "<text:p text:style-name=\"P1\">a <text:span text:style-name=\"T1\">big dog</text:span> runs here</text:p>",
          "<text:p text:style-name=\"P1\">HERE RUNS <text:span text:style-name=\"T1\">DOG BIG</text:span> A</text:p>");
@@ -685,6 +713,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, layout_in_texts);
     tcase_add_test(tests, names_of_columns);
     tcase_add_test(tests, literals_of_formulas);
+    tcase_add_test(tests, literals_of_open_formulas);
     tcase_add_test(tests, open_document);
     tcase_add_test(tests, books);
     tcase_add_test(tests, language_of_a_book);
