@@ -72,7 +72,17 @@ static void html_below(struct bytes_buffer *out, const struct markup *markup, co
 static int txt_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
     static const struct marking as_it_is;
     struct piece_builder builder = document_builder(document, arena);
-    text_add_lines(&builder, (struct bytes){document->source, document->length}, text_label, &as_it_is);
+    const char *at = document->source, *end = at + document->length;
+    builder.markup.close = cells_write;
+    while (at < end) {
+        char separator;
+        struct bytes rest = bytes_between(at, end);
+        struct bytes table = document->bilingual ? bytes_between(end, end) : cells_find(rest, &separator);
+        text_add_lines(&builder, bytes_between(at, table.start), text_label, &as_it_is);
+        if (table.length > 0)
+            cells_add(&builder, table, separator);
+        at = table.start + table.length;
+    }
     return piece_build(&builder, NULL, out, err);
 }
 

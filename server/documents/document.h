@@ -199,6 +199,14 @@ typedef size_t text_lead(const char *text, size_t length);
  * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */
 void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead, const struct marking *marking);
 
+/* Finds the next table in plain text: a paragraph of lines that are rows with equally many cells, which commas or semicolons
+ * (*separator) separate, perhaps in quotation marks (cells.c). Returns an empty range at the end if there is none. Time is linear.
+ */
+struct bytes cells_find(struct bytes text, char *separator);
+/* Adds a table, whose cells are segments. */
+void cells_add(struct piece_builder *builder, struct bytes table, char separator);
+/* A markup_close: puts quotation marks around a cell whose translation needs them. */
+void cells_write(struct bytes_buffer *out, const struct markup_end *end);
 /* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white space. */
 size_t text_label(const char *text, size_t length);
 /* True if the last character ends a sentence, apart from white space, quotation marks and the like, or the text is blank. */

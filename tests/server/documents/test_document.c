@@ -191,6 +191,19 @@ START_TEST(txt_lines) {
 }
 END_TEST
 
+/* Cells of what is clearly a table are texts. The same words as prose, or with a row too short, run on. */
+START_TEST(txt_tables) {
+    fake_expect("txt", FAKE_REVERSED, "A b.\n\nbig dog,an old cat\r\na b,\nc d,\"e \"\"f\"\", g\"\n\nA b",
+                "B. A\n\nDOG BIG,CAT OLD AN\r\nB A,\nD C,\"G \"\"F\"\", E\"\n\nB A");
+    fake_expect("txt", FAKE_REVERSED, "a b;c d;e f\n12;g (h i);j k", "B A;D C;F E\n12;I) (H G;K J");
+    fake_expect("txt", FAKE_REVERSED, "a; b,c d,e\nf g,h,i", "\"B A;\",D C,E\nG F,H,I"); /* needs quotation marks now */
+    fake_expect("txt", FAKE_REVERSED, "A b,c d\nE f,g h", "D B,C A\nH F,G E");           /* too few cells */
+    fake_expect("txt", FAKE_REVERSED, "A b, c d, e f\nG h, i j, k l", "F E D, C B, A\nL K J, I H, G");
+    fake_expect("txt", FAKE_REVERSED, "A b,c d\nE f,g h\nI j", "D B,C A\nH F,G E\nJ I");
+    fake_expect("txt", FAKE_REVERSED, "Call f(a,b)\nCall g(c,d)\nCall h(e,f)", "F(A,B) CALL\nG(C,D) CALL\nH(E,F) CALL");
+}
+END_TEST
+
 /* A sentence over lines is one text, and its words stay in their lines. */
 START_TEST(txt_sentences_over_lines) {
     struct arena arena;
@@ -296,6 +309,7 @@ Suite *document_suite(void) {
     tcase_add_test(cases, translations_that_lack_something);
     tcase_add_test(cases, encodings);
     tcase_add_test(cases, txt_lines);
+    tcase_add_test(cases, txt_tables);
     tcase_add_test(cases, txt_sentences_over_lines);
     tcase_add_test(cases, txt_lines_apart);
     tcase_add_test(cases, txt_words_that_change_places);
