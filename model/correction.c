@@ -664,6 +664,10 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
         second = prepare_second(sentence, &held, signs, lexicon);
     if (!second && differs)
         compare(sentence, false, &scratch);
+    if (!second && !sentence->check->shown && !sentence->untranslated) {
+        second = echo_try_again(sentence, &sentence->arena);
+        sentence->check->echoes = second != NULL;
+    }
     arena_done(&scratch);
     return second;
 }
@@ -687,6 +691,11 @@ static bool has_the_words(const struct sentence *second, const struct sentence *
 void correction_choose(struct sentence *sentence, struct sentence *second) {
     struct sentence other = *second; /* the struct itself is in the first one's arena */
     struct arena scratch;
+    if (sentence->check->echoes) {
+        sentence->untranslated = echo_is_untranslated(second);
+        sentence_done(&other);
+        return;
+    }
     arena_init(&scratch, SCRATCH_BYTES);
     if (second->hypotheses)
         compare(second, true, &scratch);

@@ -173,6 +173,16 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
 /* Puts the one with fewer differences into *sentence and ends the other one. The second attempt need not have been decoded. */
 void correction_choose(struct sentence *sentence, struct sentence *second);
 
+/* ---- corrections: a translation that is the text itself (echo.c) ----
+ * If the best translation has the characters of its source, which has capital letters and words that the vocabulary knows only in
+ * small ones, the second attempt is the text in small letters. If that is translated, the sentence is said to be untranslated; it
+ * stays as it is, since it may be a name after all. Texts with opaque runs or phrases of a glossary are not judged. */
+
+/* Returns the second attempt, in the arena, which is the sentence's; NULL if there is none. */
+struct sentence *echo_try_again(const struct sentence *sentence, struct arena *arena);
+/* Returns whether the second attempt is a translation. */
+bool echo_is_untranslated(const struct sentence *second);
+
 /* ---- corrections: the mark at the end (ending.c) ----
  * Corrects the mark that ends a sentence, so that a question stays a question and an exclamation stays an exclamation.
  *

@@ -39,7 +39,8 @@ struct sentence_check {
     bool applies[CHECKS];          /* the source has digits; it may have signs */
     bool shown;                    /* tokens of the first attempt were sent, so it has no second one; the caller's */
     /* Valid for the answer when correction_try_again has returned NULL or correction_choose is done. */
-    bool rest; /* a word translates a term of the glossary besides its phrase */
+    bool echoes; /* the second attempt only shows whether the first is a translation (echo.c) */
+    bool rest;   /* a word translates a term of the glossary besides its phrase */
     struct check_lists lists[CHECKS];
     struct span *places; /* [lists[CHECK_NUMBERS].source_count] the source's amounts, within the sentence */
 };
@@ -57,7 +58,7 @@ struct sentence {
     bool lowered;            /* the text is in capitals and was read in small letters; the translation will be in capitals */
     size_t unknown;          /* tokens that the vocabulary lacks */
     struct sentence_check *check; /* NULL if it is not compared */
-    bool untranslated;            /* the model can read few or no letters of it: its translation is its own text */
+    bool untranslated; /* its translation is its own text: the model can read few or no letters of it, or found no words */
     struct search_options options;
     bool usual_length;          /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;      /* for translator_render; the caller's */

@@ -584,8 +584,9 @@ static int check_text(const struct request *request, const struct text *text, bo
     const struct served_model *reader = text->model ? text->model : request->model;
     if (language && warn_of_language(request, reader->info.source, text->source, text->source_length, arena, warnings) != 0)
         return -1;
-    if (all.untranslated && add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
-                                        "a sentence was returned unchanged: the model can read none or few of its letters") != 0)
+    if (all.untranslated &&
+        add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
+                    "a sentence was returned unchanged: the model cannot read its letters, or found no translation") != 0)
         return -1;
     if (UNKNOWN_PARTS * all.unknown > all.tokens &&
         add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",

@@ -237,6 +237,30 @@ START_TEST(shortened) {
 }
 END_TEST
 
+/* Words that come back as they were, and are words; names and what both languages have are not, and neither is what is held. */
+START_TEST(untranslated_words) {
+    static const struct {
+        const char *text;
+        bool warned;
+    } rows[] = {{"Money", true},  {"Books", true},         {"Hotel", true},  {"Restaurant", false},
+                {"Paris", false}, {"Mary", false},         {"Taxi", false},  {"Wi-Fi", false},
+                {"v2.0", false},  {"Anna Schmidt", false}, {"books", false}, {"Two books.", false}};
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[256];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': '%s'}", rows[i].text);
+        client_post(&daemon, "/translate", json, 200, &reply);
+        const json_t *answer = json_at(reply.json, "translations.0");
+        ck_assert_msg((find_warning(answer, "untranslated") != NULL) == rows[i].warned, "%s", reply.body);
+        ck_assert_int_eq(rows[i].warned && strcmp(text_at(answer, "text"), rows[i].text) != 0, 0);
+        reply_done(&reply);
+    }
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* Braces that make no message stay as they are, which is said; those that do keep their notation. */
 START_TEST(messages) {
     static const char whole[] = "{n, plural, one {# dog} other {# dogs}}", broken[] = "{n, plural, one {# dog} other # dogs}";
@@ -289,6 +313,7 @@ Suite *warnings_suite(void) {
     tcase_add_test(tests, turned_off);
     tcase_add_test(tests, unknown);
     tcase_add_test(tests, shortened);
+    tcase_add_test(tests, untranslated_words);
     tcase_add_test(tests, messages);
     tcase_add_test(tests, a_protected_text_is_not_shortened);
     suite_add_tcase(suite, tests);
