@@ -425,7 +425,7 @@ void api_file(const struct service *service, const struct call *call, struct req
     struct kept_view view;
     struct error error = {0};
     read_id(call->path, id);
-    if (kept_files_find(service->files, id, NULL, &view, &text, &error) == 0)
+    if (kept_files_find(service->files, &(struct kept_query){.id = id}, &view, &text, &error) == 0)
         reply_kept(&view, text, reply);
     else if (error.code == ERROR_MEMORY)
         api_fail_memory(reply);
@@ -439,7 +439,9 @@ void api_file_finish(const struct service *service, struct request *request, str
         return;
     const struct plan *plan = request->plan;
     const struct document_order *own = plan->order->own;
-    struct kept_file file = {.content_type = document_type(plan->order->document, plan->order->encoding), .length = answer->length};
+    struct kept_file file = {.owner = request->client,
+                             .content_type = document_type(plan->order->document, plan->order->encoding),
+                             .length = answer->length};
     struct error error = {0};
     char id[KEPT_ID_BYTES];
     memcpy(file.name, own->file_name, sizeof file.name);
@@ -467,8 +469,13 @@ void api_detach(const struct service *service, struct request *request, struct r
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
     const struct plan *plan = request->plan;
     struct document_order *own = plan->order->own;
-    if (kept_files_order(service->files, &request->pending, request->job_count, request->characters, id, key, NULL) != 0) {
-        api_fail_memory(reply);
+    const struct kept_order order = {request->client, &request->pending, request->job_count, request->characters};
+    struct error error = {0};
+    if (kept_files_order(service->files, &order, id, key, &error) != 0) {
+        if (error.code == ERROR_MEMORY)
+            api_fail_memory(reply);
+        else
+            api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply, "too many documents of yours are kept");
         return;
     }
     memcpy(own->id, id, sizeof own->id);
@@ -493,10 +500,10 @@ void api_settle(const struct service *service, struct request *request, const st
     api_lacked_memory();
 }
 
-/* Finds the order by the id in the path and document_key in the form or the JSON. Sets *text as kept_files_find does. Returns -1
- * after setting the reply. */
-static int find_order(const struct service *service, const struct call *call, struct kept_view *order, char **text,
-                      struct reply *reply) {
+/* Finds the order, which must be of the same API key, by the id in the path and document_key in the form or the JSON. Sets *text as
+ * kept_files_find does. Returns -1 after setting the reply. */
+static int find_order(const struct service *service, const struct call *call, const struct request *request,
+                      struct kept_view *order, char **text, struct reply *reply) {
     char id[KEPT_ID_BYTES + 1], key[KEPT_ID_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
     struct error error = {0};
     size_t length, index;
@@ -511,7 +518,8 @@ static int find_order(const struct service *service, const struct call *call, st
     snprintf(id, sizeof id, "%.*s", (int)length, part);
     snprintf(key, sizeof key, "%s", sent ? sent : "");
     json_decref(root);
-    if (result != 0 || kept_files_find(service->files, id, key, order, text, &error) == 0)
+    const struct kept_query query = {id, key, service->keys ? &request->client : NULL};
+    if (result != 0 || kept_files_find(service->files, &query, order, text, &error) == 0)
         return result;
     if (error.code == ERROR_MEMORY)
         return api_fail_memory(reply);
@@ -520,9 +528,8 @@ static int find_order(const struct service *service, const struct call *call, st
 
 void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply) {
-    (void)request;
     struct kept_view order;
-    if (find_order(service, call, &order, NULL, reply) != 0)
+    if (find_order(service, call, request, &order, NULL, reply) != 0)
         return;
     bool translating = order.state == KEPT_PENDING && order.left < order.total;
     const char *state = order.state == KEPT_READY    ? "done"
@@ -546,10 +553,9 @@ void api_deepl_document_status(const struct service *service, const struct call 
 
 void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
                                struct reply *reply) {
-    (void)request;
     struct kept_view order;
     char *text;
-    if (find_order(service, call, &order, &text, reply) != 0)
+    if (find_order(service, call, request, &order, &text, reply) != 0)
         return;
     if (order.state == KEPT_PENDING) {
         api_fail(reply, STATUS_UNAVAILABLE, NULL, "the document is not translated yet");

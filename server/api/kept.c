@@ -143,6 +143,10 @@ size_t cache_bytes(struct cache *cache) {
 
 /* ---- files: a list in order of arrival, under one lock ---- */
 
+enum { KEPT_SHARE = 4 /* an owner has one part in so many while others have files */ };
+
+static const char no_room[] = "the file is larger than the space for kept files";
+
 struct kept_entry {
     TAILQ_ENTRY(kept_entry) link;
     int64_t until_us;
@@ -197,7 +201,46 @@ static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     return entry;
 }
 
-/* Removes expired entries and, while a limit is exceeded, the oldest sent entry or, if no entry has been sent, the oldest. */
+/* What the owner of an entry has. */
+struct kept_share {
+    size_t count, bytes;
+};
+
+static struct kept_share share_of(const struct kept_files *files, uint64_t owner) {
+    struct kept_share share = {0};
+    const struct kept_entry *entry;
+    TAILQ_FOREACH(entry, &files->entries, link) {
+        bool own = entry->view.file.owner == owner;
+        share.count += own;
+        share.bytes += own ? entry->view.file.length : 0;
+    }
+    return share;
+}
+
+/* Returns the entry that goes first: of the owner with the most if it has more than its share, or else of any. */
+static struct kept_entry *choose_victim(const struct kept_files *files) {
+    bool by_bytes = files->bytes > files->limits.bytes;
+    size_t limit = by_bytes ? files->limits.bytes : files->limits.count, most = limit / KEPT_SHARE;
+    struct kept_entry *entry, *greedy = NULL, *first = NULL;
+    TAILQ_FOREACH(entry, &files->entries, link) {
+        struct kept_share share = greedy && greedy->view.file.owner == entry->view.file.owner
+                                      ? (struct kept_share){0}
+                                      : share_of(files, entry->view.file.owner);
+        size_t has = by_bytes ? share.bytes : share.count;
+        if (has > most) {
+            most = has;
+            greedy = entry;
+        }
+    }
+    TAILQ_FOREACH(entry, &files->entries, link) {
+        bool candidate = !greedy || entry->view.file.owner == greedy->view.file.owner;
+        if (candidate && (!first || (entry->sent && !first->sent)))
+            first = entry;
+    }
+    return first;
+}
+
+/* Removes expired entries and, while a limit is exceeded, others. */
 static void tidy(struct kept_files *files) {
     int64_t now_us = clock_us();
     struct kept_entry *entry, *next;
@@ -206,12 +249,8 @@ static void tidy(struct kept_files *files) {
         if (entry->until_us <= now_us)
             remove_entry(files, entry);
     }
-    while (files->count > files->limits.count || files->bytes > files->limits.bytes) {
-        entry = TAILQ_FIRST(&files->entries);
-        while (entry && !entry->sent)
-            entry = TAILQ_NEXT(entry, link);
-        remove_entry(files, entry ? entry : TAILQ_FIRST(&files->entries));
-    }
+    while (files->count > files->limits.count || files->bytes > files->limits.bytes)
+        remove_entry(files, choose_victim(files));
 }
 
 size_t kept_files_expire(struct kept_files *files) {
@@ -238,12 +277,14 @@ static char *copy_text(const char *text, size_t length) {
     return copy;
 }
 
-/* Makes an id, appends a copy of the entry, and takes over its text. On failure, returns -1 and leaves the text to the caller. */
-static int add_entry(struct kept_files *files, const struct kept_entry *with, char id[KEPT_ID_BYTES]) {
+/* Makes an id, appends a copy of the entry, and takes over its text, even if it fails. Returns -1 with ERROR_MEMORY, or with
+ * ERROR_LENGTH: its owner has no room for it. */
+static int add_entry(struct kept_files *files, const struct kept_entry *with, char id[KEPT_ID_BYTES], struct error *err) {
     struct kept_entry *entry = malloc(sizeof *entry);
     if (!entry || make_id(id) != 0) {
+        free(with->text);
         free(entry);
-        return -1;
+        return error_memory(err);
     }
     *entry = *with;
     memcpy(entry->view.id, id, KEPT_ID_BYTES);
@@ -253,27 +294,31 @@ static int add_entry(struct kept_files *files, const struct kept_entry *with, ch
     files->count++;
     files->bytes += entry->view.file.length;
     tidy(files);
+    bool kept = find_entry(files, id) != NULL;
     pthread_mutex_unlock(&files->lock);
-    return 0;
+    return kept ? 0 : error_set(err, ERROR_LENGTH, no_room);
 }
 
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err) {
     if (file->length > files->limits.bytes)
-        return error_set(err, ERROR_LENGTH, "the file is larger than the space for kept files");
+        return error_set(err, ERROR_LENGTH, no_room);
     const struct kept_entry entry = {.view = {.state = KEPT_READY, .file = *file}, .text = copy_text(text, file->length)};
-    if (entry.text && add_entry(files, &entry, id) == 0)
-        return 0;
-    free(entry.text);
-    return error_memory(err);
+    return entry.text ? add_entry(files, &entry, id, err) : error_memory(err);
 }
 
-int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
-                     char key[KEPT_ID_BYTES], struct error *err) {
-    struct kept_entry entry = {.view = {.state = KEPT_PENDING, .total = total, .began_us = clock_us(), .characters = characters},
-                               .left = left};
-    if (make_id(entry.key) != 0 || add_entry(files, &entry, id) != 0)
+int kept_files_order(struct kept_files *files, const struct kept_order *order, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
+                     struct error *err) {
+    struct kept_entry entry = {.view = {.state = KEPT_PENDING,
+                                        .file = {.owner = order->owner},
+                                        .total = order->total,
+                                        .began_us = clock_us(),
+                                        .characters = order->characters},
+                               .left = order->left};
+    if (make_id(entry.key) != 0)
         return error_memory(err);
+    if (add_entry(files, &entry, id, err) != 0)
+        return -1;
     memcpy(key, entry.key, KEPT_ID_BYTES);
     return 0;
 }
@@ -282,12 +327,14 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
     bool fits = text && file->length <= files->limits.bytes;
     char *copy = fits ? copy_text(text, file->length) : NULL;
     if (text)
-        message = fits ? "the server is out of memory" : "the file is larger than the space for kept files";
+        message = fits ? "the server is out of memory" : no_room;
     pthread_mutex_lock(&files->lock);
     struct kept_entry *entry = find_entry(files, id);
     if (entry && copy) {
         entry->view.state = KEPT_READY;
+        uint64_t owner = entry->view.file.owner;
         entry->view.file = *file;
+        entry->view.file.owner = owner;
         entry->text = copy;
         files->bytes += file->length;
         copy = NULL;
@@ -300,14 +347,16 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
     free(copy);
 }
 
-int kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_view *view, char **text,
+int kept_files_find(struct kept_files *files, const struct kept_query *query, struct kept_view *view, char **text,
                     struct error *err) {
+    const char *key = query->key;
     char *copy = NULL;
     int result = 0;
     pthread_mutex_lock(&files->lock);
     tidy(files);
-    const struct kept_entry *entry = find_entry(files, id);
-    bool found = entry && (key ? *key && strcmp(entry->key, key) == 0 : !*entry->key);
+    const struct kept_entry *entry = find_entry(files, query->id);
+    bool own = entry && (!query->owner || *query->owner == entry->view.file.owner);
+    bool found = own && (key ? *key && strcmp(entry->key, key) == 0 : !*entry->key);
     if (!found)
         result = error_set(err, ERROR_INPUT, "file not found or expired");
     else if (text && entry->text && !(copy = copy_text(entry->text, entry->view.file.length)))

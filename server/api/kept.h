@@ -41,8 +41,11 @@ size_t cache_bytes(struct cache *cache);
  *
  * These files wait to be fetched (LibreTranslate's /translate_file, DeepL's /v2/document). Each has a name that cannot be guessed
  * and expires after a while. A file that has been sent completely is kept for a shorter time, since the server cannot know whether
- * it arrived. Number and bytes are bounded: files that have been sent are removed first, then the oldest. An order is a file that
- * is still being made or could not be made; it is found by its id and a key. */
+ * it arrived. An order is a file that is still being made or could not be made; it is found by its id and a key.
+ *
+ * Number and bytes are bounded. While a limit is exceeded and there are files of several owners, the owner with the most, if it has
+ * more than a quarter of the limit, loses one, so that nobody's uploads remove the files of others; otherwise anybody does. Files
+ * that have been sent go first, then the oldest. */
 
 struct kept_files;
 
@@ -54,6 +57,7 @@ struct kept_files_limits {
 enum { KEPT_ID_BYTES = 33, KEPT_NAME_BYTES = 256 };
 
 struct kept_file {
+    uint64_t owner; /* the client that stores it (struct request) */
     char name[KEPT_NAME_BYTES];
     const char *content_type; /* a static string */
     size_t length;            /* bytes of its text */
@@ -69,7 +73,7 @@ void kept_files_free(struct kept_files *files);
 size_t kept_files_expire(struct kept_files *files);
 
 /* Keeps a copy of text [file->length]. Returns -1 with ERROR_MEMORY, or with ERROR_LENGTH if it is longer than all files together
- * may be. */
+ * may be, or than its owner's share beside the files of others. */
 int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
                    struct error *err);
 /* Notes that the file of this id, if there is one, has been sent completely: it expires soon or, if it has an order, is removed. */
@@ -78,8 +82,13 @@ void kept_files_sent(struct kept_files *files, const char *id);
 /* Keeps a pending order, and makes its id and key. It counts as a file of 0 bytes. left: how many of total parts are still to be
  * made; the thread that makes the file counts it down, and it must stay valid until kept_files_end is called. Returns -1 with
  * ERROR_MEMORY. */
-int kept_files_order(struct kept_files *files, const atomic_size_t *left, size_t total, size_t characters, char id[KEPT_ID_BYTES],
-                     char key[KEPT_ID_BYTES], struct error *err);
+struct kept_order {
+    uint64_t owner;
+    const atomic_size_t *left;
+    size_t total, characters; /* characters: of the source */
+};
+int kept_files_order(struct kept_files *files, const struct kept_order *order, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
+                     struct error *err);
 /* Completes an order: keeps a copy of text [file->length], or marks it as failed if text is NULL; message: the reason. An order
  * that has expired in the meantime is dropped. It also fails if the text is longer than all files together may be, or if there is
  * no memory for it. */
@@ -96,10 +105,14 @@ struct kept_view {
     size_t characters;                /* of an order: characters of its source */
     char message[KEPT_MESSAGE_BYTES]; /* FAILED: the reason */
 };
-/* Finds a file by its id, or an order by its id and key. key: NULL: a file without an order. text: unless it is NULL, it is set to
+struct kept_query {
+    const char *id, *key;  /* key of an order; NULL: a file without an order */
+    const uint64_t *owner; /* NULL: anybody's */
+};
+/* Finds a file or an order. text: unless it is NULL, it is set to
  * a copy of the file's text, NUL-terminated, which the caller frees; to NULL unless the file is READY. Returns -1 with ERROR_INPUT
  * if nothing is found or it has expired, or with ERROR_MEMORY. */
-int kept_files_find(struct kept_files *files, const char *id, const char *key, struct kept_view *view, char **text,
+int kept_files_find(struct kept_files *files, const struct kept_query *query, struct kept_view *view, char **text,
                     struct error *err);
 
 #endif

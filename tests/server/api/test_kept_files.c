@@ -15,16 +15,20 @@ static struct kept_files *open_files(int64_t keep_us, int64_t sent_us) {
     return files;
 }
 
-static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES], struct error *err) {
-    struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = strlen(text)};
+static int add_of(uint64_t owner, struct kept_files *files, const char *text, char id[KEPT_ID_BYTES], struct error *err) {
+    struct kept_file file = {.owner = owner, .name = "a.txt", .content_type = "text/plain", .length = strlen(text)};
     return kept_files_add(files, &file, text, id, err);
+}
+
+static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES], struct error *err) {
+    return add_of(1, files, text, id, err);
 }
 
 static bool has(struct kept_files *files, const char *id, const char *text) {
     struct kept_view found;
     struct error error = {0};
     char *copy;
-    if (kept_files_find(files, id, NULL, &found, &copy, &error) != 0) {
+    if (kept_files_find(files, &(struct kept_query){.id = id}, &found, &copy, &error) != 0) {
         ck_assert_int_eq(error.code, ERROR_INPUT);
         return false;
     }
@@ -129,7 +133,7 @@ END_TEST
 /* ---- orders ---- */
 
 static bool look(struct kept_files *files, const char *id, const char *key, struct kept_view *order) {
-    return kept_files_find(files, id, key, order, NULL, NULL) == 0;
+    return kept_files_find(files, &(struct kept_query){id, key, NULL}, order, NULL, NULL) == 0;
 }
 
 /* An order is found by id and key only, before and after its file has been made, and by nobody who knows its id alone. */
@@ -140,17 +144,17 @@ START_TEST(orders_have_a_key) {
     struct kept_view order;
     char *text = id;
     atomic_size_t left = 4;
-    ck_assert_int_eq(kept_files_order(files, &left, 7, 20, id, key, NULL), 0);
+    ck_assert_int_eq(kept_files_order(files, &(struct kept_order){1, &left, 7, 20}, id, key, NULL), 0);
     ck_assert(!look(files, id, "", &order) && !look(files, id, id, &order));
     ck_assert(!look(files, key, key, &order) && !has(files, id, ""));
     ck_assert(look(files, id, key, &order));
     ck_assert(order.state == KEPT_PENDING && order.total == 7 && order.left == 4 && order.characters == 20);
-    ck_assert_int_eq(kept_files_find(files, id, key, &order, &text, NULL), 0);
+    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, NULL}, &order, &text, NULL), 0);
     ck_assert_ptr_null(text);
     kept_files_end(files, id, &file, "one", NULL);
     ck_assert(look(files, id, key, &order) && order.state == KEPT_READY);
     ck_assert(!has(files, id, "one"));
-    ck_assert_int_eq(kept_files_find(files, id, key, &order, &text, NULL), 0);
+    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, NULL}, &order, &text, NULL), 0);
     ck_assert_str_eq(text, "one");
     ck_assert_str_eq(order.file.name, "a.txt");
     free(text);
@@ -173,13 +177,13 @@ START_TEST(orders_fail) {
     struct kept_view order;
     atomic_size_t left = 1;
     for (size_t i = 0; i < COUNT; i++)
-        kept_files_order(files, &left, 1, 3, ids[i], keys[i], NULL);
+        kept_files_order(files, &(struct kept_order){1, &left, 1, 3}, ids[i], keys[i], NULL);
     kept_files_end(files, ids[0], NULL, NULL, "why");
     ck_assert(look(files, ids[0], keys[0], &order) && order.state == KEPT_FAILED);
     ck_assert_str_eq(order.message, "why");
     kept_files_end(files, ids[1], &large, "01234567890", NULL);
     ck_assert(look(files, ids[1], keys[1], &order) && order.state == KEPT_FAILED);
-    kept_files_order(files, &left, 1, 3, ids[COUNT], keys[COUNT], NULL);
+    kept_files_order(files, &(struct kept_order){1, &left, 1, 3}, ids[COUNT], keys[COUNT], NULL);
     ck_assert(!look(files, ids[0], keys[0], &order));
     kept_files_end(files, ids[0], &file, "one", NULL);
     kept_files_end(files, ids[2], &file, "one", NULL);
@@ -189,11 +193,49 @@ START_TEST(orders_fail) {
 }
 END_TEST
 
+/* Uploads of one owner remove its own files, however many, and never those of another who has less. */
+START_TEST(owners_have_shares) {
+    struct kept_files *files = open_files(HOUR_US, HOUR_US);
+    char victim[KEPT_ID_BYTES], id[KEPT_ID_BYTES], former[KEPT_ID_BYTES] = "";
+    struct error error = {0};
+    ck_assert_int_eq(add_of(1, files, "one", victim, NULL), 0);
+    for (size_t i = 0; i < 10; i++) {
+        ck_assert_int_eq(add_of(2, files, "other", id, NULL), 0);
+        ck_assert(has(files, victim, "one") && has(files, id, "other"));
+        ck_assert(!has(files, former, "other"));
+        strcpy(former, id);
+    }
+    ck_assert_int_eq(add_of(2, files, "123456789", id, &error), -1); /* no room beside the other's */
+    ck_assert_int_eq(error.code, ERROR_LENGTH);
+    ck_assert(has(files, victim, "one"));
+    for (size_t i = 0; i < 10; i++)
+        ck_assert_int_eq(add_of(2, files, "", id, NULL), 0); /* the number of files has shares, too */
+    ck_assert(has(files, victim, "one") && has(files, id, ""));
+    kept_files_free(files);
+}
+END_TEST
+
+START_TEST(an_order_is_its_owners) {
+    struct kept_files *files = open_files(HOUR_US, HOUR_US);
+    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    const uint64_t own = 1, other = 2;
+    struct kept_view order;
+    atomic_size_t left = 1;
+    ck_assert_int_eq(kept_files_order(files, &(struct kept_order){own, &left, 1, 3}, id, key, NULL), 0);
+    kept_files_end(files, id, &(struct kept_file){.name = "a.txt", .content_type = "text/plain", .length = 3}, "one", NULL);
+    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, &other}, &order, NULL, NULL), -1);
+    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, &own}, &order, NULL, NULL), 0);
+    kept_files_free(files);
+}
+END_TEST
+
 Suite *kept_files_suite(void) {
     Suite *suite = suite_create("kept_files");
     TCase *cases = tcase_create("kept_files");
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, files_are_found);
+    tcase_add_test(cases, owners_have_shares);
+    tcase_add_test(cases, an_order_is_its_owners);
     tcase_add_test(cases, what_was_sent_makes_room);
     tcase_add_test(cases, what_was_sent_expires_first);
     tcase_add_test(cases, the_oldest_make_room);
