@@ -165,9 +165,10 @@ enum {
     MOST_REPEATS = 127,
     PAIRED = 1 << 28,   /* at both ends of a phrase */
     LOPSIDED = 1 << 29, /* white space on the inner side of one mark of the pair */
-    QUOTES = 1 << 30,   /* a quotation mark of any form, with one of: */
+    QUOTES = 1 << 30,   /* a quotation mark: in a pair of any form, with one of these and perhaps SINGLES; alone, with its form */
     OPENS = REPEAT,
     CLOSES = 2 * REPEAT,
+    SINGLES = 1,
     MOST_OPEN = 16
 };
 
@@ -275,7 +276,7 @@ static bool read_quote(struct reader *reader, int32_t c, size_t begin, size_t en
     if (!add(reader, begin, end, single ? 0 : QUOTES, single)) /* a single one counts only as a part of a pair */
         return false;
     if (closes)
-        close_phrase(reader, open, QUOTES | OPENS, QUOTES | CLOSES);
+        close_phrase(reader, open, QUOTES | OPENS | single, QUOTES | CLOSES | single);
     else if (opens)
         open_phrase(reader, c, family);
     return true;
@@ -469,13 +470,67 @@ static int by_place(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static const struct sign **sorted(const struct signs *signs, struct arena *arena) {
+/* Returns the form of a quotation mark without a partner as the target language writes it: its other mark may be in the next
+ * sentence, so the two must not be of different kinds. */
+static int32_t lone_form(const struct sign_rules *rules, const char *text, const struct sign *sign) {
+    size_t end = sign->span.end, next = end, previous = sign->span.begin, at = 0, length = strlen(text);
+    int32_t c = character_next(text + sign->span.begin, end - sign->span.begin, &at);
+    int32_t left = previous > 0 ? character_previous(text, &previous) : ' ',
+            right = next < length ? character_next(text, length, &next) : ' ';
+    bool opens = character_is_space(left) && !character_is_space(right), closes = !character_is_space(left) && !is_word(right);
+    bool apart = character_is_space(left) && character_is_space(right);
+    const char *form = opens || (apart && has(rules->source->open, c))     ? rules->target->open
+                       : closes || (apart && has(rules->source->close, c)) ? rules->target->close
+                                                                           : "";
+    if (c == '"' || !*form || (family_of(c) != 0 && family_of(c) != 1))
+        return c;
+    for (at = 0, length = strlen(form); at < length;) { /* without the space inside */
+        int32_t mark = character_next(form, length, &at);
+        if (!character_is_space(mark))
+            return mark;
+    }
+    return c;
+}
+
+static bool is_lone(const struct sign *sign) {
+    return sign->key == QUOTES;
+}
+
+/* writes: the text is the source, whose marks are compared as the target language writes them. */
+static const struct sign **sorted(const struct sign_rules *rules, const struct signs *signs, const char *text, bool writes,
+                                  struct arena *arena) {
     const struct sign **list = arena_alloc(arena, signs->count, sizeof *list);
-    for (size_t i = 0; list && i < signs->count; i++)
-        list[i] = &signs->all[i];
-    if (list && signs->count > 0)
+    struct sign *copies = arena_alloc(arena, signs->count, sizeof *copies);
+    for (size_t i = 0; list && copies && i < signs->count; i++) {
+        size_t at = signs->all[i].span.begin;
+        copies[i] = signs->all[i];
+        if (is_lone(&copies[i]))
+            copies[i].key |=
+                (uint32_t)(writes ? lone_form(rules, text, &copies[i]) : character_next(text, copies[i].span.end, &at));
+        list[i] = &copies[i];
+    }
+    if (list && copies && signs->count > 0)
         qsort(list, signs->count, sizeof *list, by_key);
-    return list;
+    return copies ? list : NULL;
+}
+
+/* Removes single quotation marks of the source for which the translation has double ones, as some languages write them. */
+static void forgive_singles(const struct sign **left, size_t *lefts, const struct sign **right, size_t *rights) {
+    enum { MOST = 32 };
+    size_t kept = 0;
+    for (size_t i = 0, looked = 0; i < *lefts; i++) {
+        size_t k = *rights;
+        if ((left[i]->key & QUOTES) && !sign_is_name(left[i]) && (left[i]->key & (REPEAT - 1)) == SINGLES && looked++ < MOST)
+            for (k = 0; k < *rights && right[k]->key != (left[i]->key & ~(uint32_t)SINGLES);)
+                k++;
+        if (k == *rights) {
+            left[kept++] = left[i];
+        } else {
+            memmove(right + k, right + k + 1, (*rights - k - 1) * sizeof *right);
+            --*rights;
+        }
+    }
+    *lefts = kept;
 }
 
 /* Counts the words [length] of a text that the rows of a language list for a sign. */
@@ -585,7 +640,8 @@ static struct span *spans_of(const struct sign **list, size_t count, struct aren
 
 int signs_compare(const struct sign_rules *rules, const char *source, const struct signs *source_signs, const char *target,
                   const struct signs *target_signs, struct arena *arena, struct sign_difference *out, struct error *err) {
-    const struct sign **left = sorted(source_signs, arena), **right = sorted(target_signs, arena);
+    const struct sign **left = sorted(rules, source_signs, source, true, arena),
+                      **right = sorted(rules, target_signs, target, false, arena);
     if (!left || !right)
         return error_memory(err);
     size_t i = 0, j = 0, lefts = 0, rights = 0;
@@ -604,6 +660,7 @@ int signs_compare(const struct sign_rules *rules, const char *source, const stru
             j++;
         }
     }
+    forgive_singles(left, &lefts, right, &rights);
     lefts = forgive_names(left, lefts, source, right, &rights, target);
     size_t missing = forgive(left, lefts, source, rules->source->code, target, rules->target->code);
     size_t added = forgive(right, rights, target, rules->target->code, source, rules->source->code);
@@ -616,9 +673,14 @@ int signs_compare(const struct sign_rules *rules, const char *source, const stru
 const char *signs_write(const struct sign_rules *rules, const char *text, size_t length, const struct sign *sign,
                         struct span *span) {
     const char *open = rules->target->open, *close = rules->target->close;
-    bool opens = (sign->key & ~(uint32_t)LOPSIDED) == (QUOTES | OPENS),
-         closes = (sign->key & ~(uint32_t)LOPSIDED) == (QUOTES | CLOSES);
+    uint32_t part = sign->key & ~(uint32_t)(LOPSIDED | SINGLES);
+    bool opens = part == (QUOTES | OPENS), closes = part == (QUOTES | CLOSES);
     *span = sign->span;
+    if (is_lone(sign)) {
+        int32_t form = lone_form(rules, text, sign);
+        opens = has(open, form);
+        closes = !opens && has(close, form);
+    }
     if ((!opens && !closes) || !*open || text[span->begin] == '"' || text[span->begin] == '\'')
         return NULL;
     for (size_t at = span->end; opens && at < length && character_is_space(character_next(text, length, &at));)

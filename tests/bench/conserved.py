@@ -51,19 +51,38 @@ def signs(text: str) -> collections.Counter:
     quotes = sum(text.count(q) for q in QUOTES) - inches + 2 * len(re.findall(r"(?<!\w)['‘‚]\w[^'‘’‚]*['’‘](?!\w)", text))
     if quotes:
         found["quotes"] = quotes
-    for m in re.finditer(r"([.,;:!?\-*_#=~|/\\+<>^`$&%@])\1+", text.replace("…", "...").replace("—", "--").replace("–", "--")):
+    for m in re.finditer(r"([.,;:!?\-*_#=~|/\\+<>^`$&%@])\1+", text):
         found[m.group()] += 1
     return found
 
 
-def lopsided(text: str) -> bool:
-    """Whether a pair of quotation marks has white space on the inner side of only one."""
-    return any(m.group(1)[:1].isspace() != m.group(1)[-1:].isspace() for m in re.finditer(r"[«“„\"]([^«»“”„\"]+)[»”“\"]", text) if m.group(1).strip())
+FAMILIES = (("«‹", "»›"), ("„“‟", "“”"), ("「『", "」』"))
+
+
+def pairs(text: str) -> list[str]:
+    """What stands in quotation marks that belong together, marks of other families aside."""
+    found = []
+    for opening, closing in FAMILIES:
+        begun = None
+        for i, c in enumerate(text):
+            if begun is not None and c in closing and (c not in opening or text[begun] == "„"):
+                found.append(text[begun + 1 : i])
+                begun = None
+            elif c in opening:
+                begun = i
+    return found
+
+
+def lopsided(text: str) -> int:
+    """How many pairs of quotation marks have white space on the inner side of only one, or straight marks on both sides."""
+    return sum(1 for p in pairs(text) if p.strip() and p[0].isspace() != p[-1].isspace()) + len(re.findall(r'(?<!\S)"(?!\S)', text))
 
 
 def lost(source: str, target: str) -> list[str]:
     """What the translation lacks or adds, as far as no word stands for it."""
     left, right = signs(source), signs(target)
+    if left["--"] + left["---"] + left["..."] > right["--"] + right["---"] + right["..."]:  # may become one character, but need not come from one
+        right = signs(target.replace("…", "...").replace("—", "--").replace("–", "--"))
     out = []
     for key in sorted(set(left) | set(right)):
         difference = left[key] - right[key]
@@ -80,7 +99,7 @@ def lost(source: str, target: str) -> list[str]:
             out.append(key)
         elif difference < 0:
             out.append("+" + key)
-    if not out and lopsided(target) and not lopsided(source):
+    if not out and lopsided(target) > lopsided(source):
         out.append("spaces")
     return out
 

@@ -50,6 +50,8 @@ START_TEST(languages_write_the_same_sign_differently) {
         {"en", "fr", "She said \"no\" twice.", "Elle a dit «\u00a0non\u00a0» deux fois.", ""},
         {"en", "de", "‘Stop’, she said, ‘now’.", "„Halt“, sagte sie, „sofort“.", ""},
         {"de", "en", "»Halt«, sagte sie.", "“Stop”, she said.", ""},
+        {"de", "en", "„Ich gehe.", "“I go.", ""},
+        {"de", "fr", "Ich komme.“", "Je viens\u00a0»", ""},
         {"en", "fr", "It's the dogs' bowl, isn't it?", "C'est l'écuelle des chiens, n'est-ce pas\u00a0?", ""},
         {"en", "de", "Half of it is 50%.", "Die Hälfte sind 50 Prozent.", ""},
         {"de", "en", "Lenz & Sohn", "Lenz and Son", ""},
@@ -67,6 +69,9 @@ START_TEST(what_is_lost_or_added_differs) {
     static const struct example examples[] = {
         {"en", "fr", "She said \"no\".", "Elle a dit non.", "\" \""},
         {"en", "fr", "She said \"no\".", "Elle a dit «non\u00a0».", "\" \"->« »"},
+        {"fr", "en", "Il a dit «\u00a0non\u00a0».", "He said 'no'.", "« »->' '"},
+        {"de", "en", "„Ich gehe.", "\"I go.", "„->\""}, /* its partner is in the next sentence */
+        {"en", "fr", "\"I go.", "«\u00a0Je vais.", "\"->«"},
         {"en", "de", "A # b ⋅ c", "A b c ¶", "# ⋅->¶"},
         {"en", "fr", "Press **now** to go.", "Pressez *maintenant** pour aller.", "** **->* **"},
         {"en", "fr", "Press *now* to go.", "Pressez * maintenant* pour aller.", "* *->* *"},
