@@ -274,9 +274,6 @@ bool front_matter_close(struct bytes_buffer *out, const struct markup_end *end);
  *
  * These functions skip the notation between texts, and escape text that would be read as notation. */
 
-/* Returns the bytes of the "&name;" that begins there, or 0. */
-size_t markdown_reference_length(const char *at, const char *end);
-
 /* Each of these skips notation from `at` on and returns its end, at most `end`. */
 
 /* Skips exactly `count` marks; returns NULL if there are fewer. */

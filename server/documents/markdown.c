@@ -248,7 +248,7 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
             else
                 piece_add_word(&reader->builder, *raw.start == '{' ? raw : (struct bytes){"X", 1}, raw);
         }
-        size_t reference = at < end && *at == '&' ? markdown_reference_length(at, end) : 0;
+        size_t reference = at < end && *at == '&' ? html_reference(at, end, &(int32_t){0}) : 0;
         if (reference > 0 && isspace((unsigned char)text[read])) { /* white space that cannot be written in another way */
             add_text(reader, text + first, read - first, begin);
             take_unit(reader, at + reference);

@@ -7,8 +7,6 @@
 #include <strings.h>
 
 enum {
-    MOST_REFERENCE = 40, /* bytes of a reference */
-    MOST_SHORTCODE = 48,
     MOST_TEMPLATE = 256,
     MOST_TAG = 1024, /* bytes of a tag */
     MOST_BACKTICKS = 32,
@@ -16,13 +14,6 @@ enum {
 };
 
 /* ---- notation that is skipped ---- */
-
-size_t markdown_reference_length(const char *at, const char *end) {
-    const char *c = at + 1;
-    while (c < end && c - at < MOST_REFERENCE && (isalnum((unsigned char)*c) || *c == '#'))
-        c++;
-    return c < end && *c == ';' && c > at + 1 ? (size_t)(c + 1 - at) : 0;
-}
 
 const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count) {
     for (; count > 0; count--, at++)
@@ -322,31 +313,32 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
     return close ? close + 1 : at + 1;
 }
 
-/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. */
+/* Keeps what an expression matches there; returns `after` if it matches nothing. */
+static const char *keep_match(struct keeper *keeper, const char *at, const char *expression, enum markdown_kept_kind kind,
+                              const char *after) {
+    size_t length = opaque_match(expression, at, (size_t)(keeper->stop - at));
+    return length > 0 ? keep(keeper, at, at + length, kind) : after;
+}
+
+static bool follows(const struct keeper *keeper, const char *at, const char *signs) {
+    return at > keeper->begin && (ascii_letter(at[-1]) || ascii_digit(at[-1]) || ascii_among(at[-1], signs));
+}
+
+/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. An amount of money has words after it, such
+ * as "5 and pay ". */
 static const char *keep_formula(struct keeper *keeper, const char *at) {
+    static const char formula[] =
+        "$$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
+        "$!([ \t\r\n$]|\\d(!( \\l\\l)[^$])* \\l\\l)([^$`\\\\ \t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$]";
     const char *stop = keeper->stop, *open = at + 1;
-    if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || at[-1] == '$'))
+    if (follows(keeper, at, "$"))
         return open;
     if (open < stop && *open == '`') {
         const char *close = skip_code(keeper, open);
         return close < stop && *close == '$' && close[-1] == '`' && close - open > 2 ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
                                                                                      : open;
     }
-    size_t marks = open < stop && *open == '$' ? 2 : 1;
-    open = at + marks;
-    const char *close = open;
-    while (close < stop && *close != '$' && *close != '`')
-        close += *close == '\\' && close + 1 < stop ? 2 : 1;
-    if (close >= stop || close == open || !markdown_skip_marks(close, stop, '$', marks))
-        return open;
-    const char *next = close + marks;
-    bool spaced = isspace((unsigned char)*open) || isspace((unsigned char)close[-1]), amount = false;
-    if (marks == 1 && isdigit((unsigned char)*open)) /* an amount of money with words after it, such as "5 and pay " */
-        for (const char *c = open; c + 2 < close && !amount; c++)
-            amount = *c == ' ' && isalpha((unsigned char)c[1]) && isalpha((unsigned char)c[2]);
-    if ((marks == 1 && (spaced || amount)) || (next < stop && (isalnum((unsigned char)*next) || *next == '$')))
-        return open;
-    return keep(keeper, at, next, MARKDOWN_NOUN);
+    return keep_match(keeper, at, formula, MARKDOWN_NOUN, open < stop && *open == '$' ? open + 1 : open);
 }
 
 /* Keeps \\( formula \\) and \\[ formula \\], with one backslash or two. Words in \\[ brackets \\] that have only one are text. */
@@ -375,15 +367,7 @@ static const char *keep_backslashes(struct keeper *keeper, const char *at) {
 
 /* Keeps :tada:. */
 static const char *keep_shortcode(struct keeper *keeper, const char *at) {
-    const char *c = at + 1;
-    if (at > keeper->begin && (isalnum((unsigned char)at[-1]) || strchr(":/", at[-1])))
-        return c;
-    while (c < keeper->stop && c - at <= MOST_SHORTCODE && (isalnum((unsigned char)*c) || strchr("_+-", *c)))
-        c++;
-    if (c == at + 1 || c == keeper->stop || *c != ':')
-        return at + 1;
-    bool free = c + 1 == keeper->stop || (!isalnum((unsigned char)c[1]) && c[1] != ':');
-    return free ? keep(keeper, at, c + 1, MARKDOWN_UNIT) : at + 1;
+    return follows(keeper, at, ":/") ? at + 1 : keep_match(keeper, at, ":[\\c+-]{1,48}:![\\l\\d:]", MARKDOWN_UNIT, at + 1);
 }
 
 /* Keeps placeholders of site generators, attributes and expressions: {{ name }}, {% if %}, {#name}, {:.class}, {.class}. */
@@ -523,11 +507,6 @@ static bool begins_block(const struct bytes_buffer *out) {
     return at == 0 || out->bytes[at - 1] == '\n' || out->bytes[at - 1] == '\r';
 }
 
-/* ASCII letters and digits, and all other characters, belong to words. */
-static bool is_of_word(char c) {
-    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
-}
-
 /* True if a closing bracket stands right before, and would be read as part of a link (c is '(') or of a definition (c is ':'). */
 static bool follows_bracket(const struct bytes_buffer *out, char c) {
     size_t at = out->length;
@@ -542,7 +521,7 @@ static bool follows_bracket(const struct bytes_buffer *out, char c) {
 
 /* True if the byte would be read as notation. before: the byte before the text. */
 static bool is_marked(const char *text, size_t length, size_t at, char before) {
-    bool inside = at > 0 && at + 1 < length && is_of_word(text[at - 1]) && is_of_word(text[at + 1]);
+    bool inside = at > 0 && at + 1 < length && ascii_word(text[at - 1]) && ascii_word(text[at + 1]);
     switch (text[at]) {
     case '\\':
     case '`':
@@ -558,7 +537,7 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
         before = at > 0 ? text[at - 1] : before;
         return (at + 1 < length && text[at + 1] == '~') || !isspace((unsigned char)before);
     case '&':
-        return markdown_reference_length(text + at, text + length) > 0;
+        return html_reference(text + at, text + length, &(int32_t){0}) > 0;
     default:
         return false;
     }
