@@ -75,7 +75,7 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     const char *name = c++; /* a name may begin with '=' */
     while (c < end && !byte_is_space(*c) && !strchr("/>=", *c))
         c++;
-    *out = (struct html_attribute){.name = bytes_between(name, c)};
+    *out = (struct html_attribute){.name = bytes_between(name, c), .value = nothing};
     *at = c;
     while (c < end && byte_is_space(*c))
         c++;
