@@ -11,7 +11,7 @@ const SAYS = {
   numbers: ({ source, target }) => (target.length ? t("Check the numbers: {0} became {1}.", source.join(", "), target.join(", ")) : t("Check the numbers: {0} is missing.", source.join(", "))),
   signs: ({ source, target }) => t("Check the signs: {0}.", [...source, ...target].join(" ")),
   doubtful: () => t("Probably wrong: the model is not sure of this."),
-  untranslated: () => t("Not translated: there is nothing that the model can read."),
+  untranslated: () => t("Not translated: the model cannot read it or found no translation."),
   shortened: () => t("Some of the text may be missing here."),
   unknown: () => t("Many of these words are unknown to the model."),
 };
