@@ -642,6 +642,23 @@ START_TEST(long_tags_and_paragraphs) {
 }
 END_TEST
 
+/* Entries of menus and of the way to a page, with signs between them, are texts of their own in every format. */
+START_TEST(menus) {
+#define LINK(text)              "<w:hyperlink r:id=\"r1\">" R(text) "</w:hyperlink>"
+#define ENTRIES(sign, one, two) P(LINK(one) R(" " sign " ") LINK(two))
+#define WAY(sign, one, two)     "<text:p><text:a>" one "</text:a> " sign " <text:span>" two "</text:span></text:p>"
+#define BESIDE(sign, one, two)  "<html><body><p><a>" one "</a> " sign " <span>" two "</span></p></body></html>"
+#define SIGN(sign)                                                                                                                 \
+    WORD(FAKE_REVERSED, ENTRIES(sign, "a dog", "the cat"), ENTRIES(sign, "DOG A", "CAT THE"));                                     \
+    TEXT(FAKE_REVERSED, WAY(sign, "a dog", "the cat"), WAY(sign, "DOG A", "CAT THE"));                                             \
+    archive_expect("epub", "a.xhtml", FAKE_REVERSED, BESIDE(sign, "a dog", "the cat"), BESIDE(sign, "DOG A", "CAT THE"))
+    SIGN("/");
+    SIGN("&gt;");
+    SIGN("|");
+    SIGN("\u00b7");
+}
+END_TEST
+
 /* A long value, such as a picture, is no reason to refuse a tag; marks are found, and characters are whole, where the scan looks at
  * bytes in pieces. */
 START_TEST(long_values) {
@@ -714,6 +731,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, names_of_columns);
     tcase_add_test(tests, literals_of_formulas);
     tcase_add_test(tests, literals_of_open_formulas);
+    tcase_add_test(tests, menus);
     tcase_add_test(tests, open_document);
     tcase_add_test(tests, books);
     tcase_add_test(tests, language_of_a_book);
