@@ -11,6 +11,9 @@ enum {
 
 static const char masked = '1'; /* replaces a placeholder, which is like a number */
 
+#define LIST(name, words) static const char name[] = words;
+#include "server/documents/prose.def"
+
 /* ---- bytes ---- */
 
 static bool is_lower(char c) {
@@ -114,14 +117,6 @@ static bool is_vowel(char c) {
     return ascii_among(c, "aeiouyAEIOUY");
 }
 
-/* Codes of languages, except those that are frequent words themselves: "de", "es", "it", "no". */
-static const char languages[] =
-    "ar az be bg bn bs ca cs cy da el en eo et eu fa fi fr ga gl gu he hi hr hu hy ja ka kk km kn ko ky lb lt lv "
-    "mk ml mn mr ms mt ne nl pa pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh zu";
-static const char literals[] = "true false null undefined nil NaN None True False";
-#define ZONES "UTC GMT CET CEST WET WEST EET EEST EST EDT CST CDT MST MDT PST PDT BST IST JST MSK AEST"
-static const char currencies[] = "EUR USD GBP JPY CHF CAD AUD NZD CNY RUB INR BRL MXN SEK NOK DKK PLN CZK HUF TRY KRW ZAR SGD HKD";
-
 static enum word judge_letters(struct bytes word) {
     bool lower_then_upper = false, other = false;
     size_t uppers = 0;
@@ -137,7 +132,7 @@ static enum word judge_letters(struct bytes word) {
     if (bytes_among(word, literals))
         return WORD_PROGRAM;
     if (uppers == word.length && word.length > 1)
-        return bytes_among(word, ZONES) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
+        return bytes_among(word, zones) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
     if (uppers > 0)
         return WORD_OTHER;
     return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
@@ -145,7 +140,6 @@ static enum word judge_letters(struct bytes word) {
 
 /* "text-center", "en-US" and "Content-Type" are doubtful; "Wi-Fi" and "e-mail" are words. */
 static enum word judge_hyphens(struct bytes word) {
-    static const char prefixes[] = "e re co non anti ex";
     struct bytes rest = word, part, first = {0};
     size_t lower = 0, upper = 0, parts = 0;
     while (next_part(&rest, "-", &part)) {
@@ -180,9 +174,6 @@ static enum word judge_dots(struct bytes word) {
 
 /* "text/html", "Europe/Paris" and "src/index" are not words; "Yes/No" and "and/or" are. */
 static enum word judge_slashes(struct bytes word) {
-    static const char regions[] =
-        "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific Etc US Canada Brazil";
-    static const char pairs[] = "and/or either/or he/she she/he his/her her/his him/her yes/no on/off w/o km/h";
     struct bytes rest = word, part, first = {0};
     size_t lower = 0, parts = 0;
     while (next_part(&rest, "/", &part)) {
@@ -195,7 +186,7 @@ static enum word judge_slashes(struct bytes word) {
         return WORD_PROGRAM;
     if (lower == 0)
         return WORD_OTHER;
-    return bytes_among(word, pairs) ? WORD_LOWER : WORD_DOUBTFUL;
+    return bytes_among(word, words_with_slash) ? WORD_LOWER : WORD_DOUBTFUL;
 }
 
 /* Forms of one word with bars between them are words, as vue-i18n has them: "car|cars". */
@@ -335,10 +326,6 @@ static bool is_code(struct bytes text) {
 
 /* True for "margin: 0 auto; color: red": all properties are known, or half of them if there is a semicolon. */
 static bool is_declarations(struct bytes text) {
-    static const char known[] =
-        "color background margin padding border font width height display position top left right bottom float "
-        "clear opacity overflow cursor flex grid transform transition animation outline content visibility z-index "
-        "text-align font-size font-weight font-family line-height max-width min-width background-color";
     struct bytes rest = text, part;
     size_t count = 0, properties = 0;
     while (next_part(&rest, ";", &part)) {
@@ -353,22 +340,13 @@ static bool is_declarations(struct bytes text) {
         if (name.length == 0 || colon + 1 == part.start + part.length)
             return false;
         count++;
-        properties += bytes_among(name, known);
+        properties += bytes_among(name, css_properties);
     }
     return count > 0 && properties * 2 >= count && (properties == count || memchr(text.start, ';', text.length));
 }
 
-/* Units that programs use. */
-static const char units[] =
-    "px em rem vh vw pt pc cm mm in ex ch fr ms s deg rad dpi B kB KB MB GB TB KiB MiB GiB kbps Mbps Hz kHz MHz GHz "
-    "kg g mg km m l ml mL V W kW A K bit bits fps";
-
 /* True for a list of fonts, a length or border, "a=b, c=d", a media query, or the name of a browser. */
 static bool is_style(struct bytes text) {
-    static const char keywords[] =
-        "solid dashed dotted double none auto inherit initial unset normal bold italic ease ease-in ease-out ease-in-out "
-        "linear center left right top bottom all opacity transform color background cover contain no-repeat repeat "
-        "fixed absolute transparent black white red";
     struct bytes rest = text, word;
     size_t words = 0, pairs = 0, measures = 0, styled = 0, colours = 0;
     if (memchr(text.start, ',', text.length) && (ends(text, "sans-serif") || ends(text, "monospace") || ends(text, " serif")))
@@ -421,10 +399,6 @@ static bool is_date_pattern(struct bytes text) {
 
 /* True for a command line, or a statement of SQL. */
 static bool is_command(struct bytes text) {
-    static const char programs[] =
-        "npm npx yarn pnpm pip pip3 cargo sudo tsc curl wget chmod mkdir rm cp mv eslint webpack vite rollup jest "
-        "mocha prettier ts-node nodemon cross-env rimraf babel apt-get docker-compose kubectl";
-    static const char others[] = "git node python python3 docker cd bash sh deno bun";
     struct bytes rest = text, first, word;
     if (opaque_at(NOTATION_SQL, text.start, text.length, 0) > 0)
         return true;
@@ -436,23 +410,12 @@ static bool is_command(struct bytes text) {
                                     : word.length == 2 && *word.start == '-' && ascii_letter(word.start[1]);
         notation |= has_letter(word) && judge_word(word) <= WORD_DOUBTFUL;
     }
-    return bytes_among(first, programs) || flags || (notation && bytes_among(first, others)) ||
+    return bytes_among(first, programs) || flags || (notation && bytes_among(first, other_programs)) ||
            (first.length < text.length && begins(first, "./"));
 }
 
 /* True for class names of style sheets: "btn btn-primary", "md:flex p-4". */
 static bool is_classes(struct bytes text) {
-    static const char alone[] =
-        "btn row col container active disabled hidden visible flex grid block inline nav navbar card form modal fade show "
-        "open alert badge table dropdown collapse rounded shadow border absolute relative fixed sticky uppercase "
-        "truncate underline italic fa fas far fab glyphicon icon clearfix wrapper small large primary secondary "
-        "success danger warning info dark light sr selected current group peer";
-    static const char first[] =
-        "btn col row text bg mt mb ml mr mx my pt pb pl pr px py m p d w h is has js fa fas icon nav navbar card form "
-        "input modal container flex grid items justify font border rounded shadow min max sm md lg xl hover focus "
-        "list table alert badge dropdown float align self gap space leading tracking opacity overflow z order sr "
-        "glyphicon ui el v mat ng ant css swiper offset pull push top bottom left right dark group peer active disabled before "
-        "after first last";
     struct bytes rest = text, word;
     size_t words = 0, marked = 0;
     while (next_word(&rest, &word)) {
@@ -463,7 +426,7 @@ static bool is_classes(struct bytes text) {
         while (end < word.length && is_lower(word.start[end]))
             end++;
         bool whole = end == word.length;
-        if (!bytes_among((struct bytes){word.start, end}, whole ? alone : first))
+        if (!bytes_among((struct bytes){word.start, end}, whole ? classes : class_prefixes))
             return false;
         words++;
         marked += !whole;
@@ -485,23 +448,6 @@ static const char *const expressions[] = {
     "([^ <(][^ ]* +){0,4}&([^@]*@)(<[^ >@]*@[^ >]*>|\\(http[^ )]*\\)| +)+\\z"};
 
 /* ---- places ---- */
-
-/* Members whose value is for programs if it is a single word in ASCII, in small letters or in capitals alone. */
-static const char names_of_words[] =
-    "id uuid guid key slug name type kind mode class classname classes css style styles href src srcset url uri link icon icons "
-    "image img file files filename path dir directory folder main module browser bin exports imports types typings version license "
-    "licence engine engines lang language locale locales charset encoding format pattern regex regexp method target rel color "
-    "colour "
-    "background align position display orientation variant timezone tz currency unit mime mimetype contenttype hash token sha "
-    "checksum integrity selector xpath event namespace package packagemanager repository extends plugins presets rules env layout "
-    "component widget role roles permissions hostpermissions compileroptions dependencies devdependencies peerdependencies "
-    "optionaldependencies browserslist lib jsx theme strategy action status level platform os cpu arch scope direction schema "
-    "model "
-    "field dataindex sort order operator enum const default required in shape keywords author";
-/* Members whose values are for programs even if they have several words in ASCII, the first without a capital. */
-static const char names_of_code[] =
-    "class classname classes css style styles scripts script selector pattern regex regexp path file files filename "
-    "src srcset href url uri command cmd query sql license licence exports bin";
 
 /* Returns the name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than all that are looked up. */
 static struct bytes plain_name(struct bytes name, char plain[NAME_BYTES]) {
