@@ -229,8 +229,8 @@ def test_only_these_pairs(mirror, pair, folder):  # noqa: F811
 def test_a_limit_of_bytes(mirror, pair, folder):  # noqa: F811
     mirror.add_pair("de", "en", pair)
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", "100k") as daemon:
-        status, answer, _ = daemon.ask(text="What?", source="en", target="fr")
-        assert status == 400, answer
+        status, answer, headers = daemon.ask(text="What?", source="en", target="fr")
+        assert status == 503 and answer["code"] == "fetch_failed" and 1 <= int(headers["Retry-After"]) <= 60, (answer, headers)
         assert "result=space" in daemon.logged("event=fetch_failed")
         assert daemon.models()["en-fr"]["state"] == "failed" and "reason" not in daemon.models()["en-fr"]
         assert not (folder / "en-fr").exists()
@@ -276,7 +276,7 @@ def test_models_that_stay(mirror, pair, folder, size_of):  # noqa: F811
         assert get(mirror, folder, "en-fr").returncode == 0  # it was fetched on demand, and stays from now on
         order(daemon, get="en-de")
         until(lambda: daemon.models().get("en-de", {}).get("state") == "cold", "the ordered model")
-        assert daemon.ask(text="What?", source="en", target="it")[0] == 400
+        assert daemon.ask(text="What?", source="en", target="it")[0] == 503
         assert re.search("result=space .*needs [0-9.]+ MB, and [0-9.]+ MB are allowed", daemon.logged("event=fetch_failed"))
         assert folders(folder) == ["en-de", "en-fr"] and daemon.metric("model_evictions_total") == 0
 
@@ -295,7 +295,7 @@ def test_a_download_that_fails_evicts_nothing(mirror, pair, folder, size_of):  #
     mirror.acts[paths["model"]] = [m.other(b"x")]
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(1.5)) as daemon:
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
-        assert daemon.ask(text="What?", source="en", target="de")[0] == 400
+        assert daemon.ask(text="What?", source="en", target="de")[1]["code"] == "fetch_failed"
         assert folders(folder) == ["en-fr"] and daemon.ask(text="What?", source="en", target="fr")[0] == 200
 
 
@@ -318,12 +318,12 @@ def test_a_hostile_mirror_does_no_harm_and_is_named(mirror, folder, act, said): 
     path = mirror.paths["model"]
     mirror.acts[path] = [act]
     with serve(mirror, folder, "--fetch", "mozilla") as daemon:
-        assert daemon.ask(text="What?", source="en", target="fr")[0] == 400
+        assert daemon.ask(text="What?", source="en", target="fr")[1]["code"] == "fetch_failed"
         line = daemon.logged("event=fetch_failed")
         assert re.search(said, line) and mirror.url + path in line, line
         assert daemon.metric('model_fetches_total{result="failure"}') == 1
         asked = len(mirror.asked)
-        assert daemon.ask(text="What?", source="en", target="fr")[0] == 400 and len(mirror.asked) == asked  # not at once again
+        assert daemon.ask(text="What?", source="en", target="fr")[1]["code"] == "fetch_failed" and len(mirror.asked) == asked  # not at once again
         rss = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{daemon.process.pid}/status").read_text())[1])
         assert rss < 200_000 and not (folder / "en-fr").exists()
 

@@ -495,6 +495,20 @@ static bool has_leg(const struct model_set *models, const char *source, const ch
     return false;
 }
 
+/* Replies 503 if the download of a model for these languages has failed: that is not the client's fault. */
+static bool fail_fetched(const struct service *service, const char *source, const char *target, struct reply *reply) {
+    char message[API_MESSAGE_BYTES];
+    unsigned retry_s;
+    if (!fetcher_failed(service->fetcher, source, target, &retry_s))
+        return false;
+    snprintf(message, sizeof message, "the model for %.60s-%.60s could not be downloaded: the server's log has the reason", source,
+             target);
+    metrics_rejected(service->metrics, REJECTED_FETCHING);
+    api_fail_coded(reply, STATUS_UNAVAILABLE, "fetch_failed", NULL, message);
+    reply->retry_after_s = retry_s;
+    return true;
+}
+
 bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
                        struct reply *reply) {
     if (!source || !target || !api_fetches(service, request))
@@ -506,15 +520,17 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
 
     /* try two models via a pivot, each of which is in service or can be downloaded */
     const char *middle = service->options.pivot ? service->options.pivot : "en";
-    if (strcmp(middle, "none") == 0 || language_distance(middle, source) < LANGUAGE_FAR ||
-        language_distance(middle, target) < LANGUAGE_FAR)
+    bool pivots = strcmp(middle, "none") != 0 && language_distance(middle, source) == LANGUAGE_FAR &&
+                  language_distance(middle, target) == LANGUAGE_FAR;
+    bool first = pivots && has_leg(request->models, source, middle), second = pivots && has_leg(request->models, middle, target);
+    if (first && second)
         return false;
-    bool first = has_leg(request->models, source, middle), second = has_leg(request->models, middle, target);
-    if ((!first && !fetcher_could(service->fetcher, source, middle)) ||
-        (!second && !fetcher_could(service->fetcher, middle, target)))
-        return false;
-    return (!first && fetch(service, source, middle, request, reply)) ||
-           (!second && fetch(service, middle, target, request, reply));
+    if (pivots && (first || fetcher_could(service->fetcher, source, middle)) &&
+        (second || fetcher_could(service->fetcher, middle, target)) &&
+        ((!first && fetch(service, source, middle, request, reply)) || (!second && fetch(service, middle, target, request, reply))))
+        return true;
+    return fail_fetched(service, source, target, reply) || (pivots && !first && fail_fetched(service, source, middle, reply)) ||
+           (pivots && !second && fail_fetched(service, middle, target, reply));
 }
 
 /* ---- models in memory ---- */

@@ -192,6 +192,19 @@ bool fetcher_could(struct fetcher *fetcher, const char *source, const char *targ
     return could;
 }
 
+bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *target, unsigned *retry_s) {
+    char pair[PAIR_BYTES];
+    if (!make_pair(fetcher, source, target, pair))
+        return false;
+    pthread_mutex_lock(&fetcher->lock);
+    const struct entry *entry = find(fetcher, pair);
+    bool failed = entry && entry->state == ENTRY_FAILED;
+    int64_t left_us = failed ? entry->changed_us + FAILED_US - clock_us() : 0;
+    pthread_mutex_unlock(&fetcher->lock);
+    *retry_s = left_us > 0 ? (unsigned)(left_us / 1000000) + 1 : 1;
+    return failed;
+}
+
 size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most) {
     size_t count = 0;
     if (!fetcher_is_on(fetcher))
@@ -309,11 +322,13 @@ struct work {
     struct fetcher *fetcher;
     char asked[FETCH_ASKED_BYTES];
     char model[MODEL_BYTES]; /* the name of its folder, once it exists */
+    bool began;              /* a source has the model */
 };
 
 static void note(void *owner, const struct get_event *event) {
-    const struct work *work = owner;
+    struct work *work = owner;
     struct fetcher *fetcher = work->fetcher;
+    work->began |= event->kind == GET_BEGINS;
     if (event->kind == GET_BEGINS)
         log_event(LOG_INFO, "fetch_began", log_text("pair", work->asked), log_text("model", event->name),
                   log_count("bytes", event->total), log_text("from", event->text));
@@ -471,6 +486,9 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
         *err = (struct error){0};
         status = get_model(&options, asked, &got, err);
     }
+
+    if (status == GET_UNKNOWN && work->began) /* a file that the source's list names is missing */
+        status = GET_NETWORK;
 
     bool there = status == GET_DONE || status == GET_PRESENT;
     if (there && catalog_take_in(o->catalog, got.folder, err) != 0) {

@@ -163,6 +163,9 @@ enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const
 bool fetcher_is_on(const struct fetcher *fetcher);
 /* True if the pair may be fetched on demand, and its last download, if any, has not failed. */
 bool fetcher_could(struct fetcher *fetcher, const char *source, const char *target);
+/* True if the last download of the pair on demand has failed, although a source may have it. *retry_s: until it is tried again, at
+ * least 1. */
+bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *target, unsigned *retry_s);
 /* Lists at most `most` languages from which the target can be fetched, if Mozilla's list has been read. Returns their number. */
 size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most);
 /* Queues a download that an administrator orders. asked: as for get_model, but not a URL. Another version replaces the installed
