@@ -63,6 +63,8 @@ def pairs(text: str) -> list[str]:
     """What stands in quotation marks that belong together, marks of other families aside."""
     found = []
     for opening, closing in FAMILIES:
+        if "»" in closing and 0 <= text.find("»") < text.find("«"):  # »so«
+            opening, closing = closing, opening
         begun = None
         for i, c in enumerate(text):
             if begun is not None and c in closing and (c not in opening or text[begun] == "„"):
