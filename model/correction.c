@@ -26,15 +26,43 @@ static const char **copy_parts(const char *text, const struct span *parts, size_
     return copies;
 }
 
-/* Keeps the first of the differences; the lists stay empty if memory is out. */
-static void keep_lists(struct sentence *sentence, enum check check, const char *text, const struct span *source, size_t sources,
-                       const struct span *target, size_t targets) {
+/* Copies the first of the differences. Returns false if memory is out. */
+static bool copy_lists(const char *own, const struct span *source, size_t sources, const char *text, const struct span *target,
+                       size_t targets, struct arena *arena, struct check_lists *out) {
     enum { MOST = NUMBERS_SHOWN };
     struct check_lists lists = {.source_count = sources < MOST ? sources : MOST, .target_count = targets < MOST ? targets : MOST};
-    lists.source = copy_parts(own_text(sentence), source, lists.source_count, &sentence->arena);
-    lists.target = copy_parts(text, target, lists.target_count, &sentence->arena);
-    if (!arena_failed(&sentence->arena))
-        sentence->check->lists[check] = lists;
+    lists.source = copy_parts(own, source, lists.source_count, arena);
+    lists.target = copy_parts(text, target, lists.target_count, arena);
+    if (arena_failed(arena))
+        return false;
+    *out = lists;
+    return true;
+}
+
+/* The lists stay empty if memory is out. */
+static void keep_lists(struct sentence *sentence, enum check check, const char *text, const struct span *source, size_t sources,
+                       const struct span *target, size_t targets) {
+    copy_lists(own_text(sentence), source, sources, text, target, targets, &sentence->arena, &sentence->check->lists[check]);
+}
+
+int check_whole(const char *from, const char *to, const char *text, size_t length, const char *translation,
+                size_t translation_length, struct arena *arena, struct check_lists *out) {
+    const struct sign_rules rules = signs_rules(from, to);
+    *out = (struct check_lists){0};
+    if (!signs_any(&rules, text, length) && !signs_any(&rules, translation, translation_length))
+        return 0;
+    const char *source = arena_copy(arena, text, length), *target = arena_copy(arena, translation, translation_length);
+    struct signs source_signs, target_signs;
+    struct sign_difference found;
+    struct span lopsided, ignored;
+    bool compared = source && target && signs_read(&rules, source, length, NULL, 0, arena, &source_signs, NULL) == 0 &&
+                    signs_read(&rules, target, translation_length, NULL, 0, arena, &target_signs, NULL) == 0 &&
+                    signs_compare(&rules, source, &source_signs, target, &target_signs, arena, &found, NULL) == 0 &&
+                    copy_lists(source, found.source, found.source_count, target, found.target, found.target_count, arena, out);
+    if (compared && out->source_count + out->target_count == 0 &&
+        signs_lopsided(target, translation_length, &lopsided) > signs_lopsided(source, length, &ignored))
+        compared = copy_lists(source, NULL, 0, target, &lopsided, 1, arena, out);
+    return compared ? 0 : -1;
 }
 
 /* The two texts that are compared, and the parts of each that are left out: runs that are held, phrases of a glossary, <unk>. */

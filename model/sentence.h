@@ -33,6 +33,12 @@ struct check_lists {
     size_t source_count, target_count;
 };
 
+/* Compares the signs of a whole text, as it was sent, with those of its translation, as it is written: after all sentences are in
+ * their places, with what stood between them and the marks around them. from, to: BCP-47. Takes time proportional to the lengths,
+ * and that of sorting the signs. The lists are in the arena. Returns -1 if memory runs out. */
+int check_whole(const char *from, const char *to, const char *text, size_t length, const char *translation,
+                size_t translation_length, struct arena *arena, struct check_lists *out);
+
 /* For a sentence that is compared with its translation (model/rendering.h); in its arena. */
 struct sentence_check {
     struct search_options options; /* the caller's, before translator_constrain changed them */

@@ -689,3 +689,48 @@ const char *signs_write(const struct sign_rules *rules, const char *text, size_t
         span->begin = at;
     return opens ? open : close;
 }
+
+/* ---- spaces at quotation marks ---- */
+
+size_t signs_lopsided(const char *text, size_t length, struct span *at) {
+    static const struct {
+        const wchar_t *opening, *closing;
+    } forms[] = {{L"\u00ab\u2039", L"\u00bb\u203a"}, /* guillemets; German texts have them the other way round */
+                 {L"\u201e\u201f\u201c", L"\u201c\u201d"},
+                 {L"\u300c\u300e", L"\u300d\u300f"}};
+    enum { FORMS = sizeof forms / sizeof *forms };
+    size_t count = 0, begun[FORMS] = {0}; /* the end of an opening mark; 0: none is open */
+    bool low[FORMS] = {false}, inwards = false, met = false;
+    for (size_t i = 0; i < length;) {
+        size_t begin = i;
+        int32_t c = character_next(text, length, &i);
+        bool before = begin == 0 || character_space_before(text, begin), after = i == length || character_space_after(text, i);
+        if (c == '"' && before && after) {
+            *at = (struct span){begin, i};
+            count++;
+        }
+        for (size_t f = 0; f < FORMS; f++) {
+            bool opens = character_is_among(c, forms[f].opening), closes = character_is_among(c, forms[f].closing);
+            if (f == 0 && (opens || closes) && !met) {
+                met = true;
+                inwards = closes;
+            }
+            if (f == 0 && inwards) {
+                bool swapped = opens;
+                opens = closes;
+                closes = swapped;
+            }
+            if (closes && begun[f] > 0 && (!opens || low[f])) {
+                if (begin > begun[f] && character_space_after(text, begun[f]) != before) {
+                    *at = (struct span){begin, i};
+                    count++;
+                }
+                begun[f] = 0;
+            } else if (opens) {
+                begun[f] = i;
+                low[f] = c == 0x201e;
+            }
+        }
+    }
+    return count;
+}

@@ -62,6 +62,11 @@ struct sign_difference {
 int signs_compare(const struct sign_rules *rules, const char *source, const struct signs *source_signs, const char *target,
                   const struct signs *target_signs, struct arena *arena, struct sign_difference *out, struct error *err);
 
+/* Returns the number of pairs of quotation marks that have white space on the inner side of one mark only, and of straight marks
+ * with white space on both sides; marks of other forms between the two of a pair do not count. *at: the last such mark. Unlike
+ * signs_read, it also finds pairs that do not nest. Takes time proportional to the length. */
+size_t signs_lopsided(const char *text, size_t length, struct span *at);
+
 /* Returns the target language's form of a quotation mark, in which case *span also has the white space on its inner side; or NULL
  * if the sign stays as it is. */
 const char *signs_write(const struct sign_rules *rules, const char *text, size_t length, const struct sign *sign,

@@ -603,7 +603,33 @@ static int check_text(const struct request *request, const struct text *text, bo
     return request->warns ? warn_of_doubt(request, text, apart, arena, warnings) : 0; /* "warnings": false disables it */
 }
 
-int warnings_of_plan(struct request *request) {
+/* The text that a client sent, and its translation as the client gets it. */
+struct whole {
+    struct bytes source, translation;
+};
+
+/* Warns if the whole text and its translation differ in their signs although no sentence does, or none that is known to. */
+static int warn_of_whole(const struct request *request, const struct text *text, const struct whole *whole, struct arena *arena,
+                         struct warnings *warnings) {
+    const struct served_model *reader = text->model ? text->model : request->model, *writer = text->second ? text->second : reader;
+    const char *variant = text->second ? text->second_variant : text->variant ? text->variant : request->variant;
+    const char *language = text->language ? text->language : request->language;
+    struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
+    unsigned known = 1u << WARNING_SIGNS | 1u << WARNING_NUMBERS | 1u << WARNING_GLOSSARY | 1u << WARNING_UNTRANSLATED;
+    if (warnings->codes & known || request->verbatim || request->glossary.lexicon || !request->warns || !reader ||
+        !api_translates(&reader->info))
+        return 0;
+    if (!lists ||
+        check_whole(language ? language : reader->info.source, variant ? variant : writer->info.target, whole->source.start,
+                    whole->source.length, whole->translation.start, whole->translation.length, arena, lists) != 0)
+        return -1;
+    return lists->source_count + lists->target_count == 0
+               ? 0
+               : add_warning(warnings, arena, WARNING_SIGNS, put_lists, lists, "%s",
+                             "the signs in the translation differ from those in the text");
+}
+
+int warnings_of_plan(struct request *request, const struct plan_answers *answers) {
     struct plan *plan = request->plan;
     struct arena *arena = &request->arena;
     struct warnings *warnings = arena_zalloc(arena, 1, sizeof *warnings);
@@ -629,12 +655,25 @@ int warnings_of_plan(struct request *request) {
         if (!plan->markup && item->marked && item->count == 0 && item->chosen.model &&
             warn_of_message(item->source, item->length, arena, warnings) != 0)
             return -1;
+        struct warning *before = warnings->last;
         for (size_t j = 0; j < item->count; j++) {
             struct warning *last = warnings->last;
             if (check_text(request, &item->texts[j], !segments, segments, arena, warnings) != 0)
                 return -1;
             for (struct warning *added = last ? last->next : warnings->first; added; added = added->next)
                 added->text = (size_t)(&item->texts[j] - request->texts);
+        }
+        if (!answers || plan->markup || item->count == 0 || warnings->last != before)
+            continue;
+        const struct whole whole = {{item->source, item->length}, {answers[i].all[0].text, answers[i].all[0].length}};
+        struct warnings own = {0};
+        if (warn_of_whole(request, &item->texts[0], &whole, arena, &own) != 0)
+            return -1;
+        if (own.first) {
+            own.first->text = (size_t)(&item->texts[0] - request->texts);
+            *(warnings->last ? &warnings->last->next : &warnings->first) = own.first;
+            warnings->last = own.last;
+            warnings->codes |= own.codes;
         }
     }
     return 0;
@@ -649,10 +688,11 @@ void warning_begin(struct writer *w, const struct warning *warning) {
 
 /* Writes the member "warnings" of a text's object if the text has warnings. apart: the object has no text in which sentences have
  * places. arena provides scratch memory. */
-static void put_warnings(const struct request *request, const struct text *text, bool apart, struct arena *arena,
-                         struct writer *out) {
+static void put_warnings(const struct request *request, const struct text *text, const struct whole *whole, bool apart,
+                         struct arena *arena, struct writer *out) {
     struct warnings warnings = {0};
-    if (check_text(request, text, true, apart, arena, &warnings) != 0)
+    if (check_text(request, text, true, apart, arena, &warnings) != 0 ||
+        (whole && warn_of_whole(request, text, whole, arena, &warnings) != 0))
         writer_fail(out);
     if (!warnings.first)
         return;
@@ -685,7 +725,8 @@ void api_put_pivot(const struct text *text, struct writer *out) {
     writer_end_array(out);
 }
 
-void api_render_text(struct request *request, const struct text *text, const struct bytes *markup, struct writer *out) {
+void api_render_text(struct request *request, const struct text *text, const struct bytes *source, const struct bytes *markup,
+                     struct writer *out) {
     struct arena arena;
     struct rendered rendered;
     arena_init(&arena, SCRATCH_BYTES);
@@ -718,7 +759,9 @@ void api_render_text(struct request *request, const struct text *text, const str
             writer_end_object(out);
         }
         writer_end_array(out);
-        put_warnings(request, text, markup != NULL, &arena, out);
+        const struct whole whole = {{text->source, text->source_length}, {rendered.text, rendered.length}};
+        const struct whole written = source ? (struct whole){*source, *markup} : whole;
+        put_warnings(request, text, markup && !source ? NULL : &written, markup != NULL, &arena, out);
         writer_end_object(out);
     } else {
         writer_fail(out);
@@ -766,12 +809,13 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
     struct plan_answer answer;
     struct text text;
     if (!plan->markup && !item->marked) {
-        api_render_text(request, &item->texts[0], NULL, out);
+        api_render_text(request, &item->texts[0], NULL, NULL, out);
         return;
     }
     arena_init(&arena, 1 << 14);
     if (plan_write(plan, item, &arena, &answer) == 0 && join(item, &arena, &text) == 0)
-        api_render_text(request, &text, &(struct bytes){answer.text, answer.length}, out);
+        api_render_text(request, &text, plan->markup ? NULL : &(struct bytes){item->source, item->length},
+                        &(struct bytes){answer.text, answer.length}, out);
     else
         writer_fail(out);
     arena_done(&arena);

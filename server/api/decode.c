@@ -280,7 +280,7 @@ void order_finish(const struct service *service, struct request *request, struct
     const struct plan *plan = request->plan;
     const struct plan_answers *answers = plan_answers(plan, &request->arena);
     struct writer w = api_begin_answer(service);
-    if (answers && warnings_of_plan(request) == 0)
+    if (answers && warnings_of_plan(request, answers) == 0)
         reply->dialect->put(&w, plan, answers, &request->arena);
     else
         writer_fail(&w);

@@ -291,7 +291,7 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
     if (api_fail_decoded(request, reply))
         return NULL;
     struct plan *plan = request->plan;
-    bool warned = warnings_of_plan(request) == 0;
+    bool warned = warnings_of_plan(request, NULL) == 0;
     const struct plan_answers *answers = warned ? plan_answers(plan, &request->arena) : NULL;
     if (answers)
         return &answers->all[0];

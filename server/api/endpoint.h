@@ -431,8 +431,9 @@ int api_read_glossary(const struct service *service, json_t *value, struct reque
 
 /* Writes one text's answer, {"text","sentences":[...]} and any "warnings", as the README describes it. It stops early if the writer
  * has ended or the request is over. markup: replaces "text" if the text was cut at its tags; its sentences then have no offsets in
- * the whole. NULL: "text" is made of the sentences. */
-void api_render_text(struct request *request, const struct text *text, const struct bytes *markup, struct writer *out);
+ * the whole. NULL: "text" is made of the sentences. source: the text of the markup, unless it is a document with tags. */
+void api_render_text(struct request *request, const struct text *text, const struct bytes *source, const struct bytes *markup,
+                     struct writer *out);
 /* Writes "pivot", the names of a text's two models. */
 void api_put_pivot(const struct text *text, struct writer *out);
 /* The same as api_render_text for an item of request->plan. */
@@ -476,8 +477,9 @@ struct warnings {
 };
 
 /* Sets the plan's warnings, of all its texts, after the jobs have ended. The language of markup is judged by all its segments
- * together, since a title or a name is often in another language. Returns -1 if memory runs out. */
-int warnings_of_plan(struct request *request);
+ * together, since a title or a name is often in another language. answers: of the items, whose texts are compared as a whole; NULL:
+ * they are not. Returns -1 if memory runs out. */
+int warnings_of_plan(struct request *request, const struct plan_answers *answers);
 
 /* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */
 void warning_begin(struct writer *w, const struct warning *warning);

@@ -596,7 +596,7 @@ static void native_finish(const struct service *service, struct request *request
         if (plan)
             api_render_item(request, &plan->items[i], &w);
         else
-            api_render_text(request, &request->texts[i], NULL, &w);
+            api_render_text(request, &request->texts[i], NULL, NULL, &w);
     writer_end_array(&w);
     writer_end_object(&w);
     api_reply_answer(service, reply, &w);

@@ -212,23 +212,23 @@ END_TEST
 /* A translation lacks most of the text, its last phrase or nothing; a logical form leaves out what it can.
  */
 START_TEST(shortened) {
-    static const char text[] = "A boy and a dog play in the snow, and two girls look at them.";
+#define LONG "A boy and a dog play in the snow, and two girls look at them."
     static const struct {
-        const char *model, *translation;
+        const char *model, *text, *translation;
         bool warned;
     } rows[] = {
-        {"en-fr", "Un chien.", true},
-        {"en-fr", "Un gar\xc3\xa7on et un chien jouent dans la neige.", true},
-        {"en-fr", "Un gar\xc3\xa7on et un chien jouent dans la neige, et deux filles les regardent.", false},
-        {"fixed-gru", "Un chien.", false}, /* has no attention */
+        {"en-fr", LONG, "Un chien.", true},
+        {"en-fr", LONG, "Un gar\xc3\xa7on et un chien jouent dans la neige.", true},
+        {"en-fr", LONG, "Un gar\xc3\xa7on et un chien jouent dans la neige, et deux filles les regardent.", false},
+        {"fixed-gru", "A boy and a dog play in the snow.", "Un chien.", false}, /* has no attention */
     };
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--model", "tests/golden/fixed-gru"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char json[512];
         struct reply reply;
-        snprintf(json, sizeof json, "{'text': '%s', 'translation': '%s', 'model': '%s', 'include': []}", text, rows[i].translation,
-                 rows[i].model);
+        snprintf(json, sizeof json, "{'text': '%s', 'translation': '%s', 'model': '%s', 'include': []}", rows[i].text,
+                 rows[i].translation, rows[i].model);
         client_post(&daemon, "/attention", json, 200, &reply);
         ck_assert_msg((find_warning(json_at(reply.json, "results.0"), "shortened") != NULL) == rows[i].warned, "%s", reply.body);
         reply_done(&reply);

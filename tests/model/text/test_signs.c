@@ -1,4 +1,5 @@
 /* model/text/signs: signs of a text and its translation agree or do not. */
+#include "model/sentence.h"
 #include "model/text/signs.h"
 #include "model/text/tokenizer.h"
 #include "tests/scratch.h"
@@ -144,6 +145,53 @@ START_TEST(a_quotation_mark_takes_the_form_of_the_language) {
 }
 END_TEST
 
+/* The space on the inner side of one mark only, also in pairs that cross. */
+START_TEST(lopsided_pairs) {
+    static const struct {
+        const char *text;
+        size_t count;
+    } rows[] = {
+        {"He said \u201cyes\u201d and \u00ab\u00a0non\u00a0\u00bb.", 0},
+        {"\u00ab outside. *\u00bb", 1},
+        {"\u00bbso\u00ab \u201eja\u201c", 0},
+        {"\u00bbso \u00ab", 1},
+        {"{the \u201cvacation \u00ab}\u201d x \u00bb", 1},
+        {"a \" b", 1},
+        {"a \"b\" c", 0},
+        {"\u201cone", 0},
+    };
+    struct span at;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_msg(signs_lopsided(rows[i].text, strlen(rows[i].text), &at) == rows[i].count, "%s", rows[i].text);
+}
+END_TEST
+
+/* A whole text is compared with what stands around and between its sentences. */
+START_TEST(whole_texts) {
+    static const struct {
+        const char *source, *target, *lacks, *adds;
+    } rows[] = {
+        {"It is `cheap.`", "C'est `pas cher.`", NULL, NULL},
+        {"It is \u266c `cheap.`", "C'est `pas cher.`", "\u266c", NULL},
+        {"One two.", "Un deux. **", NULL, "**"},
+        {"\u201cIt is. *\u201d", "\u00ab Il est. *\u00bb", NULL, "\u00bb"},
+        {"It costs \u20ac5, or 5%.", "Cela co\u00fbte 5 euros, ou 5 pour cent.", NULL, NULL},
+        {"No signs here.", "Aucun signe ici.", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct check_lists lists;
+        const char *source = rows[i].source, *target = rows[i].target;
+        ck_assert_int_eq(check_whole("en", "fr", source, strlen(source), target, strlen(target), &arena, &lists), 0);
+        ck_assert_msg((lists.source_count > 0) == (rows[i].lacks != NULL) && (lists.target_count > 0) == (rows[i].adds != NULL),
+                      "%s: %zu, %zu", source, lists.source_count, lists.target_count);
+        if (rows[i].lacks)
+            ck_assert_str_eq(lists.source[0], rows[i].lacks);
+        if (rows[i].adds)
+            ck_assert_str_eq(lists.target[0], rows[i].adds);
+    }
+}
+END_TEST
+
 Suite *signs_suite(void) {
     Suite *suite = suite_create("signs");
     TCase *tcase = tcase_create("signs");
@@ -153,6 +201,8 @@ Suite *signs_suite(void) {
     tcase_add_test(tcase, names_in_capitals_are_signs);
     tcase_add_test(tcase, plain_text_has_no_signs);
     tcase_add_test(tcase, a_quotation_mark_takes_the_form_of_the_language);
+    tcase_add_test(tcase, lopsided_pairs);
+    tcase_add_test(tcase, whole_texts);
     suite_add_tcase(suite, tcase);
     return suite;
 }
