@@ -174,7 +174,7 @@ START_TEST(whole_texts) {
         {"It is `cheap.`", "C'est `pas cher.`", NULL, NULL},
         {"It is \u266c `cheap.`", "C'est `pas cher.`", "\u266c", NULL},
         {"One two.", "Un deux. **", NULL, "**"},
-        {"\u201cIt is. *\u201d", "\u00ab Il est. *\u00bb", NULL, "\u00bb"},
+        {"\u201cIt is. *\u201d", "\u00ab Il est. *\u00bb", "\u201c", "\u00ab"},
         {"It costs \u20ac5, or 5%.", "Cela co\u00fbte 5 euros, ou 5 pour cent.", NULL, NULL},
         {"No signs here.", "Aucun signe ici.", NULL, NULL},
     };
