@@ -239,8 +239,9 @@ static bool is_mixed(const char *text, size_t length) {
         return false;
     if (!ascii_digit(text[0]) || underlines > 0)
         return true;
-    if (changes == 1) /* digits, then letters: 4K, 3D */
-        return letters > 4 || (letters == 1 && ascii_upper(text[length - 1]) && digits <= 2);
+    if (changes == 1) /* digits, then letters: 4K, 3D, 12k */
+        return letters > 4 || (letters == 1 && digits <= 2 && ascii_upper(text[length - 1])) ||
+               (letters == 1 && digits <= 4 && text[length - 1] == 'k');
     return !(changes == 2 && letters == 1 && digits <= 4); /* 10h30 */
 }
 
@@ -593,7 +594,8 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
      "&([!:+*/\\^~-]*[&|<>=])[&|<>=!:+*/\\^~-]{2,8}&([ \t\n.,;?)]|\\z)"},
     {"rule", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "_-=*~#.", as_rule, NULL},
     {"style", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\xc2|", NULL, "\xc2\xa7([a-fk-or]&\\l|\\d&\\u)|\\|(c[0-9a-fA-F]{8}|r)"},
-    {"formula of letters", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL, "&(\\d*\\l)&([\\l\\d]*\\r)([\\l\\d]|\\r)+\\b"},
+    {"formula of letters", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL,
+     "!(\\l[a-z]{3,99}\\r+\\b)&(\\d*\\l)&([\\l\\d]*\\r)([\\l\\d]|\\r)+\\b"},
     {"programming language", NOTATION_CODES, OPAQUE_CODE, WORD, CAPITALS, NULL, "\\u(#[+#]?|\\+[+#])![+#]\\b"},
     {"IBAN", NOTATION_CODES, OPAQUE_CODE, WORD, CAPITALS, NULL, "\\u{2}\\d{2}( ?[\\u\\d]{4}){2,7}( ?[\\u\\d]{2,3}\\b)?\\b"},
     {"version", NOTATION_CODES, OPAQUE_CODE, WORD, "vV", as_version, NULL},

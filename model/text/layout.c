@@ -435,6 +435,31 @@ static void add_gap(struct layout_list *list, size_t begin, size_t end) {
     all[list->count++] = gap;
 }
 
+/* Returns where the opaque runs begin that end text[begin,end) with only white space between them, from the first one of them that
+ * is a picture or another symbol, with the white space before it: "See you. :-) https://example.com #party". Returns end if there
+ * is none. */
+static size_t trailing_runs(const struct opaque_runs *held, const char *text, size_t begin, size_t end) {
+    size_t found = end, at = end, last = 0;
+    for (size_t most = held->count; last < most;) { /* last becomes the number of runs that begin before the end */
+        size_t middle = last + (most - last) / 2;
+        if (held->all[middle].begin < end)
+            last = middle + 1;
+        else
+            most = middle;
+    }
+    while (last > 0 && held->all[last - 1].begin >= begin) {
+        const struct opaque_run *run = &held->all[--last];
+        if (skip_spaces(text, run->end, at) < at || run->written)
+            break;
+        at = run->begin;
+        if (run->kind == OPAQUE_EMOJI || run->kind == OPAQUE_SYMBOL)
+            found = at;
+    }
+    for (size_t before = found; found < end && found > begin && character_is_space(character_previous(text, &before));)
+        found = before;
+    return found;
+}
+
 /* Adds the layout of a cell at its ends. */
 static void add_cell(struct layout_list *list, size_t begin, size_t end) {
     const char *text = list->reading->text;
@@ -448,7 +473,7 @@ static void add_cell(struct layout_list *list, size_t begin, size_t end) {
     size_t label = layout_label(list->reading, begin, end);
     add_gap(list, begin, label);
     if (label < end)
-        add_gap(list, trim_signs(text, label, end), end);
+        add_gap(list, trim_signs(text, label, trailing_runs(&list->reading->held, text, label, end)), end);
 }
 
 static void add_line(struct layout_list *list, size_t begin, size_t end) {

@@ -99,6 +99,32 @@ START_TEST(opaque_runs_are_not_cut) {
 }
 END_TEST
 
+/* Pictures and what follows them at the end of a line, if all of it is held. */
+START_TEST(trailing_runs) {
+    static const struct {
+        const char *text, *gaps;
+        struct opaque_run runs[3];
+        size_t count;
+    } rows[] = {
+        {"Come :) a.b #c",
+         "Come< :) a.b #c>",
+         {{5, 7, OPAQUE_EMOJI, NULL}, {8, 11, OPAQUE_URL, NULL}, {12, 14, OPAQUE_CODE, NULL}},
+         3},
+        {"Read a.b :)", "Read a.b< :)>", {{5, 8, OPAQUE_URL, NULL}, {9, 11, OPAQUE_EMOJI, NULL}}, 2},
+        {"Read a.b #c", "Read a.b #c", {{5, 8, OPAQUE_URL, NULL}, {9, 11, OPAQUE_CODE, NULL}}, 2},
+        {"Go :) to a.b", "Go :) to a.b", {{3, 5, OPAQUE_EMOJI, NULL}, {9, 12, OPAQUE_URL, NULL}}, 2},
+        {"Go :) a.b", "Go :) a.b", {{3, 5, OPAQUE_EMOJI, NULL}, {6, 9, OPAQUE_URL, "c"}}, 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct opaque_run runs[3];
+        char shown[100];
+        memcpy(runs, rows[i].runs, sizeof runs);
+        show("en", rows[i].text, (struct opaque_runs){runs, rows[i].count}, shown);
+        ck_assert_str_eq(shown, rows[i].gaps);
+    }
+}
+END_TEST
+
 /* Each of these would take hours if a place were examined once for each sign before it. */
 START_TEST(a_long_line_is_not_slow) {
     static const char *const parts[] = {"\t",    "- ", "1. ", "-_-___", "....", ". ",      "|", " | ",
@@ -127,6 +153,7 @@ Suite *layout_suite(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, gaps, 0, sizeof cases / sizeof *cases);
     tcase_add_test(tests, opaque_runs_are_not_cut);
+    tcase_add_test(tests, trailing_runs);
     tcase_add_test(tests, a_long_line_is_not_slow);
     suite_add_tcase(suite, tests);
     return suite;
