@@ -2,10 +2,11 @@
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[] = "/tmp/alignd-memory-XXXXXX";
+static char root[sizeof "/tmp/alignd-memory-XXXXXX"];
 
 /* Writes ROOT/PATH, and makes the folders above it. */
 static void put(const char *path, const char *text) {
@@ -22,6 +23,7 @@ static void put(const char *path, const char *text) {
 }
 
 static void setup(void) {
+    strcpy(root, "/tmp/alignd-memory-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(root));
     put("proc/meminfo", "MemTotal:       2000 kB\nMemFree:        1000 kB\n");
 }
