@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 2048, END_BYTES = 2, WAITING_BYTES = 1 << 16, LAST_US = 1000 * 1000 };
@@ -43,9 +44,10 @@ int log_set_format(const char *name) {
 /* Lines that wait to be written to stderr, after log_start was called. */
 static struct {
     pthread_mutex_t lock; /* guards everything below */
-    pthread_cond_t filled, written;
+    pthread_cond_t filled, taken, written;
     pthread_t thread;
     bool started, stopping;
+    bool file;                 /* stderr is a regular file, which takes every line soon */
     bool writing;              /* the thread is writing lines that it has taken */
     char bytes[WAITING_BYTES]; /* [length] whole lines */
     size_t length;
@@ -89,6 +91,7 @@ static void *write_all(void *none) {
         memcpy(lines, waiting.bytes, length);
         waiting.writing = length > 0;
         waiting.length = waiting.lost = 0;
+        pthread_cond_broadcast(&waiting.taken);
         pthread_mutex_unlock(&waiting.lock);
         if (length == 0)
             return NULL;
@@ -103,11 +106,14 @@ static void *write_all(void *none) {
 }
 
 /* line: [length], with its line feed. The last LINE_BYTES are reserved for the thread, which reports lost lines after each batch
- * that it takes. */
+ * that it takes. Others wait for room if stderr is a file; the reader of a pipe may be slow or stopped. */
 static void send_line(const char *line, size_t length) {
     pthread_mutex_lock(&waiting.lock);
+    bool own = waiting.started && pthread_equal(pthread_self(), waiting.thread);
+    size_t limit = own ? WAITING_BYTES : WAITING_BYTES - LINE_BYTES;
+    while (waiting.started && waiting.file && !own && waiting.length + length > limit)
+        pthread_cond_wait(&waiting.taken, &waiting.lock);
     bool direct = !waiting.started;
-    size_t limit = !direct && pthread_equal(pthread_self(), waiting.thread) ? WAITING_BYTES : WAITING_BYTES - LINE_BYTES;
     if (!direct && waiting.length + length <= limit) {
         memcpy(waiting.bytes + waiting.length, line, length);
         waiting.length += length;
@@ -122,7 +128,10 @@ static void send_line(const char *line, size_t length) {
 }
 
 int log_start(struct error *err) {
+    struct stat status;
+    waiting.file = fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
     pthread_cond_init(&waiting.filled, NULL);
+    pthread_cond_init(&waiting.taken, NULL);
     clock_condition_init(&waiting.written);
     waiting.stopping = false;
     if (pthread_create(&waiting.thread, NULL, write_all, NULL) != 0)

@@ -51,8 +51,8 @@ void log_fields(enum log_level level, const char *event, const struct log_field 
 void log_message(const char *text);
 
 /* Starts a thread that writes the lines from now on, so that no caller waits for the reader of stderr. At most 64 kB of lines wait;
- * further lines are dropped, and a line reports how many. Call before other threads start. Returns -1 with ERROR_MEMORY if the
- * thread cannot start. */
+ * further lines are dropped, and a line reports how many, unless stderr is a regular file: callers then wait for room. Call before
+ * other threads start. Returns -1 with ERROR_MEMORY if the thread cannot start. */
 int log_start(struct error *err);
 /* Waits until everything is written, at most one second. It must be the last call; without log_start it does nothing. */
 void log_stop(void);

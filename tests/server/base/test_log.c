@@ -284,6 +284,30 @@ START_TEST(stopping_writes_the_rest) {
 }
 END_TEST
 
+/* A file takes every line, however many come at once. */
+START_TEST(a_file_gets_every_line) {
+    char name[] = "/tmp/alignd-log-XXXXXX";
+    struct error err = {0};
+    int numbers = 0, file = mkstemp(name);
+    size_t lines = 0;
+    dup2(file, STDERR_FILENO);
+    uint64_t dropped = log_lines_dropped();
+    ck_assert_int_eq(log_start(&err), 0);
+    for (size_t i = 0; i < TOO_MANY; i++)
+        log_event(LOG_INFO, "event", log_count("number", i));
+    log_stop();
+    ck_assert_uint_eq(log_lines_dropped(), dropped);
+    FILE *in = fopen(name, "r");
+    ck_assert_ptr_nonnull(in);
+    for (int number; fscanf(in, "time=%*s level=info event=event number=%d\n", &number) == 1; lines++)
+        ck_assert_int_eq(number, numbers++);
+    ck_assert_uint_eq(lines, TOO_MANY);
+    fclose(in);
+    close(file);
+    unlink(name);
+}
+END_TEST
+
 /* A pipe without a reader. */
 START_TEST(what_cannot_be_written_is_counted) {
     int ends[2];
@@ -313,6 +337,7 @@ Suite *log_suite(void) {
     tcase_add_test(tcase, unread_lines_are_dropped);
     tcase_add_test(tcase, stopping_waits_for_nobody);
     tcase_add_test(tcase, stopping_writes_the_rest);
+    tcase_add_test(tcase, a_file_gets_every_line);
     tcase_add_test(tcase, what_cannot_be_written_is_counted);
     suite_add_tcase(suite, tcase);
     return suite;
