@@ -434,6 +434,12 @@ int api_read_glossary(const struct service *service, json_t *value, struct reque
  * the whole. NULL: "text" is made of the sentences. source: the text of the markup, unless it is a document with tags. */
 void api_render_text(struct request *request, const struct text *text, const struct bytes *source, const struct bytes *markup,
                      struct writer *out);
+/* Holds a position in the whole source or target text. */
+struct api_place {
+    size_t bytes, units; /* UTF-8, UTF-16 */
+};
+/* Writes two offsets, each in bytes of UTF-8 and in UTF-16 units. */
+void api_put_place(struct writer *out, const char *key, struct api_place begin, struct api_place end);
 /* Writes "pivot", the names of a text's two models. */
 void api_put_pivot(const struct text *text, struct writer *out);
 /* The same as api_render_text for an item of request->plan. */
@@ -480,6 +486,14 @@ struct warnings {
  * together, since a title or a name is often in another language. answers: of the items, whose texts are compared as a whole; NULL:
  * they are not. Returns -1 if memory runs out. */
 int warnings_of_plan(struct request *request, const struct plan_answers *answers);
+/* The text that a client sent, and its translation as the client gets it. */
+struct whole {
+    struct bytes source, translation;
+};
+/* Writes the member "warnings" of a text's object if the text has warnings. apart: the object has no text in which sentences have
+ * places. arena provides scratch memory. */
+void warnings_put(const struct request *request, const struct text *text, const struct whole *whole, bool apart,
+                  struct arena *arena, struct writer *out);
 
 /* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */
 void warning_begin(struct writer *w, const struct warning *warning);

@@ -160,7 +160,7 @@ int pivot_compose(struct request *request, struct error *err);
 
 /* ---- judgements and outcomes ---- */
 
-/* The facts about a sentence from which its text gets warnings (server/api/answer.c). */
+/* The facts about a sentence from which its text gets warnings (server/api/warnings.c). */
 struct judgement {
     bool untranslated;
     size_t unknown, tokens; /* of the text's own tokens */
