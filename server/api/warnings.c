@@ -1,7 +1,6 @@
 /* This file decides of what a reply warns: each check reads a decoded text and adds at most one warning of each code. */
 #include "server/api/endpoint.h"
 #include "server/api/languages.h"
-#include "server/documents/icu_message.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
