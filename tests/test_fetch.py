@@ -460,7 +460,7 @@ def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder,
             thread.start()
         for _ in range(10):
             order(daemon, get="en-pl")
-            until(lambda: "en-pl" in daemon.models() and daemon.models()["en-pl"]["state"] != "fetching", "the ordered model")
+            until(lambda: daemon.models().get("en-pl", {"state": "fetching"})["state"] != "fetching", "the ordered model")
             until(lambda: removed() != {"code": "busy", "error": "the models are being reloaded; try again later"}, "the end of a reload")
             assert answers[-1] == {"status": "removed", "name": "en-pl"}
         for thread in threads:
