@@ -24,7 +24,7 @@ import sys
 import unicodedata
 import urllib.request
 
-LOOSE = set(".,;:!?'\"()-–—…«»“”‘’„¿¡‚‹›‛‟")
+LOOSE = set(".,;:!?'\"()-‐‑‒–—―…«»“”‘’„¿¡‚‹›‛‟")  # all hyphens and dashes are set by the typesetter
 QUOTES = set("\"«»“”„‹›‟")
 WORDS = {"%": "percent pour_cent prozent", "&": "and et und", "$": "dollar dollars", "€": "euro euros", "£": "pound pounds livre livres pfund", "¥": "yen yens yuan",
          "°": "degree degrees degré degrés grad", "№": "no number n° numéro nr nummer", "#": "number numéro nummer", "§": "section article paragraphe paragraf"}
