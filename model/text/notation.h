@@ -44,7 +44,7 @@ extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS], n
  * An expression is a parsing expression (Ford 2004): parts are matched from left to right, and what a part has matched is not
  * given back, so that time is linear and no memory is needed.
  *
- *   x            this byte          [abx-z] [^...]  one of these bytes, or none of them       .   any byte of the line
+ *   x            this byte          [abx-z] [^...]  one of these bytes; any other byte        .   any byte of the line
  *   \d \l \u    a digit, an ASCII letter, a capital     \c   [A-Za-z0-9_]     \w   \c, and any letter beyond ASCII
  *   \s           a space of any width              \m   a sign of mathematics except + = < >
  *   \r           a raised or lowered digit         \k   brackets that nest, in one line

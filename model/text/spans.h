@@ -47,8 +47,8 @@ bool segmenter_never_opens(const struct segmenter *segmenter, const char *word, 
 bool segmenter_has_ordinals(const struct segmenter *segmenter);
 
 /* ---- notations (notation.c) ----
- * What is not language in a text is written in some notation. Tables have a row for each: where it may begin, how it ends, what its
- * run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
+ * Parts of a text that are not language are written in some notation. Tables have a row for each: where it may begin, how it ends,
+ * what its run is, and the sets to which it belongs. A format, or a flag of a message, selects sets. */
 
 /* The sets of notations, as bits. NOTATION_NONE: no notation, so that only the parts are held that the client protects. */
 enum notation_set {
@@ -56,7 +56,7 @@ enum notation_set {
     NOTATION_PLACEHOLDERS = 1 << 0, /* placeholders of programs, URLs, e-mail addresses */
     NOTATION_CODES = 1 << 1,        /* everything else that is opaque in a plain text */
     NOTATION_ALL = NOTATION_PLACEHOLDERS | NOTATION_CODES,
-    NOTATION_LAYOUT = 1 << 2, /* what stands between texts, and is no part of a sentence */
+    NOTATION_LAYOUT = 1 << 2, /* separators of texts, outside of all sentences */
     /* directives and arguments in a text that is known to have them */
     NOTATION_PERCENT = 1 << 3, /* %s %-5.2f %(name)s %1$s %<PRIu64> */
     NOTATION_QT = 1 << 4,      /* %1 %L1 %n %1% */

@@ -201,7 +201,7 @@ static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     return entry;
 }
 
-/* What the owner of an entry has. */
+/* The files of one owner. */
 struct kept_share {
     size_t count, bytes;
 };

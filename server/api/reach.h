@@ -10,7 +10,7 @@
 
 #include "server/api/api.h"
 
-/* What a request's head says of where it comes from. Headers that were not sent are NULL. */
+/* The headers of a request that show where it comes from; those that were not sent are NULL. */
 struct visit {
     const char *method;
     const char *host, *origin, *content_type;
