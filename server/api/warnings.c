@@ -130,35 +130,79 @@ static int warn_of_differences(const struct request *request, const struct text 
     return add_warning(warnings, arena, of[check].code, of[check].put, lists, "%s", of[check].message);
 }
 
-/* The translation of a text of which sentences are doubtful, and the words [count] in it that the model was unsure of. */
-struct doubted_words {
-    double estimate; /* of the least sure sentence, since one wrong sentence makes the text wrong */
-    const char *text;
-    struct span *words;
-    size_t count;
+/* Words of the translation of a text that a warning is about; none where the reply does not have the text as it was decoded. */
+struct named_words {
+    struct rendered rendered; /* its text is NULL until it is needed */
+    struct span *all;         /* [count] */
+    size_t count, room;
 };
 
-static void put_doubt(struct writer *w, const struct warning *warning) {
-    const struct doubted_words *doubted = warning->detail;
-    struct utf16_cursor cursor = {.text = doubted->text};
-    writer_number(w, "quality", doubted->estimate);
-    if (!doubted->text)
+/* Names these spans [count] of the translation of sentence i, or all of it (NULL, 1). Returns -1 if memory runs out. */
+static int name_words(const struct text *text, size_t i, const struct span *spans, size_t count, struct arena *arena,
+                      struct named_words *words) {
+    if (!words->rendered.text && render_text(text, arena, &words->rendered, NULL) != 0)
+        return -1;
+    struct span *grown = arena_grow(arena, words->all, words->count, &words->room, count, sizeof *grown);
+    if (!grown)
+        return -1;
+    words->all = grown;
+    const struct span whole = {0, strlen(words->rendered.sentences[i].text)};
+    size_t begin = words->rendered.begins[i];
+    spans = spans ? spans : &whole;
+    for (size_t k = 0; k < count; k++)
+        grown[words->count++] = (struct span){begin + spans[k].begin, begin + spans[k].end};
+    return 0;
+}
+
+static void put_words(struct writer *w, const struct named_words *words) {
+    struct utf16_cursor cursor = {.text = words->rendered.text};
+    if (!cursor.text)
         return;
     writer_begin_array(w, "words");
-    for (size_t i = 0; i < doubted->count; i++) {
-        struct api_place begin = {doubted->words[i].begin, utf16_position(&cursor, doubted->words[i].begin)},
-                         end = {doubted->words[i].end, utf16_position(&cursor, doubted->words[i].end)};
+    for (size_t i = 0; i < words->count; i++) {
+        struct api_place begin = {words->all[i].begin, utf16_position(&cursor, words->all[i].begin)},
+                         end = {words->all[i].end, utf16_position(&cursor, words->all[i].end)};
         api_put_place(w, NULL, begin, end);
     }
     writer_end_array(w);
 }
 
-/* Warns of the doubtful sentences of a text, if there are any. Words are written where the reply has the text as it was decoded. */
-static int warn_of_doubt(const struct request *request, const struct text *text, bool apart, struct arena *arena,
+static void put_untranslated(struct writer *w, const struct warning *warning) {
+    put_words(w, warning->detail);
+}
+
+/* Warns of the sentences of a text that are their own translations. named: the reply has places for their words. */
+static int warn_of_untranslated(const struct request *request, const struct text *text, bool named, struct arena *arena,
+                                struct warnings *warnings) {
+    struct named_words *words = arena_zalloc(arena, 1, sizeof *words);
+    for (size_t i = 0; words && named && i < text->count; i++) {
+        struct judgement one;
+        if (judge_sentence(request, text, i, arena, &one) != 0)
+            return -1;
+        if (one.untranslated && name_words(text, i, NULL, 1, arena, words) != 0)
+            return -1;
+    }
+    return add_warning(warnings, arena, WARNING_UNTRANSLATED, put_untranslated, words,
+                       "a sentence was returned unchanged: the model cannot read its letters, or found no translation");
+}
+
+/* The sentences of a text that are doubtful. */
+struct doubted {
+    double estimate; /* of the least sure sentence, since one wrong sentence makes the text wrong */
+    struct named_words words;
+};
+
+static void put_doubt(struct writer *w, const struct warning *warning) {
+    const struct doubted *doubted = warning->detail;
+    writer_number(w, "quality", doubted->estimate);
+    put_words(w, &doubted->words);
+}
+
+/* Warns of the doubtful sentences of a text, if there are any. named: the reply has places for their words. */
+static int warn_of_doubt(const struct request *request, const struct text *text, bool named, struct arena *arena,
                          struct warnings *warnings) {
-    struct doubted_words *doubted = arena_zalloc(arena, 1, sizeof *doubted);
-    struct rendered rendered = {0};
-    size_t sentences = 0, room = 0;
+    struct doubted *doubted = arena_zalloc(arena, 1, sizeof *doubted);
+    size_t sentences = 0;
     if (!doubted)
         return -1;
     doubted->estimate = 1;
@@ -170,19 +214,9 @@ static int warn_of_doubt(const struct request *request, const struct text *text,
             continue;
         sentences++;
         doubted->estimate = one.doubt.estimate < doubted->estimate ? one.doubt.estimate : doubted->estimate;
-        if (apart || text->jobs)
-            continue;
-        if (!rendered.text && render_text(text, arena, &rendered, NULL) != 0)
+        if (named && name_words(text, i, one.doubt.words, one.doubt.word_count, arena, &doubted->words) != 0)
             return -1;
-        struct span *grown = arena_grow(arena, doubted->words, doubted->count, &room, one.doubt.word_count, sizeof *grown);
-        if (!grown)
-            return -1;
-        doubted->words = grown;
-        for (size_t k = 0; k < one.doubt.word_count; k++)
-            grown[doubted->count++] =
-                (struct span){rendered.begins[i] + one.doubt.words[k].begin, rendered.begins[i] + one.doubt.words[k].end};
     }
-    doubted->text = rendered.text;
     if (sentences == 0)
         return 0;
     if (text->count == 1)
@@ -204,6 +238,7 @@ static const char *const names[WARNING_CODES] = {
 static int check_text(const struct request *request, const struct text *text, bool language, bool apart, struct arena *arena,
                       struct warnings *warnings) {
     struct judgement one, all = {0}; /* all holds the sums */
+    bool named = !apart && !text->jobs;
     if (text->count == 0)
         return warn_of_message(text->source, text->source_length, arena, warnings);
     for (size_t i = 0; i < text->count; i++) {
@@ -223,9 +258,7 @@ static int check_text(const struct request *request, const struct text *text, bo
     const struct served_model *reader = text->model ? text->model : request->model;
     if (language && warn_of_language(request, reader->info.source, text->source, text->source_length, arena, warnings) != 0)
         return -1;
-    if (all.untranslated &&
-        add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
-                    "a sentence was returned unchanged: the model cannot read its letters, or found no translation") != 0)
+    if (all.untranslated && warn_of_untranslated(request, text, named, arena, warnings) != 0)
         return -1;
     if (UNKNOWN_PARTS * all.unknown > all.tokens &&
         add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",
@@ -239,7 +272,7 @@ static int check_text(const struct request *request, const struct text *text, bo
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
             warn_of_differences(request, text, check, &all.lists[check], arena, warnings) != 0)
             return -1;
-    return request->warns ? warn_of_doubt(request, text, apart, arena, warnings) : 0; /* "warnings": false disables it */
+    return request->warns ? warn_of_doubt(request, text, named, arena, warnings) : 0; /* "warnings": false disables it */
 }
 
 /* Warns if the whole text and its translation differ in their signs although no sentence does, or none that is known to. */

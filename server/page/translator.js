@@ -121,7 +121,7 @@ export class Translator {
       const text = answer.text.slice(from, to), nodes = all.filter((node) => target.some((one) => one.includes(node.textContent) || node.textContent.includes(one)));
       return text && nodes.length ? nodes : [];
     }
-    if (code === "doubtful") return all.filter((node) => words?.some((word) => node.start < from + word.end_utf16 && from + word.start_utf16 < node.stop));
+    if (words || code === "doubtful") return all.filter((node) => words?.some((word) => node.start < from + word.end_utf16 && from + word.start_utf16 < node.stop));
     return code === "shortened" ? all.slice(-3) : all;
   }
 

@@ -261,6 +261,22 @@ START_TEST(untranslated_words) {
 }
 END_TEST
 
+/* In a text of two scripts the warning names the sentence that it is about. */
+START_TEST(untranslated_sentence_is_named) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr"));
+    client_post(&daemon, "/translate", "{'text': 'Hello my friend. Как дела сегодня? I am here.'}", 200, &reply);
+    const json_t *answer = json_at(reply.json, "translations.0"), *warning = find_warning(answer, "untranslated");
+    ck_assert_msg(warning && json_array_size(json_object_get(warning, "words")) == 1, "%s", reply.body);
+    size_t begin = (size_t)number_at(warning, "words.0.start"), end = (size_t)number_at(warning, "words.0.end");
+    ck_assert_msg(strncmp(text_at(answer, "text") + begin, "Как дела сегодня?", end - begin) == 0 && end - begin == 31, "%s",
+                  reply.body);
+    reply_done(&reply);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* Braces that make no message stay as they are, which is said; those that do keep their notation. */
 START_TEST(messages) {
     static const char whole[] = "{n, plural, one {# dog} other {# dogs}}", broken[] = "{n, plural, one {# dog} other # dogs}";
@@ -314,6 +330,7 @@ Suite *warnings_suite(void) {
     tcase_add_test(tests, unknown);
     tcase_add_test(tests, shortened);
     tcase_add_test(tests, untranslated_words);
+    tcase_add_test(tests, untranslated_sentence_is_named);
     tcase_add_test(tests, messages);
     tcase_add_test(tests, a_protected_text_is_not_shortened);
     suite_add_tcase(suite, tests);
