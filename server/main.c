@@ -3,6 +3,7 @@
 #include "server/api/keys.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/print.h"
 #include "server/commands.h"
 #include "server/decode/worker.h"
 #include "server/get/get.h"
@@ -367,9 +368,10 @@ static int key_command(struct options *options, int *status, struct error *err) 
     (void)status;
     if (keys_make(options->name, strcmp(options->role, "admin") == 0, options->limits, secret, line, err) != 0)
         return -1;
-    if (printf("%s\n", line) < 0 || fflush(stdout) != 0)
+    print_line(stdout, "%s", line);
+    if (fflush(stdout) != 0 || ferror(stdout))
         return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
-    fprintf(stderr, "The key of %s, which will not be shown again: %s\n", options->name, secret);
+    print_line(stderr, "The key of %s, which will not be shown again: %s", options->name, secret);
     return 0;
 }
 
@@ -453,7 +455,9 @@ static const struct {
 };
 
 static int print(const char *text) {
-    return text && fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (text)
+        print_text(stdout, text);
+    return text && fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv) {
@@ -465,8 +469,10 @@ int main(int argc, char **argv) {
     if (options_parse(&options, argc, argv, &error) != 0) {
         bool usage = error.code != ERROR_MEMORY;
         const char *word = option_command_word((int)options_command(argc, argv));
-        fprintf(stderr, "alignd: %s", error.message);
-        fprintf(stderr, usage ? " (see alignd %s%s--help)\n" : "\n", word, *word ? " " : "");
+        if (usage)
+            print_line(stderr, "alignd: %s (see alignd %s%s--help)", error.message, word, *word ? " " : "");
+        else
+            print_line(stderr, "alignd: %s", error.message);
         return usage ? EXIT_USAGE : EXIT_FAILURE;
     }
     int status;

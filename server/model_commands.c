@@ -4,6 +4,7 @@
 #include "model/import/import.h"
 #include "model/translator.h"
 #include "server/base/clock.h"
+#include "server/base/print.h"
 #include "server/commands.h"
 #include "server/get/get.h"
 #include "server/models/folders.h"
@@ -56,7 +57,7 @@ struct view {
 
 static void clear(struct view *view) {
     if (view->drawn)
-        fputs("\r\033[K", stderr);
+        print_over(stderr, "%s", "");
     view->drawn = false;
 }
 
@@ -89,8 +90,8 @@ static void show_progress(struct view *view, const struct get_event *event) {
     }
     double share = event->total > 0 ? (double)event->bytes / (double)event->total : 0;
     if (!view->terminal) {
-        fprintf(stderr, "%s: %.1f of %.1f MB, %.1f MB/s%s\n", event->name, (double)event->bytes / 1e6, (double)event->total / 1e6,
-                view->rate / 1e6, left);
+        print_line(stderr, "%s: %.1f of %.1f MB, %.1f MB/s%s", event->name, (double)event->bytes / 1e6, (double)event->total / 1e6,
+                   view->rate / 1e6, left);
         return;
     }
     char bar[BAR + 1];
@@ -98,8 +99,8 @@ static void show_progress(struct view *view, const struct get_event *event) {
     for (int i = 0; i < BAR; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.1f of %.1f MB, %.1f MB/s%s", event->name, bar, share * 100,
-            (double)event->bytes / 1e6, (double)event->total / 1e6, view->rate / 1e6, left);
+    print_over(stderr, "%s [%s] %3.0f %%  %.1f of %.1f MB, %.1f MB/s%s", event->name, bar, share * 100, (double)event->bytes / 1e6,
+               (double)event->total / 1e6, view->rate / 1e6, left);
     view->drawn = true;
 }
 
@@ -111,18 +112,18 @@ static void show(void *owner, const struct get_event *event) {
     }
     clear(view);
     if (event->kind == GET_WAITS)
-        fprintf(stderr, "%s: another process is downloading it: waiting\n", event->name);
+        print_line(stderr, "%s: another process is downloading it: waiting", event->name);
     else if (event->kind == GET_BEGINS && event->total > 0)
-        fprintf(stderr, "%s: %.1f MB in %zu file%s from %s\n", event->name, (double)event->total / 1e6, event->files,
-                event->files == 1 ? "" : "s", event->text);
+        print_line(stderr, "%s: %.1f MB in %zu file%s from %s", event->name, (double)event->total / 1e6, event->files,
+                   event->files == 1 ? "" : "s", event->text);
     else if (event->kind == GET_BEGINS)
-        fprintf(stderr, "%s: from %s\n", event->name, event->text);
+        print_line(stderr, "%s: from %s", event->name, event->text);
     else if (event->kind == GET_RETRIES)
-        fprintf(stderr, "%s: %s: trying again in %.1f s\n", event->name, event->text, (double)event->wait_ms / 1000);
+        print_line(stderr, "%s: %s: trying again in %.1f s", event->name, event->text, (double)event->wait_ms / 1000);
     else if (event->kind == GET_IMPORTS)
-        fprintf(stderr, "%s: downloaded and verified; importing\n", event->name);
+        print_line(stderr, "%s: downloaded and verified; importing", event->name);
     else
-        fprintf(stderr, "%s: %s\n", event->name, event->text);
+        print_line(stderr, "%s: %s", event->name, event->text);
 }
 
 /* ---- alignd get ---- */
@@ -169,13 +170,15 @@ static enum get_status get_one(const struct options *options, const char *into, 
     enum get_status status = get_model(&with, asked, &got, err);
     clear(&view);
     if (status == GET_PRESENT && *got.newer)
-        printf("%s: is there already, version %s; %s is newer: alignd get --update\n", got.folder, got.origin.version, got.newer);
+        print_line(stdout, "%s: is there already, version %s; %s is newer: alignd get --update", got.folder, got.origin.version,
+                   got.newer);
     else if (status == GET_PRESENT)
-        printf("%s: is there already%s%s\n", got.folder, *got.origin.version ? ", version " : "", got.origin.version);
+        print_line(stdout, "%s: is there already%s%s", got.folder, *got.origin.version ? ", version " : "", got.origin.version);
     else if (status == GET_DONE)
-        printf("%s: %s-%s%s%s, %.1f MB, licence: %s%s%s\n", got.folder, got.source, got.target, *got.origin.version ? " " : "",
-               got.origin.version, (double)got.unpacked / 1e6, *got.origin.licence ? got.origin.licence : "see its README.md",
-               *got.origin.attribution ? ", by " : "", got.origin.attribution);
+        print_line(stdout, "%s: %s-%s%s%s, %.1f MB, licence: %s%s%s", got.folder, got.source, got.target,
+                   *got.origin.version ? " " : "", got.origin.version, (double)got.unpacked / 1e6,
+                   *got.origin.licence ? got.origin.licence : "see its README.md", *got.origin.attribution ? ", by " : "",
+                   got.origin.attribution);
     return status;
 }
 
@@ -188,7 +191,7 @@ static void keep_first(enum get_status *first, enum get_status status, struct er
     if (last || err->code != ERROR_NONE || status == GET_STOPPED)
         error_set(err, inner->code, "%s", inner->message);
     else
-        fprintf(stderr, "alignd: %s\n", inner->message);
+        print_line(stderr, "alignd: %s", inner->message);
 }
 
 static int update(const struct options *options, const char *into, int *status, struct error *err) {
@@ -214,7 +217,7 @@ static int update(const struct options *options, const char *into, int *status, 
         }
     }
     if (result == 0 && looked == 0 && first == GET_DONE)
-        printf("%s: no downloaded models\n", into);
+        print_line(stdout, "%s: no downloaded models", into);
     installed_list_done(&found);
     *status = result == 0 ? get_exit_status(first) : EXIT_FAILURE;
     if (result == 0 && first != GET_DONE && err->code == ERROR_NONE)
@@ -255,9 +258,9 @@ int get_command(struct options *options, int *status, struct error *err) {
 static void print_model(const struct installed *model, const char *from) {
     char pair[80];
     snprintf(pair, sizeof pair, "%s-%s", model->source, model->target);
-    printf("%-20s %-12s %-9s %-18s %9.1f MB  %s\n", model->name, pair, *model->origin.from ? model->origin.from : from,
-           *model->origin.version ? model->origin.version : "-", (double)model->bytes / 1e6,
-           *model->origin.licence ? model->origin.licence : "see README.md");
+    print_line(stdout, "%-20s %-12s %-9s %-18s %9.1f MB  %s", model->name, pair, *model->origin.from ? model->origin.from : from,
+               *model->origin.version ? model->origin.version : "-", (double)model->bytes / 1e6,
+               *model->origin.licence ? model->origin.licence : "see README.md");
 }
 
 int models_command(struct options *options, int *status, struct error *err) {
@@ -268,7 +271,7 @@ int models_command(struct options *options, int *status, struct error *err) {
     if (installed_place(options->directory, false, place, err) != 0 || installed_list(place, &found, err) != 0)
         return -1;
     bool others = !options->directory && shipped_find(&shipped, NULL) == 0;
-    printf("%-20s %-12s %-9s %-18s %12s  %s\n", "NAME", "LANGUAGES", "FROM", "VERSION", "SIZE", "LICENCE");
+    print_line(stdout, "%-20s %-12s %-9s %-18s %12s  %s", "NAME", "LANGUAGES", "FROM", "VERSION", "SIZE", "LICENCE");
     for (size_t i = 0; i < found.count; i++)
         print_model(&found.models[i], "-");
     for (size_t i = 0; others && i < shipped.folders.count; i++) {
@@ -278,8 +281,8 @@ int models_command(struct options *options, int *status, struct error *err) {
         print_model(&model, "shipped");
         installed_done(&model);
     }
-    fprintf(stderr, "%s: %zu model%s%s%s\n", place, found.count, found.count == 1 ? "" : "s", others ? "; shipped: " : "",
-            others ? shipped.directory : "");
+    print_line(stderr, "%s: %zu model%s%s%s", place, found.count, found.count == 1 ? "" : "s", others ? "; shipped: " : "",
+               others ? shipped.directory : "");
     installed_list_done(&found);
     shipped_done(&shipped);
     *status = EXIT_SUCCESS;
@@ -298,7 +301,7 @@ int remove_command(struct options *options, int *status, struct error *err) {
             *status = inner.code == ERROR_INPUT ? EXIT_ABSENT : EXIT_FAILURE;
             return error_set(err, inner.code, "%s", inner.message);
         }
-        printf("%s/%s: removed\n", place, removed);
+        print_line(stdout, "%s/%s: removed", place, removed);
         free(removed);
     }
     *status = EXIT_SUCCESS;
@@ -316,7 +319,7 @@ static int pack_folder(const struct translator_options *choices, struct integrit
     struct translator *translator = translator_open(folder, choices, err);
     int result = translator ? translator_pack(translator, folder, sha256, path, sizeof path, err) : -1;
     if (result == 0)
-        printf("%s: %zu matrices\n", path, translator_info(translator).matrices);
+        print_line(stdout, "%s: %zu matrices", path, translator_info(translator).matrices);
     translator_free(translator);
     return result;
 }
@@ -385,7 +388,7 @@ int import_command(struct options *options, int *status, struct error *err) {
     }
 
     *status = EXIT_SUCCESS;
-    fputs(said, stdout);
+    print_text(stdout, said);
     free(said);
     if (made.parameters >= PACKED_PARAMETERS && !options->no_pack && !interrupted) {
         const struct translator_options choices = {.pack = true};
@@ -393,7 +396,7 @@ int import_command(struct options *options, int *status, struct error *err) {
         malloc_trim(0);
         struct error inner = {0};
         if (!integrity || pack_folder(&choices, integrity, made.folder, &inner) != 0) /* the model is complete without it */
-            printf("not packed: %s\n", integrity ? inner.message : "memory is out");
+            print_line(stdout, "not packed: %s", integrity ? inner.message : "memory is out");
         integrity_free(integrity);
     }
     free(made.folder);
@@ -537,12 +540,13 @@ int shortlist_command(struct options *options, int *status, struct error *err) {
             error_set(err, inner.code, "%s: %s", folder, inner.message);
     }
     if (result == 0) {
-        printf("%s: list.%s has %zu pieces: %zu by their counts and %zu to spell other words with; they make up %.4f %% of the "
-               "%" PRIu64 " in the text\n",
-               folder, code, list.count, list.counted, list.count - list.counted, 100 * (double)list.covered / (double)list.tokens,
-               list.tokens);
+        print_line(stdout,
+                   "%s: list.%s has %zu pieces: %zu by their counts and %zu to spell other words with; they make up %.4f %% of the "
+                   "%" PRIu64 " in the text",
+                   folder, code, list.count, list.counted, list.count - list.counted,
+                   100 * (double)list.covered / (double)list.tokens, list.tokens);
         if (!pieces_used(pieces))
-            printf("%s: lists are used with --shortlist; defaults.shortlist of config.json is false\n", folder);
+            print_line(stdout, "%s: lists are used with --shortlist; defaults.shortlist of config.json is false", folder);
         result = check_written(err);
     }
     pieces_free(pieces);

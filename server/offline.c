@@ -5,6 +5,7 @@
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/base/clock.h"
+#include "server/base/print.h"
 #include "server/commands.h"
 #include "server/decode/outcome.h"
 #include "server/decode/worker.h"
@@ -222,7 +223,7 @@ static int read_line(struct stream *stream, struct batch_line *line, struct erro
             line->skipped = true;
             line->pending = 1;
             stream->run->skipped++;
-            fprintf(stderr, "alignd: %s: skipped\n", refused.message);
+            print_line(stderr, "alignd: %s: skipped", refused.message);
         } else {
             result = error_set(err, refused.code, "%s", refused.message);
         }
@@ -350,7 +351,9 @@ static void show_progress(struct stream *stream, bool last) {
     stream->shown_us = now_us;
     stream->headway.seconds = (double)(now_us - stream->began_us) / 1e6;
     headway_say(&stream->headway, text);
-    fprintf(stderr, "\r%-60s%s", text, last ? "\n" : "");
+    print_over(stderr, "%s", text);
+    if (last)
+        print_line(stderr, "%s", "");
 }
 
 /* The writer's thread prints the lines in order, once each has ended. Before it waits it flushes its output, so that the reader of
@@ -421,11 +424,11 @@ static int run_lines(struct offline *run, struct error *err) {
             result = error_set(err, stream.error.code, "%s", stream.error.message);
     }
     if (result == 0 && run->skipped > 0)
-        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", run->skipped, stream.read);
+        print_line(stderr, "alignd: %zu of %zu lines were skipped", run->skipped, stream.read);
     if (result == 0 && options->stats) {
         double seconds = (double)(clock_us() - stream.began_us) / 1e6;
-        fprintf(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f\n", stream.sentences,
-                stream.target_tokens, seconds, (double)stream.target_tokens / seconds);
+        print_line(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f", stream.sentences,
+                   stream.target_tokens, seconds, (double)stream.target_tokens / seconds);
     }
     free(stream.lines);
     pthread_cond_destroy(&stream.ready);
@@ -572,10 +575,10 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
     fwrite(text, 1, length, out);
     for (size_t i = 0; i < work->notes.count; i++) {
         const struct document_note *note = &work->notes.all[i];
-        fprintf(stderr, "alignd: %s: ", work->name);
         if (note->line > 0)
-            fprintf(stderr, "line %zu: ", note->line);
-        fprintf(stderr, "%s\n", note->message);
+            print_line(stderr, "alignd: %s: line %zu: %s", work->name, note->line, note->message);
+        else
+            print_line(stderr, "alignd: %s: %s", work->name, note->message);
     }
     return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }

@@ -2,6 +2,7 @@
  * by name or by languages. It also writes the greeting on a terminal. */
 #include "model/translator.h"
 #include "server/api/endpoint.h"
+#include "server/base/print.h"
 #include "server/commands.h"
 #include "server/models/folders.h"
 #include <limits.h>
@@ -293,7 +294,9 @@ char *greeting_text(const struct greeting *greeting) {
     if (!out)
         return NULL;
     if (path) {
-        fprintf(out, "alignd serves the socket %s (Ctrl+C ends it)\n", path);
+        fputs("alignd serves the socket ", out);
+        print_part(out, path);
+        fputs(" (Ctrl+C ends it)\n", out);
     } else {
         fputs("alignd serves ", out);
         put_url(out, greeting);
@@ -301,13 +304,20 @@ char *greeting_text(const struct greeting *greeting) {
     }
 
     fputs("Models: ", out);
-    for (size_t i = 0; i < greeting->model_count && i < GREETED_MODELS; i++)
-        fprintf(out, "%s%s", i > 0 ? ", " : "", greeting->models[i]);
+    for (size_t i = 0; i < greeting->model_count && i < GREETED_MODELS; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        print_part(out, greeting->models[i]);
+    }
     if (greeting->model_count > GREETED_MODELS)
         fprintf(out, " and %zu more", greeting->model_count - GREETED_MODELS);
-    fprintf(out, "%s%s\n", greeting->directory ? ", in " : "", greeting->directory ? greeting->directory : "");
-    if (greeting->usual && greeting->model_count > 1)
-        fprintf(out, "Default: %s, for requests without model and languages (--default-model)\n", greeting->usual);
+    fputs(greeting->directory ? ", in " : "", out);
+    print_part(out, greeting->directory ? greeting->directory : "");
+    fputs("\n", out);
+    if (greeting->usual && greeting->model_count > 1) {
+        fputs("Default: ", out);
+        print_part(out, greeting->usual);
+        fputs(", for requests without model and languages (--default-model)\n", out);
+    }
 
     fputs("Try:    curl", out);
     if (path)

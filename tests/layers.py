@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Dependencies point one way: prints every include that does not, and fails if there is one.
+"""Dependencies point one way, and one module prints: prints every exception, and fails if there is one.
 
 A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it may include, and its doors:
 the headers that other rooms may include. Within a room modules (files of one name; NAME_kind.h and NAME_parts.h, which only the room includes,
 belong to NAME) include each other without circles. LIBRARIES says which
-files may use a library.
+files may use a library, PRINTERS which ones may print to stdout and stderr.
 """
 import re
 import sys
@@ -69,6 +69,13 @@ LIBRARIES = {  # pattern of the header: files that may include it
 }
 
 
+# Text from files and the network reaches terminals only through these files, which escape what a terminal would obey.
+PRINTERS = "server/base/print.c server/base/log.c weights/gibbs/main.c"
+PRINTS = re.compile(r"(?<![\w.>])(?:v?printf|puts|putchar|perror|psignal|v?dprintf)\s*\(|"
+                    r"\b(?:v?fprintf|f?putc|fputs|fwrite|write)(?:_unlocked)?\s*\([^;]*\b(?:stdout|stderr|STDOUT_FILENO|STDERR_FILENO)\b|\bstd::(?:cout|cerr|clog)\b")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+
+
 def sources() -> Iterator[Path]:
     for top in ("model", "server", "weights/gibbs"):
         for path in sorted((ROOT / top).rglob("*")):
@@ -127,7 +134,10 @@ def main() -> int:
         if str(path.parent) not in ROOMS:
             wrong.append(f"{path}: {path.parent} is not a room of tests/layers.py")
             continue
-        for header in INCLUDE.findall((ROOT / path).read_text()):
+        text = (ROOT / path).read_text()
+        if str(path) not in PRINTERS.split():
+            wrong += [f"{path}: {found[0].split('(')[0].strip()} prints, and server/base/print.h should" for found in PRINTS.finditer(COMMENT.sub("", text))]
+        for header in INCLUDE.findall(text):
             if (ROOT / header).is_file():
                 reason = wrong_room(path, Path(header))
                 module, other = module_of(path), module_of(Path(header))

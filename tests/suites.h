@@ -106,6 +106,7 @@
     X(glossaries) \
     X(bodies) \
     X(memory_limit) \
+    X(print) \
     X(cutoff) \
     X(form) \
     X(api_access) \

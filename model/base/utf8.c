@@ -1,5 +1,6 @@
 /* This file hides how UTF-8 encodes a character; ICU has the properties of characters. */
 #include "model/base/utf8.h"
+#include <stdio.h>
 #include <string.h>
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
@@ -108,6 +109,28 @@ size_t character_put(int32_t character, char *to) {
         to[i] = (char)(0x80 | (character & 0x3f));
     to[0] = (char)(leads[size] | character);
     return size;
+}
+
+/* ---- showing text to people ---- */
+
+/* True if a terminal may obey the character, or it ends or reorders a line. */
+static bool is_unseen(int32_t character) {
+    int8_t category = u_charType(character);
+    return category == U_CONTROL_CHAR || category == U_LINE_SEPARATOR || category == U_PARAGRAPH_SEPARATOR ||
+           u_hasBinaryProperty(character, UCHAR_BIDI_CONTROL);
+}
+
+size_t utf8_show(const char *text, size_t length, size_t *next, char shown[UTF8_SHOWN_BYTES]) {
+    size_t begin = *next;
+    int32_t character = character_next(text, length, next);
+    if (character < 0) {
+        shown[0] = '?';
+        return 1;
+    }
+    if (is_unseen(character)) /* all of them have four digits */
+        return (size_t)snprintf(shown, UTF8_SHOWN_BYTES, "\\u%04x", (unsigned)character);
+    memcpy(shown, text + begin, *next - begin);
+    return *next - begin;
 }
 
 /* ---- properties ---- */

@@ -47,6 +47,17 @@ int32_t character_previous(const char *text, size_t *end);
 /* Writes a character as at most 4 bytes and returns their number. */
 size_t character_put(int32_t character, char *to);
 
+/* ---- showing text to people ----
+ *
+ * Text from files and the network may have characters that a terminal obeys instead of showing them, or that make a line look like
+ * another one. */
+
+enum { UTF8_SHOWN_BYTES = 8 };
+/* Writes the character at text[*next], *next < length, as a line may show it, and moves *next to its end. Control characters, line
+ * and paragraph separators, and controls of the direction of writing become an escape such as \u001b; an ill-formed character
+ * becomes "?". Returns the number of bytes written, without a zero byte. */
+size_t utf8_show(const char *text, size_t length, size_t *next, char shown[UTF8_SHOWN_BYTES]);
+
 /* ---- properties ---- */
 
 /* True if the character is one of these; false for 0 and -1. */

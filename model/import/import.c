@@ -447,8 +447,8 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
             line += size + (line[size] == '\n');
         }
     if (labels)
-        fprintf(import->said, "it writes %zu languages, such as %.*s: requests choose with variant, or target\n", labels,
-                (int)length, first);
+        fprintf(import->said, "it writes %zu languages, such as %s: requests choose with variant, or target\n", labels,
+                import_shown(&import->arena, first, length));
     const json_t *decoder = json_object_get(c->config, "decoder"), *trained = json_object_get(decoder, "alignment_trained");
     if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
         fprintf(import->said, "its attention was not trained to align: weights.align_head gives it an alignment head\n");
@@ -456,8 +456,9 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     if (languages)
         fprintf(import->said, "it translates between %zu languages: requests choose with source and target\n", languages);
     if (*c->origin.licence)
-        fprintf(import->said, "licence: %s\n", c->origin.licence);
-    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", out, c->tensors.count, import_thousands(&import->arena, weights),
+        fprintf(import->said, "licence: %s\n", import_shown(&import->arena, c->origin.licence, strlen(c->origin.licence)));
+    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", import_shown(&import->arena, out, strlen(out)), c->tensors.count,
+            import_thousands(&import->arena, weights),
             c->has_shortlist    ? ", a shortlist"
             : c->list_count > 1 ? ", lists of languages"
                                 : "",

@@ -280,7 +280,8 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
             return -1;
         if (own)
             return error_set(err, ERROR_FORMAT, "option %s: unknown, so its effect on the model is unknown", name);
-        made.ignored = import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "", name);
+        made.ignored =
+            import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "", import_shown(arena, name, strlen(name)));
         if (!made.ignored)
             return error_memory(err);
     }

@@ -497,7 +497,7 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
         compute = source_begins(precision, "int8") ? "int8" : "float32";
         if (!source_begins(precision, "int8"))
             said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", said,
-                              precision);
+                              import_shown(arena, precision, strlen(precision)));
     }
     if (failed || !said || arena_failed(arena)) {
         json_decref(section);

@@ -34,6 +34,16 @@ char *import_say(struct arena *arena, const char *format, ...) {
     return text;
 }
 
+const char *import_shown(struct arena *arena, const char *text, size_t length) {
+    char *line = arena_alloc(arena, length * UTF8_SHOWN_BYTES + 1, 1);
+    size_t size = 0;
+    for (size_t at = 0; line && at < length;)
+        size += utf8_show(text, length, &at, line + size);
+    if (line)
+        line[size] = '\0';
+    return line ? line : "";
+}
+
 const char *import_thousands(struct arena *arena, uint64_t number) {
     char digits[32], grouped[48];
     size_t length = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), at = 0;

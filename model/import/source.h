@@ -29,6 +29,8 @@ int import_interrupted(import_stop stop, struct error *err);
 
 /* Formats a string. Returns NULL when memory runs out, which the arena remembers. */
 __attribute__((format(printf, 2, 3))) char *import_say(struct arena *arena, const char *format, ...);
+/* Returns a text [length] of a file as one line of a report may show it (utf8_show); "" when memory runs out. */
+const char *import_shown(struct arena *arena, const char *text, size_t length);
 /* Formats 1234567 as "1,234,567". */
 const char *import_thousands(struct arena *arena, uint64_t number);
 

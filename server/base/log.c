@@ -180,10 +180,21 @@ static void line_put_text(struct line *line, const char *text) {
     line_put(line, text, strlen(text));
 }
 
+/* Puts a text as people may see it. quoted: its quotation marks and backslashes are escaped, too, as in JSON. */
+static void line_show(struct line *line, const char *text, bool quoted) {
+    for (size_t at = 0, length = strlen(text); at < length;) {
+        char shown[UTF8_SHOWN_BYTES];
+        size_t count = utf8_show(text, length, &at, shown);
+        if (quoted && count == 1 && (shown[0] == '"' || shown[0] == '\\'))
+            line_put_text(line, "\\");
+        line_put(line, shown, count);
+    }
+}
+
 /* Puts a field, or nothing if it does not fit. In a text line, a value is quoted unless its end is clear and all of it is visible
- * ASCII. It is escaped as in JSON; bytes that are not UTF-8 become question marks. */
+ * ASCII. */
 static void put_field(struct line *line, const char *key, const char *value, bool number) {
-    size_t before = line->length, length = strlen(value);
+    size_t before = line->length;
     bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';
     for (const char *c = value; !json && *c; c++)
         quoted |= (unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("\"\\=", *c);
@@ -191,20 +202,7 @@ static void put_field(struct line *line, const char *key, const char *value, boo
     line_put_text(line, key);
     line_put_text(line, json ? "\":" : "=");
     line_put_text(line, quoted ? "\"" : "");
-    for (size_t at = 0, next = 0; at < length; at = next) {
-        char code[8];
-        unsigned char byte = (unsigned char)value[at];
-        bool valid;
-        next = at + utf8_first(value + at, length - at, &valid);
-        if (!valid) {
-            line_put_text(line, "?");
-        } else if (byte < 0x20 || byte == 0x7f) {
-            line_put(line, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
-        } else {
-            line_put_text(line, byte == '"' || byte == '\\' ? "\\" : "");
-            line_put(line, value + at, next - at);
-        }
-    }
+    line_show(line, value, true);
     line_put_text(line, quoted ? "\"" : "");
     if (line->full)
         line->length = before;
@@ -245,7 +243,7 @@ void log_fields(enum log_level level, const char *event, const struct log_field 
 
 void log_message(const char *text) {
     struct line line = {.length = 0};
-    line_put_text(&line, text);
+    line_show(&line, text, false);
     line.text[line.length++] = '\n';
     send_line(line.text, line.length);
 }

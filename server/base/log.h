@@ -18,7 +18,8 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 int log_set_level(const char *name);
 int log_set_format(const char *name);
 
-/* A field of a line. A text is escaped where necessary and cut below LOG_VALUE_BYTES; a finite number is a number in JSON. */
+/* A field of a line. A text is escaped as in JSON and as in utf8_show, and cut below LOG_VALUE_BYTES; a finite number is a number
+ * in JSON. */
 struct log_field {
     const char *key;
     enum { LOG_FIELD_TEXT, LOG_FIELD_COUNT, LOG_FIELD_REAL } kind;
@@ -47,7 +48,7 @@ static inline struct log_field log_real(const char *key, double real) {
                sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field))
 void log_fields(enum log_level level, const char *event, const struct log_field *fields, size_t count);
 
-/* Writes a line unchanged; it must have less than 2 kB and no line feed. */
+/* Writes a text as a line, with escapes as in utf8_show; what is beyond 2 kB is left out. */
 void log_message(const char *text);
 
 /* Starts a thread that writes the lines from now on, so that no caller waits for the reader of stderr. At most 64 kB of lines wait;

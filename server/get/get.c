@@ -1,6 +1,7 @@
 /* This module hides in which order a model is locked, downloaded, verified, imported and renamed to its final name. */
 #include "model/import/import.h"
 #include "model/import/source.h"
+#include "server/base/print.h"
 #include "server/get/get_parts.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -630,8 +631,8 @@ enum get_status get_list(const struct get_options *options, const char *what, FI
         if (list[i].bytes)
             snprintf(size, sizeof size, "%.1f MB", (double)list[i].bytes / 1e6);
         bool here = put_path(folder, "%s/%s/config.json", options->into, list[i].pair) && access(folder, F_OK) == 0;
-        fprintf(out, "%-12s %-6s %9s  %-20s %s%s\n", list[i].pair, list[i].version, size, list[i].detail, list[i].licence,
-                here ? "  (installed)" : "");
+        print_line(out, "%-12s %-6s %9s  %-20s %s%s", list[i].pair, list[i].version, size, list[i].detail, list[i].licence,
+                   here ? "  (installed)" : "");
         shown++;
     }
     if (status == GET_DONE && shown == 0)

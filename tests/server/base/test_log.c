@@ -77,6 +77,32 @@ START_TEST(values_are_quoted_where_needed) {
 }
 END_TEST
 
+/* A terminal that shows the log obeys none of these, in no format. */
+START_TEST(control_characters_are_escaped) {
+    static const char hostile[] = "\x1b[31m \xc2\x9b"
+                                  "31m \xe2\x80\xae \x9b";
+    static const char shown[] = "\\u001b[31m \\u009b31m \\u202e ?";
+    char expected[200];
+    snprintf(expected, sizeof expected, "level=info event=event a=\"%s\"\n", shown);
+    log_event(LOG_INFO, "event", log_text("a", hostile));
+    ck_assert_str_eq(line(), expected);
+
+    ck_assert_int_eq(ftruncate(written, 0), 0);
+    log_set_format("json");
+    log_event(LOG_INFO, "event", log_text("a", hostile));
+    json_t *root = object();
+    snprintf(expected, sizeof expected, "\"a\":\"%s\"}\n", shown);
+    ck_assert_ptr_nonnull(strstr(text, expected));
+    json_decref(root);
+
+    ck_assert_int_eq(ftruncate(written, 0), 0);
+    log_message(hostile);
+    snprintf(expected, sizeof expected, "%s\n", shown);
+    read_log();
+    ck_assert_str_eq(text, expected);
+}
+END_TEST
+
 START_TEST(an_object) {
     log_set_format("json");
     log_event(LOG_INFO, "event", log_text("a", "12"), log_count("b", 12), log_real("c", 0.5), log_text("d", "1:2"),
@@ -326,6 +352,7 @@ Suite *log_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, plain_text);
     tcase_add_test(tcase, values_are_quoted_where_needed);
+    tcase_add_test(tcase, control_characters_are_escaped);
     tcase_add_test(tcase, an_object);
     tcase_add_test(tcase, utf8_is_read_as_in_the_model);
     tcase_add_test(tcase, what_is_no_utf8);
