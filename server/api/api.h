@@ -128,9 +128,10 @@ struct reply {
     const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
 };
 
-/* The clients that may call an endpoint. With API keys: all, holders of any key, or holders of an admin key. Without API keys: all,
- * all, or none. An administrator (struct call) needs no key. */
-enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
+/* The clients that may call an endpoint. With API keys: all; all, but a key that is limited to some models lists no others; holders
+ * of any key; or holders of an admin key. Without API keys: all, or for the last one none. An administrator (struct call) needs no
+ * key. */
+enum access { ACCESS_OPEN, ACCESS_LIST, ACCESS_USER, ACCESS_ADMIN };
 
 /* The web pages that may call an endpoint: those of any site, or only alignd's own and those that --cors names. */
 enum reach { PAGES_ANY, PAGES_OWN };
@@ -208,8 +209,9 @@ bool api_shows_key(const struct service *service, const struct route *route, con
  * no key. */
 bool api_is_administrator(const struct service *service, const struct call *call);
 
-/* Sets request->models to the models in service that its key may use, or to NULL while there are none. -1: the reply is set. */
-int api_take_models(const struct service *service, struct request *request, struct reply *reply);
+/* Sets request->models to the models in service that its key may use, or to NULL while there are none. -1: the reply is set, since
+ * the key may use no model and the route does more than list them. */
+int api_take_models(const struct service *service, const struct route *route, struct request *request, struct reply *reply);
 
 /* Charges a prepared request to the allowance of its client and its key. False: the allowance is used up, and the reply is set. */
 bool api_charge(const struct service *service, const struct request *request, struct reply *reply);

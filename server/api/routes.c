@@ -18,7 +18,7 @@ static const struct route routes[] = {
     {"/documents", "POST", ACCESS_USER, api_document_start, api_document_finish, NULL, PAGES_ANY},
     {"/translate_file", "POST", ACCESS_USER, api_file_start, api_file_finish, NULL, PAGES_OWN},
     {"/download_file/{file}", "GET", ACCESS_OPEN, api_file, NULL, NULL, PAGES_OWN},
-    {"/models", "GET", ACCESS_OPEN, api_models, NULL, NULL, PAGES_OWN},
+    {"/models", "GET", ACCESS_LIST, api_models, NULL, NULL, PAGES_OWN},
     {"/models", "POST", ACCESS_ADMIN, api_add_model, NULL, NULL, PAGES_OWN},
     {"/models/reload", "POST", ACCESS_ADMIN, api_reload_start, api_reload_finish, NULL, PAGES_OWN},
     {"/models/{name}", "DELETE", ACCESS_ADMIN, api_remove_model, NULL, NULL, PAGES_OWN},
@@ -26,14 +26,14 @@ static const struct route routes[] = {
     {"/ready", "GET", ACCESS_OPEN, api_ready, NULL, NULL, PAGES_ANY},
     {"/metrics", "GET", ACCESS_OPEN, api_metrics, NULL, NULL, PAGES_OWN},
     {"/detect", "POST", ACCESS_USER, api_decode_start, NULL, NULL, PAGES_ANY},
-    {"/languages", "GET", ACCESS_OPEN, api_languages, NULL, NULL, PAGES_ANY},
-    {"/frontend/settings", "GET", ACCESS_OPEN, api_settings, NULL, NULL, PAGES_ANY},
+    {"/languages", "GET", ACCESS_LIST, api_languages, NULL, NULL, PAGES_ANY},
+    {"/frontend/settings", "GET", ACCESS_LIST, api_settings, NULL, NULL, PAGES_ANY},
     {"/v2/translate", "POST", ACCESS_USER, api_decode_start, api_decode_finish, &dialect_deepl, PAGES_ANY},
-    {"/v2/languages", "GET", ACCESS_OPEN, api_deepl_languages, NULL, &dialect_deepl, PAGES_ANY},
-    {"/v2/languages", "POST", ACCESS_OPEN, api_deepl_languages, NULL, &dialect_deepl, PAGES_ANY},
+    {"/v2/languages", "GET", ACCESS_LIST, api_deepl_languages, NULL, &dialect_deepl, PAGES_ANY},
+    {"/v2/languages", "POST", ACCESS_LIST, api_deepl_languages, NULL, &dialect_deepl, PAGES_ANY},
     {"/v2/usage", "GET", ACCESS_USER, api_deepl_usage, NULL, &dialect_deepl, PAGES_OWN},
     {"/v2/usage", "POST", ACCESS_USER, api_deepl_usage, NULL, &dialect_deepl, PAGES_OWN},
-    {"/v2/glossary-language-pairs", "GET", ACCESS_OPEN, api_deepl_glossary_pairs, NULL, &dialect_deepl, PAGES_ANY},
+    {"/v2/glossary-language-pairs", "GET", ACCESS_LIST, api_deepl_glossary_pairs, NULL, &dialect_deepl, PAGES_ANY},
     {"/v2/glossaries", "GET", ACCESS_USER, api_deepl_glossaries, NULL, &dialect_deepl, PAGES_OWN},
     {"/v2/glossaries", "POST", ACCESS_USER, api_deepl_make_glossary, NULL, &dialect_deepl, PAGES_OWN},
     {"/v2/glossaries/{id}", "GET", ACCESS_USER, api_deepl_glossary, NULL, &dialect_deepl, PAGES_OWN},
@@ -54,8 +54,8 @@ static const struct route routes[] = {
     {"/language/translate/v2", "POST", ACCESS_USER, api_decode_start, api_decode_finish, &dialect_google, PAGES_ANY},
     {"/language/translate/v2/", "GET", ACCESS_USER, api_decode_start, api_decode_finish, &dialect_google, PAGES_ANY},
     {"/language/translate/v2/", "POST", ACCESS_USER, api_decode_start, api_decode_finish, &dialect_google, PAGES_ANY},
-    {"/language/translate/v2/languages", "GET", ACCESS_OPEN, api_google_languages, NULL, &dialect_google, PAGES_ANY},
-    {"/language/translate/v2/languages", "POST", ACCESS_OPEN, api_google_languages, NULL, &dialect_google, PAGES_ANY},
+    {"/language/translate/v2/languages", "GET", ACCESS_LIST, api_google_languages, NULL, &dialect_google, PAGES_ANY},
+    {"/language/translate/v2/languages", "POST", ACCESS_LIST, api_google_languages, NULL, &dialect_google, PAGES_ANY},
     {"/language/translate/v2/detect", "GET", ACCESS_USER, api_decode_start, NULL, &dialect_google_detect, PAGES_ANY},
     {"/language/translate/v2/detect", "POST", ACCESS_USER, api_decode_start, NULL, &dialect_google_detect, PAGES_ANY},
     {"/breaksentence", "POST", ACCESS_USER, api_decode_start, NULL, &dialect_microsoft_break, PAGES_ANY},
@@ -263,7 +263,7 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent, s
 
 /* LibreTranslate's clients send the key in the body, and so do others in forms. */
 bool api_shows_key(const struct service *service, const struct route *route, const struct call *call, bool form) {
-    bool needed = service->keys && route->access != ACCESS_OPEN, in_body = !route->dialect || form;
+    bool needed = service->keys && route->access >= ACCESS_USER, in_body = !route->dialect || form;
     return !needed || !in_body || shown_key(call).length > 0;
 }
 
@@ -271,8 +271,9 @@ int api_authorize(const struct service *service, const struct route *route, cons
                   struct reply *reply) {
     struct key_holder holder;
     bool sent;
-    if (route->access == ACCESS_OPEN || (route->access == ACCESS_USER && !service->keys) ||
-        (route->access == ACCESS_ADMIN && call->administrator))
+    bool lists = route->access == ACCESS_LIST;
+    if (route->access == ACCESS_OPEN || (route->access < ACCESS_ADMIN && !service->keys) ||
+        ((route->access == ACCESS_ADMIN || lists) && call->administrator))
         return 0;
     if (!service->keys)
         return api_fail(reply, STATUS_FORBIDDEN, NULL,
@@ -280,6 +281,8 @@ int api_authorize(const struct service *service, const struct route *route, cons
     int found = find_holder(service->keys, call, &sent, &holder);
     if (found < 0)
         return api_fail_memory(reply);
+    if (lists && !found)
+        return 0;
     if (!sent)
         return api_fail(reply, STATUS_UNAUTHORIZED, NULL,
                         "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
@@ -303,7 +306,7 @@ bool api_is_administrator(const struct service *service, const struct call *call
     return find_holder(service->keys, call, &sent, &holder) == 1 && holder.admin;
 }
 
-int api_take_models(const struct service *service, struct request *request, struct reply *reply) {
+int api_take_models(const struct service *service, const struct route *route, struct request *request, struct reply *reply) {
     struct model_set *all = request->models = catalog_acquire(service->catalog);
     if (!all || !request->key || !*request->key->models)
         return 0;
@@ -319,7 +322,9 @@ int api_take_models(const struct service *service, struct request *request, stru
     request->models = allowed;
     if (!allowed)
         return api_fail_memory(reply);
-    return allowed->count > 0 ? 0 : api_fail(reply, STATUS_FORBIDDEN, NULL, "this API key has access to no loaded model");
+    return allowed->count > 0 || route->access == ACCESS_LIST
+               ? 0
+               : api_fail(reply, STATUS_FORBIDDEN, NULL, "this API key has access to no loaded model");
 }
 
 /* ---- charging a request to its key and its client ---- */

@@ -79,7 +79,8 @@ void api_models(const struct service *service, const struct call *call, struct r
     for (size_t i = 0; i < request->models->count; i++)
         put_model(&w, service, request->models->all[i], administrator);
     struct fetch_view views[FETCH_MOST_VIEWS]; /* downloads that are running or have failed */
-    size_t count = fetcher_list(service->fetcher, views);
+    bool limited = request->key && *request->key->models && !administrator;
+    size_t count = limited ? 0 : fetcher_list(service->fetcher, views);
     for (size_t i = 0; i < count; i++) {
         writer_begin_object(&w, NULL);
         writer_string(&w, "name", views[i].asked);

@@ -637,7 +637,7 @@ static void prepare(struct exchange *exchange) {
     struct call call;
     if (describe(exchange, &call) != 0 || authorize(exchange, &call) != 0)
         return;
-    if (!request->models && api_take_models(service, request, reply) != 0)
+    if (!request->models && api_take_models(service, exchange->route, request, reply) != 0)
         return;
     exchange->route->start(service, &call, request, reply);
 }

@@ -547,9 +547,10 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
         add_header(&headed, "Retry-After", seconds);
     }
-    /* Replies that may need a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. */
+    /* Replies that depend on a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. */
     bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
-    bool own = *reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN);
+    bool needs_key = heading->route && heading->route->access >= (heading->service->keys ? ACCESS_LIST : ACCESS_USER);
+    bool own = *reply->file_name || needs_key;
     add_header(&headed, "Cache-Control", asks && own ? "no-store" : reply->streamed || reply->etag ? "no-cache" : NULL);
     add_header(&headed, "X-Accel-Buffering", reply->streamed ? "no" : NULL); /* nginx then does not buffer */
     if (*reply->file_name)

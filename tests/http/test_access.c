@@ -1,5 +1,6 @@
 /* API keys over HTTP: which endpoints require one, in both dialects, and the effect of SIGHUP. */
 #include "tests/http/client.h"
+#include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include <signal.h>
 #include <stdio.h>
@@ -208,6 +209,40 @@ START_TEST(models_of_its_own) {
 }
 END_TEST
 
+/* Other models' languages are in no list that the key is shown, whatever dialect lists them. */
+START_TEST(lists_have_its_models) {
+    static const char *const paths[] = {"/models",
+                                        "/languages",
+                                        "/languages?api-version=3.0",
+                                        "/v2/languages",
+                                        "/v2/languages?type=target",
+                                        "/v2/glossary-language-pairs",
+                                        "/language/translate/v2/languages",
+                                        "/frontend/settings"};
+    char folder[] = FOLDER_TEMPLATE;
+    folder_make(folder, "other", "nl", "nb");
+    start_with_limits("models=luong-general-gru");
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--api-keys", file));
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        bool bilingual = strstr(paths[i], "settings") != NULL; /* it has the languages of the first model alone */
+        for (int keyed = 0; keyed < 2; keyed++) {
+            struct call call = {.path = paths[i], .headers = {keyed ? header : NULL}};
+            struct reply reply;
+            client_send(&served, &call, &reply);
+            bool has = strcasestr(reply.body, "\"nl\"") || strcasestr(reply.body, "\"nb\"") || strstr(reply.body, "other");
+            bool own = strcasestr(reply.body, "\"en\"") || strcasestr(reply.body, "\"fr\"");
+            ck_assert_msg(reply.status == 200 && has == !keyed && own == (keyed || !bilingual), "%s: %s", paths[i], reply.body);
+            reply_done(&reply);
+        }
+    }
+    start_with_limits("models=none");
+    check(&(struct call){.path = "/languages", .headers = {header}}, 200, NULL);
+    check(&(struct call){.path = "/languages", .headers = {"Authorization: Bearer wrong"}}, 200, NULL);
+    folder_remove(folder);
+}
+END_TEST
+
 #define ADMITTED(priority) metric(&served, "alignd_sentences_admitted_total{priority=\"" priority "\"}")
 
 /* A request may ask for less than its key has, never for more. */
@@ -260,6 +295,7 @@ Suite *access_suite(void) {
     tcase_add_test(keys, a_rate_of_its_own);
     tcase_add_test(keys, a_quota_of_the_day);
     tcase_add_test(keys, models_of_its_own);
+    tcase_add_test(keys, lists_have_its_models);
     tcase_add_test(keys, a_priority_of_its_own);
     suite_add_tcase(suite, keys);
     tcase_set_timeout(start, TEST_TIMEOUT_S);

@@ -57,6 +57,10 @@ START_TEST(roles) {
     struct call user = {.api_keys = {"user"}}, admin = {.api_keys = {"admin"}}, wrong = {.api_keys = {"other"}}, none = {0};
     ck_assert_uint_eq(ask(&guarded, ACCESS_OPEN, none, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_OPEN, wrong, NULL), 0);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, none, NULL), 0);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, wrong, NULL), 0);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, user, "alice"), 0);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, (struct call){.api_keys = {"user"}, .administrator = true}, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, none, NULL), 401);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, wrong, NULL), 403);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, user, "alice"), 0);
