@@ -16,9 +16,24 @@ static bool has_letter(const char *text, size_t begin, size_t end) {
     return false;
 }
 
+/* Returns whether the best translation begins with another letter than a text, by its first piece: then it need not be written. */
+static bool begins_otherwise(const struct sentence *sentence, const char *text, size_t length) {
+    const struct tokenizer *target = sentence->translator->target;
+    const struct hypothesis *best = &sentence->hypotheses[0];
+    if (best->length == 0 || (size_t)best->tokens[0] >= tokenizer_size(target) || !tokenizer_is_text(target, best->tokens[0]))
+        return false;
+    const char *piece = tokenizer_piece(target, best->tokens[0]), *mark = tokenizer_mark(target);
+    piece += strncmp(piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+    size_t at = 0, other = 0, end = strlen(piece);
+    int32_t first = end > 0 ? character_next(piece, end, &other) : ' ';
+    return character_is_letter(first) && length > 0 && character_lower(first) != character_lower(character_next(text, length, &at));
+}
+
 /* Returns whether the best translation has the same characters as a text, small letters and capitals apart if `folds`. */
 static bool comes_back(const struct sentence *sentence, const char *text, size_t length, bool folds, struct arena *scratch) {
     struct rendering rendering;
+    if (begins_otherwise(sentence, text, length))
+        return false;
     if (translator_render(sentence, &sentence->hypotheses[0], scratch, &rendering, NULL) != 0)
         return true;
     size_t at = 0, other = 0, end = strlen(rendering.text);
