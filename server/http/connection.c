@@ -5,6 +5,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/events.h"
+#include "server/http/client.h"
 #include <assert.h>
 #include <ctype.h>
 #include <dlfcn.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,6 +37,13 @@ enum { CONNECTION_BYTES = 32 * 1024, ARGUMENT_BYTES = 64, OTHER_BYTES = 4096 };
 #define refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 /* ---- cutting off ---- */
+
+/* A client with connections of a crowd. There are at most as many as connections. */
+struct holder {
+    uint64_t client;
+    size_t count;
+    struct holder *next;
+};
 
 struct cutoff {
     struct metrics *metrics;
@@ -117,28 +126,88 @@ void cutoff_free(struct cutoff *cutoff) {
     cutoff_release(cutoff);
 }
 
-void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us) {
+/* Returns true if bytes have arrived that the connection's thread has not read yet. */
+static bool has_unread(const struct timed *timed) {
+    int count = 0;
+    return ioctl(timed->fd, FIONREAD, &count) == 0 && count > 0;
+}
+
+/* Requires the lock. The connection that has been silent for the longest time, but not the newest, which may be about to send.
+ * NULL: none. */
+static struct timed *find_silent(const struct timed *newest) {
+    struct timed *longest = NULL;
+    for (struct timed *other = newest->next; other; other = other->next)
+        if (other->silent && other->crowd == newest->crowd && (!longest || other->since_us <= longest->since_us) &&
+            !has_unread(other))
+            longest = other;
+    return longest;
+}
+
+/* Requires the lock. The newest connection whose body is arriving, of the client with the most connections. NULL: nobody has more
+ * than a few, or no body is arriving. */
+static struct timed *find_body(const struct timed *newest) {
+    struct timed *found = NULL;
+    size_t most = CONNECTIONS_FEW;
+    for (struct timed *other = newest->next; other; other = other->next) {
+        bool arrives = other->reason == SLOW_REQUEST && !other->silent && other->timeout_us != INT64_MAX;
+        if (other->crowd == newest->crowd && arrives && other->holder && other->holder->count > most) {
+            most = other->holder->count;
+            found = other;
+        }
+    }
+    return found;
+}
+
+/* Requires the lock. Counts the connection for its client; if memory runs out, for nobody. */
+static void hold(struct timed *timed) {
+    struct crowd *crowd = timed->crowd;
+    struct holder *holder = crowd->holders;
+    timed->holder = NULL;
+    if (timed->client == 0)
+        return;
+    while (holder && holder->client != timed->client)
+        holder = holder->next;
+    if (!holder) {
+        holder = malloc(sizeof *holder);
+        if (!holder)
+            return;
+        *holder = (struct holder){.client = timed->client, .next = crowd->holders};
+        crowd->holders = holder;
+    }
+    holder->count++;
+    timed->holder = holder;
+}
+
+/* Requires the lock. */
+static void let_go(struct timed *timed) {
+    struct holder *holder = timed->holder, **place = &timed->crowd->holders;
+    if (!holder || --holder->count > 0)
+        return;
+    while (*place != holder)
+        place = &(*place)->next;
+    *place = holder->next;
+    free(holder);
+}
+
+void cutoff_add(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_lock(&cutoff->lock);
-    *timed = (struct timed){.fd = fd,
-                            .crowd = crowd,
-                            .silent = true,
-                            .since_us = clock_us(),
-                            .timeout_us = timeout_us,
-                            .reason = SLOW_REQUEST,
-                            .next = cutoff->first};
+    timed->silent = true;
+    timed->since_us = clock_us();
+    timed->reason = SLOW_REQUEST;
+    timed->previous = NULL;
+    timed->next = cutoff->first;
     if (cutoff->first)
         cutoff->first->previous = timed;
     else
         pthread_cond_signal(&cutoff->wake);
     cutoff->first = timed;
-    if (++crowd->count >= crowd->most) {
-        /* The connection that has been silent for the longest time makes room, but not the newest, which may be about to send. */
-        struct timed *longest = NULL;
-        for (struct timed *other = timed->next; other; other = other->next)
-            if (other->silent && other->crowd == crowd && (!longest || other->since_us <= longest->since_us))
-                longest = other;
-        if (longest)
-            cutoff_cut(cutoff, longest, SLOW_SILENT);
+    hold(timed);
+    if (++timed->crowd->count >= timed->crowd->most) {
+        struct timed *silent = find_silent(timed), *body = silent ? NULL : find_body(timed);
+        if (silent)
+            cutoff_cut(cutoff, silent, SLOW_SILENT);
+        else if (body)
+            cutoff_cut(cutoff, body, SLOW_REQUEST);
     }
     pthread_mutex_unlock(&cutoff->lock);
 }
@@ -148,6 +217,7 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     *(timed->previous ? &timed->previous->next : &cutoff->first) = timed->next;
     if (timed->next)
         timed->next->previous = timed->previous;
+    let_go(timed);
     timed->crowd->count--;
     pthread_mutex_unlock(&cutoff->lock);
 }
@@ -450,8 +520,13 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
             return;
         peer->gate = gate;
         line_begin(&peer->line, NULL);
-        cutoff_add(connections->cutoff, &peer->timed, info->connect_fd, &gate->crowd,
-                   (int64_t)connections->options.read_timeout_ms * 1000);
+        const union MHD_ConnectionInfo *from = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        bool proxy = connections->options.trusts_proxy || gate->local;
+        peer->timed = (struct timed){.fd = info->connect_fd,
+                                     .crowd = &gate->crowd,
+                                     .client = proxy || !from ? 0 : client_of_peer(from->client_addr),
+                                     .timeout_us = (int64_t)connections->options.read_timeout_ms * 1000};
+        cutoff_add(connections->cutoff, &peer->timed);
     } else if (peer) {
         cutoff_remove(connections->cutoff, &peer->timed);
         free(peer);

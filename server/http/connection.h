@@ -8,8 +8,10 @@
  *
  * While at least three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second.
  * When the last place is taken, the connection that has been silent for the longest time is cut at once (SLOW_SILENT). A connection
- * is silent from its beginning, or from the first line of a later request, until the head of the request is complete. While all
- * places are taken, silent ones are cut after a second, and bodies have five seconds to arrive. */
+ * is silent from its beginning, or from the first line of a later request, until the head of the request is complete. If none is,
+ * the client with the most connections loses the newest one whose body is arriving, unless it has no more than a browser opens. So
+ * a place stays free for others. While all places are taken, silent connections are cut after a second, and bodies have five
+ * seconds to arrive. */
 #ifndef ALIGND_CONNECTION_H
 #define ALIGND_CONNECTION_H
 
@@ -30,20 +32,30 @@ enum { CONNECTION_MEMORY = 40 * 1024 /* bytes that a connection takes without it
 
 struct cutoff;
 
+/* Whoever has more connections than this (a browser opens six) may lose some while places are scarce. */
+enum { CONNECTIONS_FEW = 8 };
+
 /* The connections that share a limit; lives in its owner's memory. */
 struct crowd {
     size_t most;
-    size_t count; /* only for cutoff */
+
+    /* only for cutoff */
+    size_t count;
+    struct holder *holders; /* its clients */
 };
 
 /* One connection; lives in its owner's memory. */
 struct timed {
     int fd;
     struct crowd *crowd;
+    uint64_t client;    /* whose connection it is; 0: a proxy's, which stands for many clients */
+    int64_t timeout_us; /* of its stage; INT64_MAX: no limit */
+
+    /* private */
     bool silent;                 /* the head of its first request, or of one that has begun, is not complete */
     int64_t since_us;            /* clock_us */
-    int64_t timeout_us;          /* INT64_MAX: no limit */
-    enum metrics_counter reason; /* counts the connection if its stage takes longer than that */
+    enum metrics_counter reason; /* counts the connection if its stage takes longer than its limit */
+    struct holder *holder;       /* the client, with the number of its connections; NULL: no client's */
     struct timed *next, *previous;
 };
 
@@ -52,9 +64,9 @@ struct cutoff *cutoff_start(struct metrics *metrics, struct error *err);
 /* Stops the thread and frees the cutoff. All connections must have been removed. Accepts NULL. */
 void cutoff_free(struct cutoff *cutoff);
 
-/* These functions are thread-safe. A new connection is silent and has this much time to send the first line of a request
- * (SLOW_REQUEST). It must stay open until cutoff_remove. */
-void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us);
+/* These functions are thread-safe. A new connection, whose public members the caller has set, is silent and has timeout_us to send
+ * the first line of a request (SLOW_REQUEST). It must stay open until cutoff_remove. */
+void cutoff_add(struct cutoff *cutoff, struct timed *timed);
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed);
 /* Begins a stage, which may take this long; INT64_MAX: no limit. */
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us);

@@ -9,6 +9,7 @@
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
 #include "server/http/bodies.h"
+#include "server/http/client.h"
 #include "server/http/connection.h"
 #include "server/http/message.h"
 #include <assert.h>

@@ -17,7 +17,8 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511, PORT_DIGITS = 5, LEAST_SHARE = 2 };
+/* BACKLOG: as many as Linux allows by default. A handshake for which there is no room is tried again after a second, then two. */
+enum { BACKLOG = 4096, PORT_DIGITS = 5, LEAST_SHARE = 2 };
 
 #define UNIX_PREFIX "unix:"
 

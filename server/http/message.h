@@ -9,7 +9,6 @@
 
 struct MHD_Connection;
 struct MHD_Response;
-struct sockaddr;
 
 enum { SENT_ID_BYTES = 129, SENT_TRACE_BYTES = 56, SENT_TRACE_ID = 3, SENT_TRACE_ID_LENGTH = 32 };
 
@@ -41,21 +40,9 @@ int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *dea
 
 /* ---- the client of a request ---- */
 
-/* For fairness and rates, a client is a number (a hash) that is the same for all its requests and, with high probability, differs
- * from those of all others. Nothing is stored. */
-
 /* Returns the client that sends the request. If a proxy is trusted, the last header of this name identifies it, or else the peer
  * does. header NULL: no proxy is trusted. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header);
-
-/* A client is an IPv4 address or an IPv6 network of 64 bits, since one host may use any address in it. An IPv4 address mapped to
- * IPv6 counts as that IPv4 address. All peers of Unix sockets, and unknown ones (NULL), are one client. */
-uint64_t client_of_peer(const struct sockaddr *address);
-/* name: [length], an API key's name or anything else that identifies a client. */
-uint64_t client_of_name(const char *name, size_t length);
-/* Reads a header such as X-Forwarded-For: the nearest proxy appends the part after the last comma. An address, with or without a
- * port, is the same client as that peer; anything else is a name. */
-uint64_t client_of_forwarded(const char *header);
 
 /* Returns what the head says of where the request comes from. */
 struct visit sent_visit(struct MHD_Connection *connection, const char *method);

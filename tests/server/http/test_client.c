@@ -1,5 +1,5 @@
-/* server/http/message: which requests count as one client. */
-#include "server/http/message.h"
+/* server/http/client: which requests count as one client. */
+#include "server/http/client.h"
 #include "tests/suites.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

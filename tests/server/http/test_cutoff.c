@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 4, CONNECTIONS = 10 };
+enum { MOST = 4, CONNECTIONS = CONNECTIONS_FEW + 4 };
 
 static struct metrics *metrics;
 static struct cutoff *cutoff;
@@ -33,8 +33,13 @@ static void teardown(void) {
     metrics_free(metrics);
 }
 
+static void add_of(size_t i, struct crowd *to, uint64_t client) {
+    timed[i] = (struct timed){.fd = pairs[i][0], .crowd = to, .client = client, .timeout_us = INT64_MAX - 1};
+    cutoff_add(cutoff, &timed[i]);
+}
+
 static void add(size_t i, struct crowd *to) {
-    cutoff_add(cutoff, &timed[i], pairs[i][0], to, INT64_MAX - 1);
+    add_of(i, to, i + 1);
 }
 
 static bool is_cut(size_t i) {
@@ -95,6 +100,42 @@ START_TEST(a_second_head_is_awaited_as_the_first) {
 }
 END_TEST
 
+/* What has arrived, and waits to be read, is not silence. */
+START_TEST(unread_bytes_are_not_silent) {
+    for (size_t i = 0; i < MOST - 1; i++)
+        add(i, &crowd);
+    ck_assert_int_eq(write(pairs[0][1], "G", 1), 1);
+    add(MOST - 1, &crowd);
+    ck_assert(!is_cut(0) && is_cut(1) && !is_cut(2) && !is_cut(3));
+    for (size_t i = 0; i < MOST; i++)
+        cutoff_remove(cutoff, &timed[i]);
+}
+END_TEST
+
+/* The client with the most connections loses the newest of those whose body arrives; who has few loses none, and so do proxies. */
+START_TEST(a_body_makes_room) {
+    static const struct {
+        uint64_t client;
+        bool loses;
+    } rows[] = {{0, false}, {7, true}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        size_t count = CONNECTIONS_FEW + 4, last = count - 1;
+        crowd.most = count;
+        for (size_t i = 0; i < last; i++) {
+            add_of(i, &crowd, i < 2 ? 1 : rows[r].client);
+            cutoff_listen(cutoff, &timed[i], false);
+        }
+        cutoff_set(cutoff, &timed[last - 1], SLOW_IDLE, INT64_MAX - 1); /* its body has arrived */
+        add_of(last, &crowd, 2);
+        for (size_t i = 0; i < count; i++)
+            ck_assert_msg(is_cut(i) == (rows[r].loses && i == last - 2), "%zu", i);
+        for (size_t i = 0; i < count; i++)
+            cutoff_remove(cutoff, &timed[i]);
+        ck_assert_ptr_null(crowd.holders);
+    }
+}
+END_TEST
+
 START_TEST(crowds_are_apart) {
     for (size_t i = 0; i < CONNECTIONS; i++)
         add(i, i < MOST - 1 ? &other : &crowd);
@@ -112,6 +153,8 @@ Suite *cutoff_suite(void) {
     tcase_add_test(tcase, oldest_silent_makes_room);
     tcase_add_test(tcase, nobody_is_silent);
     tcase_add_test(tcase, a_second_head_is_awaited_as_the_first);
+    tcase_add_test(tcase, unread_bytes_are_not_silent);
+    tcase_add_test(tcase, a_body_makes_room);
     tcase_add_test(tcase, crowds_are_apart);
     suite_add_tcase(suite, tcase);
     return suite;
