@@ -37,7 +37,7 @@ struct crowd {
     int epoll;
     pthread_t thread;
     atomic_bool stopping;
-    double began, warm, patience_s, not_before;
+    double began, warm, patience_s, not_before, next;
     long cold; /* replies of 200 before it was warm */
     atomic_long answered, left;
     float *times; /* [time_count] */
@@ -49,6 +49,8 @@ struct crowd {
 
 /* No new connection for so long after one was refused: nobody listens. */
 static const double REFUSED_S = 0.01;
+/* Between two parts of a request that is sent slowly. */
+static const double PACE_S = 0.1;
 
 /* ---- messages ---- */
 
@@ -112,10 +114,13 @@ static bool connect_client(struct crowd *crowd, struct client *client) {
     return true;
 }
 
-static void send_some(struct client *client) {
-    while (client->busy && client->sent < client->message->length) {
-        ssize_t count =
-            send(client->fd, client->message->bytes + client->sent, client->message->length - client->sent, MSG_NOSIGNAL);
+static void send_some(const struct crowd *crowd, struct client *client) {
+    double pace = crowd->options.pace;
+    size_t due = client->busy ? client->message->length : 0;
+    if (pace > 0 && (tool_now() - client->began) * pace < (double)due)
+        due = (size_t)((tool_now() - client->began) * pace);
+    while (client->sent < due) {
+        ssize_t count = send(client->fd, client->message->bytes + client->sent, due - client->sent, MSG_NOSIGNAL);
         if (count <= 0)
             return; /* later; a broken connection shows when it is read */
         client->sent += (size_t)count;
@@ -137,7 +142,7 @@ static void begin(struct crowd *crowd, struct client *client) {
         crowd->result.refused++;
         rest(crowd, client);
     } else if (client->reused) {
-        send_some(client);
+        send_some(crowd, client);
     }
 }
 
@@ -239,6 +244,16 @@ static void leave(struct crowd *crowd) {
     }
 }
 
+/* What is due by now of the requests that are sent slowly. */
+static void go_on(struct crowd *crowd) {
+    if (crowd->options.pace == 0 || tool_now() < crowd->next)
+        return;
+    crowd->next = tool_now() + PACE_S;
+    for (size_t i = 0; i < crowd->options.clients; i++)
+        if (crowd->clients[i].fd >= 0)
+            send_some(crowd, &crowd->clients[i]);
+}
+
 /* How many requests are due by now. */
 static long due(const struct crowd *crowd) {
     if (crowd->options.rate == 0)
@@ -288,9 +303,10 @@ static void *run(void *argument) {
                 continue;
             receive(crowd, client); /* first, to get the reason why a connection failed */
             if (client->fd >= 0)
-                send_some(client);
+                send_some(crowd, client);
         }
         leave(crowd);
+        go_on(crowd);
     }
     return NULL;
 }

@@ -21,6 +21,7 @@ struct crowd_options {
     unsigned source;                /* they come from 127.0.0.1 + source */
     size_t clients;                 /* open loop: at most so many at once */
     double rate;                    /* open loop: requests a second; 0: closed loop */
+    double pace;                    /* bytes a second that each client sends at most; 0: as fast as they are taken */
     const struct message *messages; /* [count], chosen at random; outlive the crowd */
     size_t count;
     double leaving; /* share of the requests whose client disconnects after a random time, within leave_s */

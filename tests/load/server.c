@@ -19,15 +19,22 @@
 
 enum { MAX_ARGUMENTS = 32, LOG_BYTES = 4096, METRICS_BYTES = 1 << 18, READY_S = 60 };
 
-static void become(const struct server *server, const char *program, const char *const *arguments, int port) {
-    char listen[32], *all[MAX_ARGUMENTS + 4] = {strdup(program), strdup("--listen"), listen};
+static size_t append(char **all, size_t count, const char *const *words) {
+    for (; *words && count < MAX_ARGUMENTS; words++)
+        all[count++] = strdup(*words);
+    return count;
+}
+
+static void become(const struct server *server, const char *const *command, const char *const *arguments, int port) {
+    char listen[32], *all[MAX_ARGUMENTS + 1] = {NULL};
     snprintf(listen, sizeof listen, "127.0.0.1:%d", port);
-    for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i]; i++)
-        all[i + 3] = strdup(arguments[i]);
+    size_t count = append(all, 0, command);
+    count = append(all, count, (const char *const[]){"--listen", listen, NULL});
+    append(all, count, arguments);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(server->log, STDERR_FILENO);
-    execv(program, all);
-    perror(program);
+    execv(all[0], all);
+    perror(all[0]);
     _exit(127);
 }
 
@@ -62,19 +69,27 @@ static void await_ready(const struct server *server) {
     }
 }
 
-static void start_process(struct server *server, const char *program, const char *const *arguments, int port) {
+static void start_process(struct server *server, const char *const *command, const char *const *arguments, int port) {
     server->pid = fork();
     tool_check(server->pid >= 0, "fork");
     if (server->pid == 0)
-        become(server, program, arguments, port);
+        become(server, command, arguments, port);
+}
+
+static void start(struct server *server, const char *const *command, const char *const *arguments, int port) {
+    server->log = memfd_create("log", MFD_CLOEXEC);
+    tool_check(server->log >= 0 && fcntl(server->log, F_SETFL, O_APPEND) == 0, "memfd_create");
+    start_process(server, command, arguments, port);
+    await_address(server);
+    await_ready(server);
 }
 
 void server_start(struct server *server, const char *program, const char *const *arguments, int port) {
-    server->log = memfd_create("log", MFD_CLOEXEC);
-    tool_check(server->log >= 0 && fcntl(server->log, F_SETFL, O_APPEND) == 0, "memfd_create");
-    start_process(server, program, arguments, port);
-    await_address(server);
-    await_ready(server);
+    start(server, (const char *const[]){program, NULL}, arguments, port);
+}
+
+void server_start_within(struct server *server, const char *const *command, const char *const *arguments) {
+    start(server, command, arguments, 0);
 }
 
 static int free_port(void) {
@@ -92,7 +107,7 @@ void server_start_logging_to(struct server *server, const char *program, const c
     server->log = open(path, O_WRONLY | O_CLOEXEC);
     tool_check(server->log >= 0, path);
     server->port = free_port();
-    start_process(server, program, arguments, server->port);
+    start_process(server, (const char *const[]){program, NULL}, arguments, server->port);
     await_ready(server);
 }
 
@@ -169,10 +184,10 @@ int server_ask(const struct server *server, const char *bytes, size_t length, in
 
 /* ---- state ---- */
 
-static double resident_mib(pid_t pid) {
+double server_resident_mib(const struct server *server) {
     char path[64];
     long pages = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)server->pid);
     FILE *file = fopen(path, "r");
     bool read = file && fscanf(file, "%*d %ld", &pages) == 1;
     if (file)
@@ -255,7 +270,7 @@ static double value_of(const char *metrics, const char *name) {
 struct server_state server_state(const struct server *server) {
     static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     static char reply[METRICS_BYTES];
-    struct server_state state = {resident_mib(server->pid), count_fds(server->pid), -1, -1, -1};
+    struct server_state state = {server_resident_mib(server), count_fds(server->pid), -1, -1, -1};
     if (server_ask(server, request, sizeof request - 1, 0, 5, reply, sizeof reply) != 200)
         return state;
     state.rows = value_of(reply, "\nalignd_rows_live ");

@@ -14,6 +14,8 @@ struct server {
 
 /* arguments: further ones, up to a NULL. port 0: any. Waits until it is ready. */
 void server_start(struct server *server, const char *program, const char *const *arguments, int port);
+/* The same by a command, up to a NULL, whose last word is the program that its process becomes. */
+void server_start_within(struct server *server, const char *const *command, const char *const *arguments);
 /* The same with a log that nobody can read: it tells neither its port nor when it is ready, so a free port is chosen, and asked. */
 void server_start_logging_to(struct server *server, const char *program, const char *const *arguments, const char *path);
 /* Sends the signal (0: none) and waits: the exit status, or 128 + signal. -1: it has not ended after so many seconds, and is
@@ -28,6 +30,8 @@ struct server_state {
     double rows, queued, in_flight; /* of /metrics; this very request is not counted. -1: it does not answer */
 };
 struct server_state server_state(const struct server *server);
+/* -1: it has ended. */
+double server_resident_mib(const struct server *server);
 /* Seconds of all its threads, since they began: on a processor, and ready while others had it. */
 struct server_time {
     double run_s, waited_s;
