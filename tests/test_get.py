@@ -396,6 +396,80 @@ def test_nobody_listens(tmp_path):
     refused(done, NETWORK, "127.0.0.1:9/v1/buckets.*: Couldn't connect", tmp_path)
 
 
+# ---- what a failure leaves ----
+
+@pytest.mark.parametrize("act", [
+    m.other(b""), m.other(b"<html>Log in</html>"), m.other(b'{"data": ['), m.other(b"[]"), m.other(b'{"data": []}'), m.other(b'{"data": [{}, null, 5]}'),
+    m.status(500), m.status(404), m.truncated(0.5), m.endless, m.redirect("file:///etc/passwd")])
+def test_a_refused_list_does_not_replace_the_good_one(mirror, tmp_path, act):
+    listed = get(mirror, tmp_path, "--list")
+    assert listed.returncode == DONE and listed.stdout.startswith("en-fr")
+    mirror.acts[m.RECORDS] = [act]
+    assert get(mirror, tmp_path, "--list").returncode != DONE
+    assert get(mirror, tmp_path, "--list", "--offline").stdout == listed.stdout and rests(tmp_path) == []
+
+
+def test_a_refused_list_of_another_source_does_not_replace_the_good_one(mirror, pair, tmp_path):
+    index = [{"from_code": "en", "to_code": "fr", "package_version": "1.9", "code": "translate-en_fr", "type": "translate", "links": []}]
+    kept = {"argos:": ("/argosopentech/argospm-index/main/index.json", json.dumps(index).encode(), ".argos.json"),
+            "hf:a/b": ("/api/models/a/b?blobs=true", json.dumps({"siblings": [{"rfilename": "model.safetensors"}]}).encode(), ".hf-a-b.json"),
+            "opus:en-fr": ("/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md", b"# opus-2020-01-01.zip\n* pre-processing: SentencePiece\n", ".opus-en-fr.md")}
+    for asked, (path, good, name) in kept.items():
+        mirror.content[path] = good
+        get(mirror, tmp_path, *(["--list"] if asked == "argos:" else []), asked)
+        for bad in (b"<html>Log in</html>", b"[", b"{}"):
+            mirror.content[path] = bad
+            get(mirror, tmp_path, *(["--list"] if asked == "argos:" else []), asked)
+        assert (tmp_path / ".get" / name).read_bytes() == good, asked
+
+
+def until(found: Callable, what: str):
+    end = time.monotonic() + 60
+    while not (value := found()):
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+    return value
+
+
+def killed(mirror: m.Mirror, into: Path, pair: str, path: str) -> None:
+    """alignd get, killed while it downloads this."""
+    gate, asked = threading.Event(), len(mirror.asked)
+    mirror.acts[path] = [m.held(gate), None]
+    process = subprocess.Popen([ALIGND, "get", pair, "--into", into, "--mirror", mirror.url], stderr=subprocess.DEVNULL, env=environment())
+    until(lambda: any(path in line for line in mirror.asked[asked:]), "the download")
+    process.kill()
+    process.wait()
+    gate.set()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(mirror, pair, tmp_path):
+    """But nothing of a process that is running, or of one that has kept files for its next try."""
+    paths = {target: mirror.add_pair("en", target, pair, version=f"3.{i}") for i, target in enumerate(("de", "es", "it", "pt"))}
+    killed(mirror, tmp_path, "en-fr", mirror.paths["model"])
+    killed(mirror, tmp_path, "en-es", m.RECORDS)
+    left = rests(tmp_path)
+    assert "en-fr" in left and any(name.startswith(".list-") for name in left), left
+
+    gate = threading.Event()
+    mirror.acts[paths["it"]["model"]] = [m.held(gate), None]
+    running = subprocess.Popen([ALIGND, "get", "en-it", "--into", tmp_path, "--mirror", mirror.url], stderr=subprocess.DEVNULL, env=environment())
+    until(lambda: any(paths["it"]["model"] in line for line in mirror.asked), "the download")
+    mirror.acts[paths["pt"]["model"]] = [m.truncated(0.5)]
+    assert get(mirror, tmp_path, "en-pt").returncode == NETWORK
+    assert get(mirror, tmp_path, "en-de").returncode == DONE
+    assert sorted(rests(tmp_path)) == ["en-it", "en-it.lock", "en-pt"]
+    gate.set()
+    assert running.wait(60) == DONE and rests(tmp_path) == ["en-pt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".get", "en-de", "en-it"]
+
+
+def test_what_a_process_left_that_was_killed_at_the_end(mirror, tmp_path):
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE
+    (tmp_path / ".get/en-fr/in").mkdir(parents=True)
+    (tmp_path / ".get/en-fr.lock").touch()
+    assert get(mirror, tmp_path, "en-fr").returncode == DONE and rests(tmp_path) == []
+
+
 # ---- two at once, and the user ----
 
 def test_two_at_once_do_not_collide(mirror, tmp_path):

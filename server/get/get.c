@@ -1,4 +1,4 @@
-/* This module hides in which order a model is locked, downloaded, verified, imported and renamed to its final name. */
+/* This module hides in which order a model is downloaded, verified, imported and renamed to its final name. */
 #include "model/import/import.h"
 #include "model/import/source.h"
 #include "server/base/print.h"
@@ -11,11 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_BYTES = 1 << 16, WAIT_STEP_US = 100 * 1000, USUAL_STALL_S = 30 };
+enum { ARENA_BYTES = 1 << 16, USUAL_STALL_S = 30 };
 
 static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30;
 
@@ -41,14 +40,12 @@ struct job {
     struct download_manner manner;
     struct plan plan;
     char key[256];                /* identifies the model: jobs with the same key and folder run one after the other */
-    char work[MODEL_PATH_BYTES];  /* INTO/.get, or INTO/.import: the lists, locks, and a folder for each key */
-    char room[MODEL_PATH_BYTES];  /* WORK/KEY */
+    char work[MODEL_PATH_BYTES];  /* INTO/.get, or INTO/.import */
+    struct room room;             /* of the key */
     char in[MODEL_PATH_BYTES];    /* ROOM/in: the downloaded files */
     char parts[MODEL_PATH_BYTES]; /* ROOM/parts/NAME: the unpacked files */
     char out[MODEL_PATH_BYTES];   /* ROOM/out: the new model folder */
-    char lock_path[MODEL_PATH_BYTES];
-    int lock;
-    uint64_t before; /* bytes of the files that are complete */
+    uint64_t before;              /* bytes of the files that are complete */
 };
 
 static void tell(const struct job *job, struct get_event event) {
@@ -86,66 +83,32 @@ static enum get_status fail_file(struct error *err, const char *path) {
 /* ---- the work folder ---- */
 
 static enum get_status make_work(struct job *job, const char *name, struct error *err) {
-    if (installed_make(job->options->into, err) != 0)
-        return GET_FAILED;
-    if (!put_path(job->work, "%s/%s", job->options->into, name))
-        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
-    if (mkdir(job->work, 0755) != 0 && errno != EEXIST)
-        return fail_file(err, job->work);
-    return GET_DONE;
+    return work_make(job->options->into, name, job->work, err);
 }
 
 static enum get_status make_rooms(const struct job *job, struct error *err) {
-    const char *const paths[] = {job->room, job->in, job->out};
+    const char *const paths[] = {job->room.path, job->in, job->out};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (mkdir(paths[i], 0755) != 0 && errno != EEXIST)
             return fail_file(err, paths[i]);
     return GET_DONE;
 }
 
-/* Sets the key's paths, and waits until no other process gets this model. Releasing the lock deletes its file, so a file that was
- * deleted in the meantime is not a lock. */
-static enum get_status take_lock(struct job *job, struct error *err) {
-    bool waits = false;
-    bool fits = put_path(job->lock_path, "%s/%s.lock", job->work, job->key) && put_path(job->room, "%s/%s", job->work, job->key) &&
-                put_path(job->in, "%s/in", job->room) && put_path(job->out, "%s/out", job->room);
-    if (!fits)
-        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
-    for (;;) {
-        struct stat mine, there;
-        job->lock = open(job->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (job->lock < 0 && errno == ENOENT &&
-            (mkdir(job->work, 0755) == 0 || errno == EEXIST)) /* another import has ended and removed it */
-            continue;
-        if (job->lock < 0)
-            return fail_file(err, job->lock_path);
-        if (flock(job->lock, LOCK_EX | LOCK_NB) == 0) {
-            if (fstat(job->lock, &mine) == 0 && stat(job->lock_path, &there) == 0 && mine.st_ino == there.st_ino)
-                return GET_DONE;
-        } else if (errno != EWOULDBLOCK && errno != EINTR) {
-            enum get_status status = fail_file(err, job->lock_path);
-            close(job->lock);
-            job->lock = -1;
-            return status;
-        } else {
-            if (!waits)
-                tell(job, (struct get_event){.kind = GET_WAITS});
-            waits = true;
-            usleep(WAIT_STEP_US);
-        }
-        close(job->lock);
-        job->lock = -1;
-        if (is_stopped(job))
-            return get_fail_stopped(err);
-    }
+static void tell_wait(void *owner) {
+    tell(owner, (struct get_event){.kind = GET_WAITS});
 }
 
-static void release_lock(struct job *job) {
-    if (job->lock < 0)
-        return;
-    unlink(job->lock_path);
-    close(job->lock);
-    job->lock = -1;
+/* Takes the room of the job's key, and deletes what killed processes left of others. */
+static enum get_status take_room(struct job *job, struct error *err) {
+    const struct room_wait wait = {job->options->stop, tell_wait, job};
+    enum get_status status = room_take(&job->room, job->work, job->key, &wait, err);
+    if (status != GET_DONE)
+        return status;
+    work_sweep(job->work);
+    if (put_path(job->in, "%s/in", job->room.path) && put_path(job->out, "%s/out", job->room.path))
+        return GET_DONE;
+    room_release(&job->room);
+    return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
 }
 
 /* ---- installed models ---- */
@@ -312,9 +275,9 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
     struct import_made result;
     enum get_status status = GET_DONE;
     tell(job, (struct get_event){.kind = GET_IMPORTS});
-    if (!put_path(above, "%s/parts", job->room) ||
+    if (!put_path(above, "%s/parts", job->room.path) ||
         !put_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
-        return fail_file(err, job->room);
+        return fail_file(err, job->room.path);
 
     model_folder_delete(above);
     model_folder_delete(job->out);
@@ -394,11 +357,13 @@ static enum get_status publish(const struct job *job, const char *made, struct g
 
 /* ---- one model ---- */
 
-/* Gets a model. Requires the lock. */
+/* Gets a model. Requires the room. */
 static enum get_status get_locked(struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
     char text[512], *made = NULL;
     enum get_status status = look(job, got, err);
+    if (status == GET_PRESENT)
+        model_folder_delete(job->room.path); /* a process may have been killed after the model had got its name */
     if (status != GET_DONE)
         return status;
     if (job->options->offline)
@@ -429,13 +394,13 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
         status = publish(job, made, got, err);
     free(made);
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
-        model_folder_delete(job->room); /* otherwise the next try continues there */
+        model_folder_delete(job->room.path); /* otherwise the next try continues there */
     return status;
 }
 
 /* The caller must call arena_done(&job->arena). */
 static void job_init(struct job *job, const struct get_options *options) {
-    *job = (struct job){.options = options, .lock = -1};
+    *job = (struct job){.options = options, .room = {.lock = -1}};
     job->manner = (struct download_manner){
         .retries = options->retries, .stall_s = options->stall_s ? options->stall_s : USUAL_STALL_S, .stop = options->stop};
     arena_init(&job->arena, ARENA_BYTES);
@@ -470,13 +435,13 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     if (status == GET_DONE) {
         snprintf(job.key, sizeof job.key, "%s", job.plan.name);
         show_downloads(&job);
-        status = take_lock(&job, err);
+        status = take_room(&job, err);
     }
     if (status == GET_DONE) {
         status = get_locked(&job, &found, err);
         if (status == GET_PRESENT && !options->on_demand && installed_mark(found.folder, false, err) != 0)
             status = GET_FAILED;
-        release_lock(&job);
+        room_release(&job.room);
     }
     if (status == GET_DONE || status == GET_PRESENT)
         *got = found;
@@ -492,7 +457,7 @@ bool get_is_url(const char *path) {
     return source_parse(path, &kind, &rest, NULL) == 0 && kind == SOURCE_URL;
 }
 
-/* Imports from URLs. Requires the lock. */
+/* Imports from URLs. Requires the room. */
 static enum get_status import_locked(struct job *job, const struct import_options *import, const char **local, char **said,
                                      struct error *err) {
     const struct plan *plan = &job->plan;
@@ -523,7 +488,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
             status = fail_import(job, &inner, err);
     }
     if (!kept || rmdir(job->in) == 0) /* nothing was downloaded */
-        model_folder_delete(job->room);
+        model_folder_delete(job->room.path);
     return status;
 }
 
@@ -588,10 +553,10 @@ enum get_status get_import(const struct get_options *options, const struct impor
     if (status == GET_DONE)
         status = make_work(&job, ".import", err);
     if (status == GET_DONE)
-        status = take_lock(&job, err);
+        status = take_room(&job, err);
     if (status == GET_DONE) {
         status = import_locked(&job, import, local, said, err);
-        release_lock(&job);
+        room_release(&job.room);
     }
     if (*job.work)
         rmdir(job.work); /* fails if another import is running, or the next try continues there */

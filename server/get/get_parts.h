@@ -67,6 +67,38 @@ bool address_is_private(const struct sockaddr *address);
 /* Checks that the file system of this folder has room for more bytes. Returns GET_DONE or GET_SPACE. */
 enum get_status space_check(const char *folder, uint64_t bytes, struct error *err);
 
+/* ---- the work folder ----
+ *
+ * A folder INTO/.get or INTO/.import has the lists that were downloaded, and a room for each download: WORK/KEY, a folder in which
+ * only the process writes that holds a lock on the file WORK/KEY.lock. The kernel releases the lock when the process ends, and the
+ * file is deleted when the room is released: a lock file that nobody holds was left by a process that was killed. */
+
+struct room {
+    char path[MODEL_PATH_BYTES]; /* of the folder, which need not exist */
+    char lock_path[MODEL_PATH_BYTES];
+    int lock; /* -1: not taken */
+};
+
+/* Makes the folder INTO/NAME, whose path is written to work, and the folders that lead to it. */
+enum get_status work_make(const char *into, const char *name, char work[MODEL_PATH_BYTES], struct error *err);
+
+/* How a process waits for a room that another one has. */
+struct room_wait {
+    const atomic_bool *stop;     /* NULL: never */
+    void (*begins)(void *owner); /* called once; NULL: not called */
+    void *owner;
+};
+/* Takes the room of a key, once no other process has it. It may have files of an earlier try. Returns GET_DONE, GET_STOPPED or
+ * GET_FAILED. */
+enum get_status room_take(struct room *room, const char *work, const char *key, const struct room_wait *wait, struct error *err);
+/* Makes an empty room with a new key. Returns GET_DONE or GET_FAILED. */
+enum get_status room_make(struct room *room, const char *work, struct error *err);
+/* Does not delete the folder. Accepts a room that was not taken. */
+void room_release(struct room *room);
+
+/* Deletes the rooms of processes that were killed, except the one that this process has taken over. */
+void work_sweep(const char *work);
+
 /* ---- Mozilla's list ----
  *
  * Remote Settings serves Mozilla's list of models as the collection translations-models-v2, with one record for each file. The list
@@ -186,7 +218,8 @@ enum get_status source_plan(const struct source_options *options, const char *as
 enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
                                 struct error *err);
 
-/* Reads Mozilla's current list, or that of options->records. The list is kept in the work folder, from which it is read offline. */
+/* Reads Mozilla's current list, or that of options->records. The last list that could be read and has a model is kept in the work
+ * folder, from which it is read offline; so are those of the other sources. */
 enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
                                struct error *err);
 

@@ -95,37 +95,51 @@ static const char *mirrored(const struct source_options *options, const char *ur
 
 /* ---- lists ---- */
 
-/* Reads a list into the arena, and keeps it in the file `name` in the work folder. */
-static enum get_status fetch_text(const struct source_options *options, const char *url, const char *name, const char *token,
-                                  struct arena *arena, char **text, size_t *length, struct error *err) {
-    const char *path = say(arena, "%s/%s", options->work, name), *form = say(arena, "%s/.list-XXXXXX", options->work);
-    char *folder = arena_copy(arena, form, strlen(form)), *bytes;
-    if (arena_failed(arena))
-        return get_fail_memory(err);
-    if (options->offline) {
-        if (access(path, F_OK) != 0)
-            return get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
-    } else { /* downloads to a separate folder, because other processes may do the same, then replaces the previous list */
-        if (!mkdtemp(folder))
-            return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", options->work, strerror(errno));
-        const struct download list = {.url = url, .path = say(arena, "%s/list", folder), .most = MOST_LIST_BYTES, .token = token};
-        enum get_status status = GET_FAILED;
-        if (arena_failed(arena))
-            error_memory(err);
-        else
-            status = download_file(options->manner, &list, err);
-        if (status == GET_DONE && rename(list.path, path) != 0)
-            status = get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
-        model_folder_delete(folder);
-        if (status != GET_DONE)
-            return status;
-    }
+/* A list of a source, or a page that serves as one. */
+struct list {
+    struct room room; /* in which it was downloaded; lock -1: it was read from where it is kept */
+    const char *path; /* of its file in the room */
+    const char *kept; /* the path at which the last good one is kept */
+    char *text;       /* [length], in the arena */
+    size_t length;
+};
 
-    if (file_read(path, MOST_LIST_BYTES, &bytes, length, err) != 0)
-        return GET_FAILED;
-    *text = arena_copy(arena, bytes, *length);
+/* Deletes the download. good: after it has replaced the list that is kept; one that cannot be kept is used all the same. */
+static void list_close(struct list *list, bool good) {
+    if (list->room.lock < 0)
+        return;
+    if (good)
+        rename(list->path, list->kept);
+    model_folder_delete(list->room.path);
+    room_release(&list->room);
+}
+
+/* Downloads a list or, offline, reads the one that is kept in the file `name` of the work folder. If this returns GET_DONE, the
+ * caller must call list_close. */
+static enum get_status list_open(const struct source_options *options, const char *url, const char *name, const char *token,
+                                 struct arena *arena, struct list *list, struct error *err) {
+    enum get_status status = GET_DONE;
+    *list = (struct list){.room = {.lock = -1}, .kept = say(arena, "%s/%s", options->work, name)};
+    list->path = list->kept;
+    if (options->offline && access(list->kept, F_OK) != 0)
+        return get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
+    if (!options->offline && (status = room_make(&list->room, options->work, err)) == GET_DONE) {
+        list->path = say(arena, "%s/list", list->room.path);
+        const struct download download = {.url = url, .path = list->path, .most = MOST_LIST_BYTES, .token = token};
+        if (arena_failed(arena))
+            status = get_fail_memory(err);
+        else
+            status = download_file(options->manner, &download, err);
+    }
+    char *bytes = NULL;
+    if (status == GET_DONE && file_read(list->path, MOST_LIST_BYTES, &bytes, &list->length, err) != 0)
+        status = GET_FAILED;
+    if (status == GET_DONE && !(list->text = arena_copy(arena, bytes, list->length)))
+        status = get_fail_memory(err);
     free(bytes);
-    return *text ? GET_DONE : get_fail_memory(err);
+    if (status != GET_DONE)
+        list_close(list, false);
+    return status;
 }
 
 enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
@@ -134,23 +148,25 @@ enum get_status source_records(const struct source_options *options, struct aren
                                         : "/v1/buckets/main/collections/translations-models-v2/records";
     const struct records_view *view = options->preview ? &records_preview : &records_released;
     struct error inner = {0};
-    char *text = NULL, *bytes;
-    size_t length;
+    struct list list = {.room = {.lock = -1}};
+    char *bytes;
     const char *place = options->records ? options->records : url_of(options, settings_host, path, arena);
     if (options->records) {
-        if (file_read(place, RECORDS_MOST_BYTES, &bytes, &length, err) != 0)
+        if (file_read(place, RECORDS_MOST_BYTES, &bytes, &list.length, err) != 0)
             return GET_FAILED;
-        text = arena_copy(arena, bytes, length);
+        list.text = arena_copy(arena, bytes, list.length);
         free(bytes);
     } else {
         const char *kept = options->preview ? ".mozilla-preview.json" : ".mozilla.json";
-        enum get_status status = fetch_text(options, place, kept, NULL, arena, &text, &length, err);
+        enum get_status status = list_open(options, place, kept, NULL, arena, &list, err);
         if (status != GET_DONE)
             return status;
     }
-    if (!text)
+    if (!list.text)
         return get_fail_memory(err);
-    if (records_read(text, length, view, arena, records, &inner) == 0)
+    bool read = records_read(list.text, list.length, view, arena, records, &inner) == 0;
+    list_close(&list, read && records->count > 0);
+    if (read)
         return GET_DONE;
     error_set(err, inner.code, "%.200s: %s", place, inner.message);
     return inner.code == ERROR_MEMORY ? GET_FAILED : GET_REFUSED;
@@ -274,24 +290,27 @@ static enum get_status plan_opus(const struct source_options *options, const cha
     struct error inner = {0};
     const char *path = say(arena, "/Helsinki-NLP/OPUS-MT-train/master/models/%s/README.md", pair);
     const char *kept = say(arena, ".opus-%s", pair);
-    char *text;
-    size_t length;
+    struct list card, listing;
     uint64_t bytes = 0;
     bool bpe = false;
     enum get_status status =
-        fetch_text(options, url_of(options, raw_host, path, arena), say(arena, "%s.md", kept), NULL, arena, &text, &length, &inner);
+        list_open(options, url_of(options, raw_host, path, arena), say(arena, "%s.md", kept), NULL, arena, &card, &inner);
     if (status != GET_DONE && status != GET_UNKNOWN) {
         error_set(err, inner.code, "%s", inner.message);
         return status;
     }
-    const char *package = status == GET_DONE ? opus_newest(text, arena, &bpe) : NULL;
+    const char *package = status == GET_DONE ? opus_newest(card.text, arena, &bpe) : NULL;
+    if (status == GET_DONE)
+        list_close(&card, package || bpe);
     if (!package && !bpe) { /* without a card, look at the files in the container */
         path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
-        status = fetch_text(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &text,
-                            &length, err);
+        status =
+            list_open(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &listing, err);
         if (status != GET_DONE && status != GET_UNKNOWN)
             return status;
-        package = status == GET_DONE ? opus_listed(text, length, pair, arena, &bytes) : NULL;
+        package = status == GET_DONE ? opus_listed(listing.text, listing.length, pair, arena, &bytes) : NULL;
+        if (status == GET_DONE)
+            list_close(&listing, package);
     }
     if (!package && arena_failed(arena))
         return get_fail_memory(err);
@@ -360,16 +379,15 @@ static enum get_status plan_hub(const struct source_options *options, const char
     const char *base = endpoint && *endpoint ? endpoint : hub_host, *revision = "main";
     const char *kept = say(arena, ".hf-%.*s-%s.json", (int)(name - 1 - repository), repository, name);
     struct error inner = {0};
-    char *text;
-    size_t length;
+    struct list list;
     const char *url = url_of(options, base, say(arena, "/api/models/%s?blobs=true", repository), arena);
     bool hub =
         strncmp(url, hub_host, strlen(hub_host)) == 0 && url[strlen(hub_host)] == '/'; /* the token is sent to no other host */
     plan->token = hub && token ? token : "";
-    enum get_status status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &inner);
+    enum get_status status = list_open(options, url, kept, plan->token, arena, &list, &inner);
     if (status == GET_UNKNOWN) { /* a mirror may have only the list of files */
         url = url_of(options, base, say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);
-        status = fetch_text(options, url, kept, plan->token, arena, &text, &length, &(struct error){0});
+        status = list_open(options, url, kept, plan->token, arena, &list, &(struct error){0});
     }
     if (status == GET_UNKNOWN)
         return no_such(err, "The Hugging Face hub", repository, "");
@@ -378,7 +396,7 @@ static enum get_status plan_hub(const struct source_options *options, const char
         return status;
     }
 
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = json_loadb(list.text, list.length, JSON_REJECT_DUPLICATES, NULL);
     const json_t *files = json_is_array(root) ? root : json_object_get(root, "siblings");
     const char *sha = json_string_value(json_object_get(root, "sha"));
     if (sha && strlen(sha) == 40 && strspn(sha, "0123456789abcdef") == 40)
@@ -401,7 +419,9 @@ static enum get_status plan_hub(const struct source_options *options, const char
     json_decref(root);
 
     struct plan_file *weights = find_file(plan, "model.safetensors"), *pickled = find_file(plan, "pytorch_model.bin");
-    if (!weights && !pickled && !find_file(plan, "model.bin"))
+    bool usable = weights || pickled || find_file(plan, "model.bin");
+    list_close(&list, usable);
+    if (!usable)
         return unusable(err, url, "names neither model.safetensors, pytorch_model.bin nor model.bin");
     if (weights && pickled) {
         plan->bytes -= pickled->bytes;
@@ -423,14 +443,15 @@ static enum get_status plan_hub(const struct source_options *options, const char
 static const char argos_path[] = "/argosopentech/argospm-index/main/index.json";
 
 static enum get_status argos_index(const struct source_options *options, struct arena *arena, json_t **root, struct error *err) {
-    char *text;
-    size_t length;
+    struct list list;
     const char *url = url_of(options, raw_host, argos_path, arena);
-    enum get_status status = fetch_text(options, url, ".argos.json", NULL, arena, &text, &length, err);
+    enum get_status status = list_open(options, url, ".argos.json", NULL, arena, &list, err);
     if (status != GET_DONE)
         return status;
-    *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-    if (json_is_array(*root) && json_array_size(*root) <= MOST_PACKAGES)
+    *root = json_loadb(list.text, list.length, JSON_REJECT_DUPLICATES, NULL);
+    bool usable = json_is_array(*root) && json_array_size(*root) <= MOST_PACKAGES;
+    list_close(&list, usable && json_array_size(*root) > 0);
+    if (usable)
         return GET_DONE;
     json_decref(*root);
     return unusable(err, url, "must be a list of packages");
