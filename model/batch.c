@@ -509,33 +509,11 @@ static int compute(struct batch *batch, const struct group *group, struct error 
 
 /* ---- the answer ---- */
 
-static size_t steps_of(const struct hypothesis *h) {
-    return h->length + h->ended;
-}
-
 static void *copy(struct arena *arena, const void *from, size_t count, size_t size) {
     void *own = arena_alloc(arena, count, size);
     if (own && count > 0)
         memcpy(own, from, count * size);
     return own;
-}
-
-size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided, size_t *common) {
-    const struct hypothesis *h = &sentence->hypotheses[i];
-    size_t found = 0;
-    *common = 0;
-    for (size_t k = 0; k < i; k++) {
-        const struct hypothesis *other = &sentence->hypotheses[k];
-        size_t own = decided ? h->length : steps_of(h), most = decided ? other->length : steps_of(other), count = 0;
-        while (count < own && count < most && other->attention[count] == h->attention[count] &&
-               (!decided || other->tokens[count] == h->tokens[count]))
-            count++;
-        if (count > *common) {
-            found = k;
-            *common = count;
-        }
-    }
-    return found;
 }
 
 /* Copies the sentence's hypotheses and their rows from the arena of its search into its own; rows that several of them share are
@@ -549,7 +527,7 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
         return error_memory(err);
     for (size_t i = 0; i < sentence->count; i++) {
         const struct hypothesis *from = &sentence->hypotheses[i];
-        size_t common, other = sentence_closest(sentence, i, false, &common), steps = steps_of(from), own = steps - common;
+        size_t common, other = sentence_closest(sentence, i, false, &common), steps = hypothesis_steps(from), own = steps - common;
         const float **attention = arena_alloc(arena, steps, sizeof *attention);
         const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
         float *rows = arena_alloc(arena, own, size * sizeof *rows);
@@ -594,7 +572,7 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
         each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
         each += sentence_top(sentence) > 0 ? sentence->length * sizeof(float) + sizeof(void *) : 0;
         for (size_t i = 0; i < sentence->count; i++)
-            bytes += sizeof *sentence->hypotheses + steps_of(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
+            bytes += sizeof *sentence->hypotheses + hypothesis_steps(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
         sentence->arena.block_bytes = bytes < MOST_ANSWER_BYTES ? bytes : MOST_ANSWER_BYTES;
     }
     int result = soft_alignment_end(sentence, scratch, err);

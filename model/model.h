@@ -89,7 +89,7 @@ bool text_is_short(const char *text, size_t length, const struct opaque_runs *he
 int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text, size_t length,
               struct tokenizer_reading *how, struct arena *arena, struct error *err);
 
-/* ---- the answer (batch.c) ---- */
+/* ---- the answer ---- */
 
 /* Returns which of the first i hypotheses shares the longest beginning with hypothesis i; *common: the steps that they share, which
  * are one path through the search's tree. decided: only those that decided the same tokens, </s> not counted, whereas the last

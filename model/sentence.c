@@ -846,3 +846,23 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
         return SIZE_MAX;
     return bytes;
 }
+
+/* ---- the answer ---- */
+
+size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided, size_t *common) {
+    const struct hypothesis *h = &sentence->hypotheses[i];
+    size_t found = 0;
+    *common = 0;
+    for (size_t k = 0; k < i; k++) {
+        const struct hypothesis *other = &sentence->hypotheses[k];
+        size_t own = decided ? h->length : hypothesis_steps(h), most = decided ? other->length : hypothesis_steps(other), count = 0;
+        while (count < own && count < most && other->attention[count] == h->attention[count] &&
+               (!decided || other->tokens[count] == h->tokens[count]))
+            count++;
+        if (count > *common) {
+            found = k;
+            *common = count;
+        }
+    }
+    return found;
+}

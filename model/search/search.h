@@ -136,6 +136,10 @@ struct hypothesis {
     double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */
     const char *const *pieces;                      /* [length] how tokens are printed, NULL: as usual; NULL: all of them are */
 };
+/* Returns how many steps made it, that of </s> included. */
+static inline size_t hypothesis_steps(const struct hypothesis *hypothesis) {
+    return hypothesis->length + hypothesis->ended;
+}
 
 /* kept: went on to the next step; pruned: among its row's best beam_size, but dropped; finished. */
 enum branch_state { BRANCH_KEPT, BRANCH_PRUNED, BRANCH_FINISHED };

@@ -46,6 +46,8 @@ typedef uint64_t number_sign;
 #define NUMBER_PERMILLE ((number_sign)1 << 63)
 /* Returns the sign of a currency's symbol such as U+20AC, or of a percent or per mille sign; 0 for other characters. */
 number_sign number_sign_of(int32_t character);
+/* Returns the character that stands for a sign, or 0 if there is none. */
+int32_t number_symbol_of(number_sign sign);
 
 struct number_word {
     const char *key; /* as number_words_key writes it */
@@ -87,7 +89,7 @@ size_t number_words_key(char key[NUMBER_WORDS_KEY], size_t used, const char *wor
 /* Returns NULL if the table lacks the key. */
 const struct number_word *number_words_find(const struct number_words *words, const char *key, size_t length);
 
-/* ---- amounts (numbers.c reads them, number_pairs.c compares them, number_words.c writes them) ---- */
+/* ---- amounts (numbers.c reads them, number_pairs.c compares them, number_writing.c writes them) ---- */
 
 struct number_value {
     uint64_t mantissa; /* not divisible by 10 unless 0; a hash, with exponent NUMBER_LONG, for more than 18 digits */
