@@ -1,18 +1,16 @@
-/* This module hides what the formats of documents share: their table, encodings and notes, how translations are returned with their
- * words, and how lines of plain text, whose sentences may run over line ends, become pieces. */
+/* This module hides what the formats of documents share: their table, their encodings, and how translations are returned with their
+ * words. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
 #include "server/markup/piece.h"
 #include "server/office/office.h"
-#include <stdarg.h>
 #include <stdio.h>
 
 enum {
     PO_LOOKED_AT = 64 * 1024, /* bytes in which the header of a PO file begins */
     LATIN_PARTS = 3,          /* Windows-1252 has at least this many ASCII letters for each other letter */
-    SCRATCH_BLOCK_BYTES = 32 * 1024,
-    MOST_LINES = 64 /* of one sentence */
+    SCRATCH_BLOCK_BYTES = 32 * 1024
 };
 
 /* ---- both languages: the separators of a sentence and the translation below it ---- */
@@ -204,31 +202,6 @@ void document_names(char names[DOCUMENT_NAMES_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < FORMAT_COUNT && length < DOCUMENT_NAMES_BYTES; i++)
         length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s", i > 0 ? ", " : "", formats[i].name);
-}
-
-/* ---- notes ---- */
-
-void document_note(const struct document *document, const char *at, const char *code, const char *format, ...) {
-    struct document_notes *notes = document->notes;
-    char text[sizeof((struct error *)0)->message];
-    if (!notes || notes->count == DOCUMENT_MOST_NOTES)
-        return;
-    if (at && (!notes->counted || notes->counted > at)) {
-        notes->counted = document->source;
-        notes->line = 1;
-    }
-    for (; at && notes->counted < at; notes->counted++)
-        notes->line += *notes->counted == '\n';
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    const char *message = arena_copy(notes->arena, text, strlen(text));
-    struct document_note *all = arena_grow(notes->arena, notes->all, notes->count, &notes->room, 1, sizeof *all);
-    if (!message || !all)
-        return;
-    notes->all = all;
-    all[notes->count++] = (struct document_note){code, message, at ? notes->line : 0};
 }
 
 /* ---- encodings ---- */
@@ -523,89 +496,4 @@ done:
     arena_done(&scratch);
     arena_done(&made);
     return result;
-}
-
-/* ---- tools that readers share ---- */
-
-void text_escape_markup(struct bytes_buffer *out, const char *text, size_t length) {
-    bytes_put_escaped(out, text, length, "&<>");
-}
-
-/* ---- lines ---- */
-
-bool line_next(struct line *line, const char *end) {
-    const char *begin = line->next, *at = begin;
-    if (begin == end)
-        return false;
-    while (at < end && *at != '\n' && *at != '\r')
-        at++;
-    const char *next = at < end ? at + 1 : end;
-    if (at < end && *at == '\r' && next < end && *next == '\n')
-        next++;
-    *line = (struct line){begin, at, next, line->number + 1};
-    return true;
-}
-
-struct bytes line_trimmed(const struct line *line) {
-    const char *begin = line->begin, *end = line->end;
-    while (begin < end && strchr(" \t\f\v", *begin))
-        begin++;
-    while (end > begin && strchr(" \t\f\v", end[-1]))
-        end--;
-    return bytes_between(begin, end);
-}
-
-bool text_ends_sentence(const char *text, size_t length) {
-    static const wchar_t ends[] = L".!?:\u2026\u3002\uff01\uff1f\u203d\u061f\u06d4\u0964\u266a\u266b";
-    static const wchar_t closing[] = L"\"')]*_\u00bb\u201d\u2019\u300d";
-    while (length > 0) {
-        int32_t character = character_previous(text, &length);
-        if (character_is_among(character, ends))
-            return true;
-        if (!character_is_space(character) && !character_is_among(character, closing))
-            return false;
-    }
-    return true;
-}
-
-size_t text_label(const char *text, size_t length) {
-    const struct layout_reading reading = {.text = text, .length = length};
-    size_t label = layout_label(&reading, 0, length);
-    return label < length ? label : 0;
-}
-
-/* ---- plain text ---- */
-
-void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead, const struct marking *marking) {
-    struct bytes last = nothing; /* the last line of the sentence */
-    const char *end = text.start + text.length, *added = text.start;
-    size_t parts = 0; /* the number of its lines */
-    struct line line = {.next = text.start};
-    for (bool more = true; more;) {
-        more = line_next(&line, end);
-        struct bytes says = more ? line_trimmed(&line) : nothing;
-        size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
-        size_t first = 0;
-        int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
-        bool small = !character_is_space(letter) && !character_is_punctuation(letter) && !(letter >= '0' && letter <= '9') &&
-                     character_lower(letter) == letter && !character_is_wide(letter);   /* this may be the middle of a sentence */
-        small = small && (says.length < first + 1 || !strchr(".)", says.start[first])); /* a. is the label of an item */
-        bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
-        if (continues) {
-            piece_add_close(builder, bytes_between(added, says.start));
-        } else if (parts > 0) {
-            piece_add_close(builder, nothing);
-            parts = 0;
-        }
-        if (says.length == 0)
-            continue;
-        last = bytes_between(says.start + bullet, says.start + says.length);
-        if (!continues)
-            piece_add_break(builder, bytes_between(added, last.start));
-        added = last.start + last.length;
-        parts++;
-        piece_add_part(builder);
-        piece_add_marked(builder, last, marking);
-    }
-    piece_add_break(builder, bytes_between(added, end));
 }
