@@ -3,7 +3,7 @@
  * for any length of the input. A document is one request. The output file gets its new content as a whole, at the end. */
 #include "model/base/task.h"
 #include "model/base/utf8.h"
-#include "server/api/endpoint.h"
+#include "server/api/pairs.h"
 #include "server/base/clock.h"
 #include "server/base/print.h"
 #include "server/commands.h"
@@ -49,8 +49,8 @@ struct offline {
 /* Returns the variant that --variant selects in this model, or NULL. */
 static const char *variant_of(const struct options *options, const struct translator_info *info) {
     const char *asked = options->variant ? options->variant : info->languages ? options->to : NULL;
-    const char *variant = asked ? variant_for(info, asked) : NULL;
-    return variant ? variant : variant_for(info, info->target);
+    const char *variant = asked ? pair_variant(info, asked) : NULL;
+    return variant ? variant : pair_variant(info, info->target);
 }
 
 static void ask_translation(const struct offline *run, struct request *request) {
@@ -168,7 +168,7 @@ static int prepare_line(struct batch_line *line, struct error *err) {
                                         .target_length = there ? line->target_length : line->source_length};
         request->loaded = loaded_model_acquire(model);
         request->variant = variant_of(options, &model->info);
-        request->language = variant_source(&model->info, options->from);
+        request->language = pair_source_variant(&model->info, options->from);
         request->number = (uint32_t)stream->read;
         request->texts = &direction->text;
         request->text_count = 1;
@@ -535,7 +535,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
 
     request->loaded = loaded_model_acquire(model);
     request->variant = variant;
-    request->language = variant_source(info, work->options->from);
+    request->language = pair_source_variant(info, work->options->from);
     ask_translation(run, request);
     request->split = request->aligns = request->lean = true;
     request->texts = arena_zalloc(&request->arena, work->markup.count, sizeof *request->texts);
@@ -613,15 +613,15 @@ static int check_models(const struct offline *run, struct error *err) {
         return error_set(err, ERROR_INPUT,
                          "--model: the second model must translate in the opposite direction, %s to %s, not %s to %s",
                          first->target, first->source, second->source, second->target);
-    if (options->variant && !variant_for(first, options->variant))
+    if (options->variant && !pair_variant(first, options->variant))
         return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
     for (size_t i = 0; i < run->directions; i++) {
         const struct translator_info *info = &run->models[i]->info;
-        if (info->languages && (!variant_of(options, info) || !variant_source(info, options->from)))
+        if (info->languages && (!variant_of(options, info) || !pair_source_variant(info, options->from)))
             return error_set(err, ERROR_INPUT,
                              "--from and --to are missing: model \"%s\" translates between %zu languages, such as %s", info->name,
                              info->variant_count, info->variants[0]);
-        if (variant_must_be(info) && !variant_of(options, info))
+        if (pair_needs_variant(info) && !variant_of(options, info))
             return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
                              info->name, info->variant_count, info->variants[0]);
     }

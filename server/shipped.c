@@ -1,7 +1,7 @@
 /* This file hides how alignd finds models without a path: where it looks for the models that came with it, and how it finds models
  * by name or by languages. It also writes the greeting on a terminal. */
 #include "model/translator.h"
-#include "server/api/endpoint.h"
+#include "server/api/pairs.h"
 #include "server/base/print.h"
 #include "server/commands.h"
 #include "server/models/folders.h"
@@ -163,8 +163,8 @@ static int distance_of(const struct translator_info *info, const char *from, con
     if (strcmp(info->task, "translation") != 0)
         return PAIR_FAR;
     if (info->languages) /* a model of two languages is preferred */
-        return variant_source(info, from) && variant_for(info, to) ? PAIR_FAR - 1 : PAIR_FAR;
-    int source = language_distance(info->source, from), target = api_target_distance(info, to);
+        return pair_source_variant(info, from) && pair_variant(info, to) ? PAIR_FAR - 1 : PAIR_FAR;
+    int source = language_distance(info->source, from), target = pair_target_distance(info, to);
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
 }
 
@@ -243,7 +243,7 @@ static int find_languages(struct options *options, struct shipped *place, struct
     if (!card)
         return -1;
     struct translator_info info = translator_card_info(card);
-    bool fits = distance_of(&info, from, to) < PAIR_FAR, several = variant_for(&info, to) != NULL;
+    bool fits = distance_of(&info, from, to) < PAIR_FAR, several = pair_variant(&info, to) != NULL;
     translator_card_free(card);
     if (!fits)
         return error_set(err, ERROR_INPUT, "%.100s does not translate from %.20s to %.20s", folder, from, to);

@@ -43,7 +43,7 @@ ROOMS = {
     "server/markup": Room("model/base model server/base", "markup piece encoding"),
     "server/office": Room("model/base model/text model server/markup", "office"),
     "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document"),
-    "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api reach endpoint keys languages"),
+    "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api reach endpoint keys languages pairs"),
     "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
     "server/http": Room("model/base model server/base server/decode server/api", "http"),
     "server": Room("model/base model model/import server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/http", ""),

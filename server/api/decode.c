@@ -366,62 +366,6 @@ void api_decode_finish(const struct service *service, struct request *request, s
     }
 }
 
-/* ---- models and languages ---- */
-
-bool api_translates(const struct translator_info *info) {
-    return strcmp(info->task, "translation") == 0;
-}
-
-const char *variant_for(const struct translator_info *info, const char *code) {
-    const char *known_as = info->languages ? translator_language(info, code) : NULL;
-    return known_as ? known_as : language_among(info->variants, info->variant_count, code);
-}
-
-const char *variant_source(const struct translator_info *info, const char *code) {
-    return info->languages && code ? variant_for(info, code) : NULL;
-}
-
-bool variant_must_be(const struct translator_info *info) {
-    return info->variant_count > 1;
-}
-
-int api_source_distance(const struct translator_info *info, const char *code) {
-    if (info->languages)
-        return variant_source(info, code) ? 0 : LANGUAGE_FAR;
-    return language_distance(info->source, code);
-}
-
-int api_target_distance(const struct translator_info *info, const char *code) {
-    if (variant_for(info, code))
-        return 0;
-    return variant_must_be(info) ? LANGUAGE_FAR : language_distance(info->target, code);
-}
-
-bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out) {
-    int least = 3 * LANGUAGE_FAR;
-    bool off = through && strcmp(through, "none") == 0;
-    for (size_t i = 0; !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
-        struct served_model *second = models->all[i];
-        const char *middle = second->info.source;
-        bool meets = api_translates(&second->info) && !second->info.languages &&
-                     language_distance(middle, source) >= LANGUAGE_FAR &&
-                     (!through || language_distance(middle, through) < LANGUAGE_FAR);
-        int far = meets ? api_target_distance(&second->info, target) : LANGUAGE_FAR;
-        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* find the nearest first model for this second model */
-            const struct translator_info *info = &models->all[j]->info;
-            int from = api_translates(info) && !info->languages ? language_distance(info->source, source) : LANGUAGE_FAR;
-            int to = from < LANGUAGE_FAR ? api_target_distance(info, middle) : LANGUAGE_FAR;
-            if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)
-                continue;
-            least = from + to + far;
-            out->model = models->all[j];
-            out->variant = variant_for(info, middle);
-            out->second = second;
-        }
-    }
-    return least < 3 * LANGUAGE_FAR;
-}
-
 /* ---- missing models: a request waits for the download (server/get/get.h) or gets its progress ---- */
 
 enum {
@@ -489,7 +433,7 @@ static bool has_leg(const struct model_set *models, const char *source, const ch
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         if (strcmp(info->task, "translation") == 0 && language_distance(info->source, source) < LANGUAGE_FAR &&
-            (language_distance(info->target, target) < LANGUAGE_FAR || variant_for(info, target)))
+            (language_distance(info->target, target) < LANGUAGE_FAR || pair_variant(info, target)))
             return true;
     }
     return false;

@@ -6,6 +6,7 @@
 
 #include "server/api/api.h"
 #include "server/api/languages.h"
+#include "server/api/pairs.h"
 #include "server/base/strings.h"
 #include "server/decode/outcome.h"
 #include "server/documents/document.h"
@@ -47,25 +48,6 @@ json_t *api_load(const struct call *call, struct reply *reply);
 bool api_is_key(const char *name);
 /* Returns -1 after setting the reply if a field of a form or of the query string is not text. */
 int api_check_fields(const struct call *call, struct reply *reply);
-
-/* ---- models and languages ---- */
-
-/* Returns true if the model translates. Models for other tasks, such as parsing, have no languages here. */
-bool api_translates(const struct translator_info *info);
-/* Returns the variant of this name or for this language (language_among), as the model's string; NULL: the model has none. */
-const char *variant_for(const struct translator_info *info, const char *code);
-/* Finds the language of a source as variant_for does, for a model of many languages. NULL: the model lacks it, or has one pair. */
-const char *variant_source(const struct translator_info *info, const char *code);
-/* Returns whether the model has several variants, so that a request must name one of them. */
-bool variant_must_be(const struct translator_info *info);
-/* Returns the distance of a model's source from this language: its language_distance or, for a model of many languages, 0 or
- * LANGUAGE_FAR. */
-int api_source_distance(const struct translator_info *info, const char *code);
-/* The same for its target. A model that writes several languages offers its own language only as a variant. */
-int api_target_distance(const struct translator_info *info, const char *code);
-/* Finds the nearest two models from source to target, which must differ: the first writes a language that the second reads. Sets
- * the text's model, its variant and second. through: as pivot of struct service_options. False: there are no such models. */
-bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target, struct text *out);
 
 /* ---- the path of a request ---- */
 

@@ -13,7 +13,7 @@
 enum { MISFIT = 4 * LANGUAGE_FAR, PAIRS_BYTES = 240, ADVICE_BYTES = 120 };
 
 static int target_distance(const struct translator_info *info, const char *code) {
-    return variant_for(info, code) ? 0 : language_distance(info->target, code);
+    return pair_variant(info, code) ? 0 : language_distance(info->target, code);
 }
 
 /* Returns the distance of a model from the requested languages, or MISFIT. A missing field fits any model. A folder that cannot be
@@ -21,9 +21,9 @@ static int target_distance(const struct translator_info *info, const char *code)
 static int misfit(const struct translator_info *info, const struct api_form *form) {
     if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
         return MISFIT;
-    if (form->variant && !variant_for(info, form->variant))
+    if (form->variant && !pair_variant(info, form->variant))
         return MISFIT;
-    int source = form->source ? api_source_distance(info, form->source) : 0;
+    int source = form->source ? pair_source_distance(info, form->source) : 0;
     int target = form->target_language ? target_distance(info, form->target_language) : 0;
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? 2 * (source + target) + (info->languages != NULL) : MISFIT;
 }
@@ -140,25 +140,25 @@ static int choose(const struct service *service, const struct api_form *form, st
     const struct model_set *models = request->models;
     bool pair = !form->model && !form->variant && form->source && form->target_language;
     struct served_model *last = text->model = find_model(models, service->options.default_model, form);
-    if (!last && pair && api_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
+    if (!last && pair && pair_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
         last = text->second;
     if (!last && pair && api_fetch_missing(service, form->source, form->target_language, request, reply))
         return -1;
     if (!last)
         return fail_model(models, form, reply);
 
-    text->language = variant_source(&text->model->info, form->source);
+    text->language = pair_source_variant(&text->model->info, form->source);
     if (last->info.languages && !text->language)
         return api_refuse(reply, "source", "source is missing: model \"%.60s\" reads %zu languages, such as %.60s", last->info.name,
                           last->info.variant_count, last->info.variants[0]);
 
     /* the default is the variant of the model's own target */
     const char *code = form->variant ? form->variant : form->target_language;
-    const char *variant = code ? variant_for(&last->info, code) : NULL;
+    const char *variant = code ? pair_variant(&last->info, code) : NULL;
     if (!variant)
-        variant = variant_for(&last->info, last->info.target);
+        variant = pair_variant(&last->info, last->info.target);
     *(text->second ? &text->second_variant : &text->variant) = variant;
-    if (variant || !variant_must_be(&last->info))
+    if (variant || !pair_needs_variant(&last->info))
         return 0;
     return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", last->info.name,
                       last->info.variant_count, last->info.variants[0]);
@@ -180,7 +180,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         struct text two;
         if (i < models->count ? !matches(info, form)
                               : !pairs || !*info->source || info->languages ||
-                                    !api_find_pivot(models, service->options.pivot, info->source, form->target_language, &two))
+                                    !pair_find_pivot(models, service->options.pivot, info->source, form->target_language, &two))
             continue;
         plan_add_sources(info, &codes);
     }

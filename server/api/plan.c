@@ -31,9 +31,9 @@ static void add_targets(const struct model_set *models, const char *source, bool
     char code[VARIANT_CODE_BYTES];
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        bool several = variant_must_be(info);
-        bool reads = !source || (info->languages ? variant_source(info, source) != NULL : language_same(info->source, source));
-        if (!api_translates(info) || !reads || (pairs && info->languages))
+        bool several = pair_needs_variant(info);
+        bool reads = !source || (info->languages ? pair_source_variant(info, source) != NULL : language_same(info->source, source));
+        if (!pair_translates(info) || !reads || (pairs && info->languages))
             continue;
         for (size_t v = 0; several && v < info->variant_count; v++) {
             variant_code(info->variants[v], code);
@@ -54,7 +54,7 @@ size_t plan_most_codes(const struct model_set *models) {
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
     *codes = (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
     for (size_t i = 0; codes->all && sources && i < models->count; i++)
-        if (api_translates(&models->all[i]->info))
+        if (pair_translates(&models->all[i]->info))
             plan_add_sources(&models->all[i]->info, codes);
     if (codes->all && targets)
         add_targets(models, NULL, false, arena, codes);
@@ -92,7 +92,7 @@ static const char *find_language(const struct model_set *models, const char *ask
     for (size_t i = 0; i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i / 2]->info;
         const char *code = i % 2 == 0 ? info->source : info->target;
-        int far = api_translates(info) ? language_distance(code, asked) : LANGUAGE_FAR;
+        int far = pair_translates(info) ? language_distance(code, asked) : LANGUAGE_FAR;
         if (far < least) {
             least = far;
             nearest = code;
@@ -100,8 +100,8 @@ static const char *find_language(const struct model_set *models, const char *ask
     }
     const char *variant = NULL; /* the matching variant of a model that writes several languages */
     for (size_t i = 0; least > 0 && !variant && i < models->count; i++)
-        if (api_translates(&models->all[i]->info))
-            variant = variant_for(&models->all[i]->info, asked);
+        if (pair_translates(&models->all[i]->info))
+            variant = pair_variant(&models->all[i]->info, asked);
     return variant ? variant : nearest;
 }
 
@@ -110,7 +110,7 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
     struct plan_codes codes = {.all = calloc(plan_most_codes(models) + 1, sizeof *codes.all)};
     size_t length = 0;
     for (size_t i = 0; codes.all && i < models->count; i++)
-        if (api_translates(&models->all[i]->info))
+        if (pair_translates(&models->all[i]->info))
             plan_add_sources(&models->all[i]->info, &codes);
 
     /* join all items, each with a line feed after it */
@@ -151,8 +151,8 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
         return PLAN_TARGET;
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        int from = api_translates(info) ? api_source_distance(info, source) : LANGUAGE_FAR;
-        int to = from < LANGUAGE_FAR ? api_target_distance(info, target) : LANGUAGE_FAR;
+        int from = pair_translates(info) ? pair_source_distance(info, source) : LANGUAGE_FAR;
+        int to = from < LANGUAGE_FAR ? pair_target_distance(info, target) : LANGUAGE_FAR;
         int far = 2 * (from + to) + (info->languages != NULL);
         if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && far < least) {
             least = far;
@@ -160,15 +160,15 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
         }
     }
     if (chosen->model) {
-        chosen->variant = variant_for(&chosen->model->info, target);
-        chosen->language = variant_source(&chosen->model->info, source);
+        chosen->variant = pair_variant(&chosen->model->info, target);
+        chosen->language = pair_source_variant(&chosen->model->info, source);
         return PLAN_OK;
     }
     if (language_same(reason->source, reason->target))
         return PLAN_OK;
-    if (!api_find_pivot(models, pivot, source, target, chosen))
+    if (!pair_find_pivot(models, pivot, source, target, chosen))
         return PLAN_PAIR;
-    chosen->second_variant = variant_for(&chosen->second->info, target);
+    chosen->second_variant = pair_variant(&chosen->second->info, target);
     return PLAN_OK;
 }
 

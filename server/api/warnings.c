@@ -284,7 +284,7 @@ static int warn_of_whole(const struct request *request, const struct text *text,
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     unsigned known = 1u << WARNING_SIGNS | 1u << WARNING_NUMBERS | 1u << WARNING_GLOSSARY | 1u << WARNING_UNTRANSLATED;
     if (warnings->codes & known || request->verbatim || request->glossary.lexicon || !request->warns || !reader ||
-        !api_translates(&reader->info))
+        !pair_translates(&reader->info))
         return 0;
     if (!lists ||
         check_whole(language ? language : reader->info.source, variant ? variant : writer->info.target, whole->source.start,

@@ -478,10 +478,10 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
     bool source = !models, target = !models; /* while models load, their languages are unknown */
     for (size_t i = 0; models && i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        if (!api_translates(info))
+        if (!pair_translates(info))
             continue;
         source |= language_distance(info->source, about.source) < LANGUAGE_FAR;
-        target |= variant_for(info, about.target) || language_distance(info->target, about.target) < LANGUAGE_FAR;
+        target |= pair_variant(info, about.target) || language_distance(info->target, about.target) < LANGUAGE_FAR;
     }
     if (!source || !target)
         return api_refuse(reply, source ? "target_lang" : "source_lang", "Value for %s not supported: no model %s \"%s\"",

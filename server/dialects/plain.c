@@ -476,7 +476,7 @@ void api_settings(const struct service *service, const struct call *call, struct
     writer_begin_object(&w, "language"); /* the languages that a page shows first: those of the first model that translates */
     const struct translator_info *first = NULL;
     for (size_t i = 0; !first && i < request->models->count; i++)
-        first = api_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;
+        first = pair_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;
     if (first) {
         writer_begin_object(&w, "source");
         put_code(&w, first->source);

@@ -1,6 +1,6 @@
 /* Maps language codes to variants. */
 #include "model/translator.h"
-#include "server/api/endpoint.h"
+#include "server/api/pairs.h"
 #include "tests/suites.h"
 #include <string.h>
 
@@ -38,7 +38,7 @@ static const struct {
              {"fra<<", NULL}};
 
 START_TEST(codes_mean_variants) {
-    const char *found = variant_for(&many, meant[_i].code);
+    const char *found = pair_variant(&many, meant[_i].code);
     ck_assert_msg(!found == !meant[_i].variant, "%s: %s", meant[_i].code, found ? found : "none");
     if (found)
         ck_assert_str_eq(found, meant[_i].variant);
@@ -48,10 +48,10 @@ END_TEST
 START_TEST(the_models_own_target) {
     static const struct translator_info portuguese = {.target = "pt-PT", .variants = labels, .variant_count = LABELS},
                                         one = {.target = "mul", .variants = labels, .variant_count = 1}, none = {.target = "fr"};
-    ck_assert_str_eq(variant_for(&portuguese, portuguese.target), "por");
-    ck_assert_ptr_null(variant_for(&many, many.target));
-    ck_assert(variant_must_be(&many) && !variant_must_be(&one) && !variant_must_be(&none));
-    ck_assert_ptr_null(variant_for(&none, none.target));
+    ck_assert_str_eq(pair_variant(&portuguese, portuguese.target), "por");
+    ck_assert_ptr_null(pair_variant(&many, many.target));
+    ck_assert(pair_needs_variant(&many) && !pair_needs_variant(&one) && !pair_needs_variant(&none));
+    ck_assert_ptr_null(pair_variant(&none, none.target));
 }
 END_TEST
 
