@@ -331,16 +331,17 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.files = kept_files_create(&kept);
     service.catalog = catalog_create(&models, service.metrics);
     if (downloads)
-        service.fetcher = fetcher_create(&(struct fetcher_options){.into = place,
-                                                                   .sources = options->fetch,
-                                                                   .pairs = options->fetch_pairs,
-                                                                   .most_bytes = options->fetch_bytes,
-                                                                   .mirror = options->mirror,
-                                                                   .records = options->records,
-                                                                   .retries = options->retries,
-                                                                   .stall_s = options->stall_s,
-                                                                   .metrics = service.metrics,
-                                                                   .catalog = service.catalog});
+        service.fetcher = fetcher_create(
+            &(struct fetcher_options){.into = place,
+                                      .sources = options->fetch,
+                                      .pairs = options->fetch_pairs,
+                                      .most_bytes = options->fetch_bytes == OPTION_AUTO ? FETCH_BYTES_AUTO : options->fetch_bytes,
+                                      .mirror = options->mirror,
+                                      .records = options->records,
+                                      .retries = options->retries,
+                                      .stall_s = options->stall_s,
+                                      .metrics = service.metrics,
+                                      .catalog = service.catalog});
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.files && service.catalog && cached &&

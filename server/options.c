@@ -62,9 +62,9 @@ static const struct option rows[] = {
     {"fetch-pairs", "GLOBS", NULL,
      "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: all)", COMMAND_SERVE,
      TEXT(fetch_pairs)},
-    {"fetch-bytes", "SIZE", "0",
+    {"fetch-bytes", "SIZE", "auto",
      "disk space for all downloaded models; to make room, the least recently used models that --fetch downloaded are deleted, "
-     "never others; 0: no limit",
+     "never others; 0: no limit; auto: beside the others, a quarter of the space that is free, at most 10 GB",
      COMMAND_SERVE, NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL, NUMBER(SIZE, rows, 1, 4096)},
@@ -518,12 +518,18 @@ static int set_measured(const struct option *option, const char *name, const cha
         [OPTION_MILLISECONDS] = {milliseconds_of_unit, "a time, such as 500ms, 5s or 2min, or a whole number of ms", " ms"},
         [OPTION_SECONDS] = {seconds_of_unit, "a whole number of seconds, or a time such as 30s, 2min or 1h", " s"},
     };
+    bool automatic = option->fallback && strcmp(option->fallback, "auto") == 0;
+    if (automatic && strcmp(value, "auto") == 0) {
+        *field = OPTION_AUTO;
+        return 0;
+    }
     size_t digits = strspn(value, "0123456789");
     size_t length = digits + (value[digits] == '.' ? 1 + strspn(value + digits + 1, "0123456789") : 0);
     const char *unit = value + length + strspn(value + length, " ");
     double factor = digits > 0 ? measures[option->kind].of_unit(unit) : 0, number = factor > 0 ? strtod(value, NULL) * factor : 0;
     if (factor <= 0 || number - floor(number) > 1e-6)
-        return error_set(err, ERROR_INPUT, "%s must be %s, got \"%.60s\"", name, measures[option->kind].what, value);
+        return error_set(err, ERROR_INPUT, "%s must be %s%s, got \"%.60s\"", name, automatic ? "auto, or " : "",
+                         measures[option->kind].what, value);
     if (number < option->minimum || number > option->maximum)
         return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f%s, got %.60s", name, option->minimum, option->maximum,
                          *unit ? measures[option->kind].unit : "", value);

@@ -18,6 +18,7 @@
 #include "server/base/strings.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define OPTIONS_LISTEN "127.0.0.1:8080" /* where alignd listens by default */
 
@@ -88,7 +89,7 @@ struct options {
     bool list, update, offline, preview;
     size_t retries, stall_s;
     char *fetch, *fetch_pairs; /* sources; globs; NULL: nothing is downloaded on demand; all pairs */
-    size_t fetch_bytes;
+    size_t fetch_bytes;        /* OPTION_AUTO: as of struct fetcher_options */
 
     /* importing a model; NULL and 0: model/import/import.h */
     struct name_list paths; /* its files, folders and archives */
@@ -120,6 +121,7 @@ char *options_help(enum command command);
 /* ---- the table ---- */
 
 enum { OPTION_NAME_BYTES = 64, OPTIONS_MOST = 128 };
+#define OPTION_AUTO SIZE_MAX /* a field whose value is computed: the option's help says how */
 
 /* Commands that share options. */
 enum {
@@ -135,7 +137,7 @@ enum option_kind {
     OPTION_STRING,       /* char *, owned */
     OPTION_CHOICE,       /* the same; it must be one of the option's choices */
     OPTION_SIZE,         /* size_t, within the option's range, as are the numbers below */
-    OPTION_BYTES,        /* size_t, with units: 64k, 512M, 2G */
+    OPTION_BYTES,        /* size_t, with units: 64k, 512M, 2G; "auto" where that is the fallback */
     OPTION_MILLISECONDS, /* size_t, with units: 500ms, 5s, 2min */
     OPTION_SECONDS,      /* the same in whole seconds */
     OPTION_REAL,         /* double */

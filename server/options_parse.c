@@ -226,7 +226,7 @@ static int share_memory(struct options *options, const struct option_table *tabl
     for (size_t i = 0; i < table->count; i++) {
         const struct option *option = &table->options[i];
         size_t *field = (size_t *)(void *)((char *)options + option->offset);
-        if (option->share == 0 || !(option->commands & (int)options->command) || *field > 0)
+        if (option->share == 0 || !(option->commands & (int)options->command) || (*field > 0 && *field != OPTION_AUTO))
             continue;
         size_t share = options->memory / option->share;
         if (field == &options->decode_memory)

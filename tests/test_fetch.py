@@ -382,7 +382,90 @@ def test_flags_that_contradict_each_other(tmp_path):
         assert done.returncode == 2, (flags, done.stderr)
 
 
+DISK = r"""
+#include <stdlib.h>
+#include <sys/statvfs.h>
+int statvfs(const char *path, struct statvfs *disk) {
+    (void)path;
+    *disk = (struct statvfs){.f_frsize = 1, .f_bavail = strtoull(getenv("FREE"), NULL, 10)};
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def disk(tmp_path) -> Callable[[float], dict]:
+    """Arguments for subprocess: a disk with so many free bytes."""
+    library = tmp_path / "disk.so"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=DISK, text=True, check=True)
+    return lambda free: {"env": environment(LD_PRELOAD=str(library), FREE=str(int(free)))}
+
+
+def limit(daemon: Daemon) -> int:
+    return int(re.search("bytes=([0-9]+)", daemon.logged("event=fetch_limit"))[1])
+
+
+def test_the_limit_of_bytes_has_a_default(mirror, pair, folder, size_of, disk):  # noqa: F811
+    for target in ("de", "es"):
+        mirror.add_pair("en", target, pair)
+    one, free = int(size_of(1)), 100_000_000
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home=disk(free)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200 and limit(daemon) == free // 4
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "auto", home=disk(free)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="de")[0] == 200
+        assert limit(daemon) == (free + one) // 4  # what was fetched is free for others
+    assert get(mirror, folder, "en-fr").returncode == 0  # it stays from now on
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home=disk(1e15)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="es")[0] == 200 and limit(daemon) == one + 10_000_000_000
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "0", home=disk(free)) as daemon:
+        assert daemon.ask(text="What?", source="en", target="sw")[0] == 400
+        assert not any("fetch_limit" in line for line in daemon.log)
+
+
 # ---- administrators ----
+
+def test_the_name_of_an_ordered_model_is_checked_first(mirror, folder):  # noqa: F811
+    with serve(mirror, folder, "--fetch", "mozilla") as daemon:
+        for body in ({"get": "nonsense"}, {"get": "en"}, {"get": "en--fr"}, {"get": "en-fr;"}, {"get": "opus:en-fr", "from": "mozilla"}, {"get": "en-fr", "from": "hf"},
+                     {"get": "a/../b", "from": "hf"}, {"get": "url:x"}, {"get": "../../x"}, {"get": "en-fr" + "x" * 60}):
+            answer = order(daemon, **body)
+            assert answer["code"] == "invalid_request" and answer["field"] == "get" and answer["error"].startswith("get"), (body, answer)
+        assert mirror.asked == [] and daemon.models() == {}
+
+        assert order(daemon, get="xx-yy")["status"] == "fetching"  # the list has not been read yet
+        until(lambda: daemon.models().get("xx-yy", {}).get("state") == "failed", "the failure")
+        asked = len(mirror.asked)
+        answer = order(daemon, get="xx-yy")
+        assert answer["field"] == "get" and "Mozilla's list has no model \"xx-yy\"" in answer["error"] and len(mirror.asked) == asked
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200  # this reads it
+        asked = len(mirror.asked)
+        assert order(daemon, get="yy-zz")["field"] == "get" and len(mirror.asked) == asked
+
+
+def test_administrators_see_why_a_download_failed(mirror, pair, folder, tmp_path):  # noqa: F811
+    """The log says it, too; keys that are limited to some models see no downloads."""
+    mirror.add_pair("en", "de", pair, version="3.1")  # files of other names
+    made = {name: subprocess.run([ALIGND, "key", "--name", name, *flags], capture_output=True, text=True) for name, flags in
+            (("root", ["--role", "admin"]), ("alice", []), ("bob", ["--limits", "models=en-de"]))}
+    keys = tmp_path / "keys"
+    keys.write_text("".join(done.stdout for done in made.values()))
+    mirror.acts[mirror.paths["model"]] = [m.status(500)]
+
+    def models(name: str) -> dict:
+        key = made[name].stderr.split()[-1]
+        with urllib.request.urlopen(urllib.request.Request(daemon.url + "/models", headers={"X-Api-Key": key})) as reply:
+            return {model["name"]: model for model in json.load(reply)["models"]}
+
+    with serve(mirror, folder, "--fetch", "mozilla", "--api-keys", str(keys)) as daemon:
+        order(daemon, get="en-de")
+        order(daemon, get="en-fr")
+        until(lambda: models("root").get("en-fr", {}).get("state") == "failed", "the failure")
+        reason = models("root")["en-fr"]["reason"]
+        assert mirror.url in reason and "the server answers 500" in reason and reason in daemon.logged("event=fetch_failed pair=en-fr result=network")
+        assert models("alice")["en-fr"]["state"] == "failed" and "reason" not in models("alice")["en-fr"]
+        assert list(models("bob")) == ["en-de"]
+
+
 
 def test_administrators_order_a_model(mirror, pair, folder):  # noqa: F811
     folder.mkdir()

@@ -144,6 +144,8 @@ static void get_model_asked(const struct service *service, const json_t *root, s
         snprintf(asked, sizeof asked, "%s%s%s", source ? source : "", source ? ":" : "", what);
         if (fetcher_order(service->fetcher, asked, &error) == 0)
             reply_status(reply, "fetching", asked, 0);
+        else if (error.code == ERROR_INPUT)
+            api_fail(reply, STATUS_INVALID, "get", "get: %s", error.message);
         else
             api_fail_coded(reply, STATUS_CONFLICT, "busy", "get", error.message);
     }

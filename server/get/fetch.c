@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 enum {
     MOST_ENTRIES = 128,
@@ -23,7 +24,7 @@ enum {
     PAIR_BYTES = 64,
     MODEL_BYTES = 256
 };
-static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the time for a pair that no source has */
+static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the time for which a source is believed that it has no such pair */
 static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after this time */
 static const int64_t LIST_FAILED_US = INT64_C(60) * 1000000;
 
@@ -42,6 +43,7 @@ struct entry {
 struct fetcher {
     struct fetcher_options options; /* constant */
     bool mozilla, opus;             /* constant */
+    uint64_t most_bytes;            /* of the models in the folder; 0: no limit. Only the worker's thread uses it */
     atomic_bool stop;
 
     pthread_mutex_t lock; /* protects everything below */
@@ -221,14 +223,44 @@ size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes
     return count;
 }
 
+/* True if Mozilla's list has the pair, written as en-fr or en-zh-Hans. Requires the lock and the list. */
+static bool lists_pair(const struct fetcher *fetcher, const char *pair) {
+    for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-'))
+        for (size_t i = 0; i < fetcher->pair_count; i++)
+            if (record_codes_match(pair, (size_t)(dash - pair), fetcher->pairs[i].source, true) &&
+                codes_match(dash + 1, fetcher->pairs[i].target))
+                return true;
+    return false;
+}
+
+/* Returns -1 with an error if the source is known not to have the model. Requires the lock. */
+static int check_known(struct fetcher *fetcher, const char *asked, enum source_kind kind, const char *rest, struct error *err) {
+    const struct entry *entry = find(fetcher, asked);
+    int64_t now_us = clock_us();
+    bool listed = fetcher->pairs && now_us - fetcher->listed_us < UNKNOWN_US;
+    if (entry && entry->state == ENTRY_UNKNOWN && now_us - entry->changed_us < UNKNOWN_US)
+        return error_set(err, ERROR_INPUT, "%s", entry->reason);
+    if (kind == SOURCE_MOZILLA && listed && !lists_pair(fetcher, rest))
+        return error_set(err, ERROR_INPUT, "Mozilla's list has no model \"%.60s\"", rest);
+    return 0;
+}
+
 int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err) {
+    enum source_kind kind;
+    const char *rest;
     if (strlen(asked) >= FETCH_ASKED_BYTES)
-        return error_set(err, ERROR_INPUT, "get must have fewer than %d bytes", FETCH_ASKED_BYTES);
+        return error_set(err, ERROR_INPUT, "the name of a model must have fewer than %d bytes", FETCH_ASKED_BYTES);
+    if (source_parse(asked, &kind, &rest, err) != 0)
+        return -1;
+    if (kind == SOURCE_URL)
+        return error_set(err, ERROR_INPUT, "a URL cannot be ordered");
     pthread_mutex_lock(&fetcher->lock);
+    int result = check_known(fetcher, asked, kind, rest, err);
     struct entry *entry = find(fetcher, asked);
-    bool taken = (entry && is_live(entry)) || order(fetcher, entry, asked, false);
+    if (result == 0 && !(entry && is_live(entry)) && !order(fetcher, entry, asked, false))
+        result = error_set(err, ERROR_MEMORY, "at most %d models are downloaded at a time: try again later", MOST_ORDERS);
     pthread_mutex_unlock(&fetcher->lock);
-    return taken ? 0 : error_set(err, ERROR_MEMORY, "at most %d models are downloaded at a time: try again later", MOST_ORDERS);
+    return result;
 }
 
 size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_VIEWS]) {
@@ -420,12 +452,12 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
     struct fetcher *fetcher = work->fetcher;
     const struct fetcher_options *o = &fetcher->options;
     struct installed_list list = {NULL, 0};
-    uint64_t most = o->most_bytes > bytes ? o->most_bytes - bytes : 0;
+    uint64_t most = fetcher->most_bytes > bytes ? fetcher->most_bytes - bytes : 0;
     if (installed_list(o->into, &list, err) != 0) {
         installed_list_done(&list);
         return GET_FAILED;
     }
-    bool fits = o->most_bytes >= bytes;
+    bool fits = fetcher->most_bytes >= bytes;
     while ((fits = fits && sum_bytes(&list, name, false) <= most) && sum_bytes(&list, name, true) > most) {
         struct installed *model = find_oldest(fetcher, &list, name);
         struct error error = {0};
@@ -449,7 +481,7 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
     }
     if (!fits)
         error_set(err, ERROR_FILE, "needs %.1f MB, and --fetch-bytes allows %.1f MB, of which models that stay take %.1f MB",
-                  (double)bytes / 1e6, (double)o->most_bytes / 1e6, (double)sum_bytes(&list, name, false) / 1e6);
+                  (double)bytes / 1e6, (double)fetcher->most_bytes / 1e6, (double)sum_bytes(&list, name, false) / 1e6);
     installed_list_done(&list);
     return fits ? GET_DONE : GET_SPACE;
 }
@@ -467,13 +499,13 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     struct get_options options = get_options_of(fetcher, work);
     options.update = !on_demand;
     options.on_demand = on_demand;
-    if (o->most_bytes > 0) { /* the new model may take the space that is left by models that are never evicted */
+    if (fetcher->most_bytes > 0) { /* the new model may take the space that is left by models that are never evicted */
         struct installed_list list = {NULL, 0};
         installed_list(o->into, &list, NULL);
         uint64_t kept = sum_bytes(&list, NULL, false);
         installed_list_done(&list);
         options.make_room = make_room;
-        options.most_bytes = kept < o->most_bytes ? o->most_bytes - kept : 0;
+        options.most_bytes = kept < fetcher->most_bytes ? fetcher->most_bytes - kept : 0;
         if (options.most_bytes == 0)
             status = get_fail(err, GET_SPACE, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes", o->into);
     }
@@ -509,6 +541,26 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     return status;
 }
 
+/* Sets the limit for the folder's models. Without a limit of the administrator's, models that are fetched take a part of the space
+ * that they can have, so that the part is the same after a restart; the disk belongs to others, too. */
+static void set_limit(struct fetcher *fetcher) {
+    static const uint64_t most_fetched = UINT64_C(10) * 1000 * 1000 * 1000;
+    const struct fetcher_options *o = &fetcher->options;
+    struct installed_list list = {NULL, 0};
+    struct statvfs disk;
+    fetcher->most_bytes = o->most_bytes == FETCH_BYTES_AUTO ? 0 : o->most_bytes;
+    if (o->most_bytes != FETCH_BYTES_AUTO || installed_make(o->into, NULL) != 0 || statvfs(o->into, &disk) != 0 ||
+        installed_list(o->into, &list, NULL) != 0) { /* if the folder cannot be read, the download will report that */
+        installed_list_done(&list);
+        return;
+    }
+    uint64_t all = sum_bytes(&list, NULL, true), stay = sum_bytes(&list, NULL, false);
+    uint64_t part = ((uint64_t)disk.f_bavail * disk.f_frsize + all - stay) / 4;
+    fetcher->most_bytes = stay + (part > most_fetched ? most_fetched : part > 0 ? part : 1);
+    installed_list_done(&list);
+    log_event(LOG_INFO, "fetch_limit", log_text("folder", o->into), log_count("bytes", fetcher->most_bytes));
+}
+
 static void *worker_run(void *argument) {
     struct fetcher *fetcher = argument;
     setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux, this affects only this thread */
@@ -524,6 +576,7 @@ static void *worker_run(void *argument) {
     }
     if (directory)
         closedir(directory);
+    set_limit(fetcher);
 
     pthread_mutex_lock(&fetcher->lock);
     while (!fetcher->stopped) {

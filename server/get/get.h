@@ -127,13 +127,15 @@ struct fetcher;
 struct metrics;
 
 enum { FETCH_ASKED_BYTES = 160, FETCH_MOST_VIEWS = 64, FETCH_MOST_SOURCES = 2 };
+#define FETCH_BYTES_AUTO UINT64_MAX
 
 struct fetcher_options {
     const char *into;    /* parent of the model folders */
     const char *sources; /* on demand: "mozilla", "opus" or both, separated by ','; NULL: nothing is fetched on demand */
     const char *pairs;   /* globs of the pairs that are fetched on demand, separated by ','; NULL: all */
-    uint64_t most_bytes; /* limit for all models in the folder; 0: no limit. The least recently used models that were fetched on
-                            demand are evicted for another model; others stay */
+    uint64_t most_bytes; /* limit for all models in the folder; 0: no limit; FETCH_BYTES_AUTO: what those that stay take, and a
+                            quarter of the space that is free or taken by others, at most 10 GB, when the first download begins.
+                            The least recently used models that were fetched on demand are evicted for another model; others stay */
     const char *mirror, *records;
     size_t retries, stall_s;
     bool offline;
@@ -169,7 +171,8 @@ bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *tar
 /* Lists at most `most` languages from which the target can be fetched, if Mozilla's list has been read. Returns their number. */
 size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most);
 /* Queues a download that an administrator orders. asked: as for get_model, but not a URL. Another version replaces the installed
- * one. Returns -1 with ERROR_INPUT, or with ERROR_MEMORY if the queue is full. */
+ * one. Returns -1 with ERROR_INPUT if this is not the name of a model, or if its source has no such model according to what it said
+ * in the last ten minutes; or with ERROR_MEMORY if the queue is full. */
 int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err);
 
 /* A wait for a download. Its owner allocates it, and may free it as soon as finish is called. */

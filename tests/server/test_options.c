@@ -234,6 +234,21 @@ START_TEST(compute_and_shortlist) {
 }
 END_TEST
 
+START_TEST(values_that_are_computed) {
+    ck_assert_int_eq(parse("--model a"), 0);
+    size_t bodies = options.body_memory;
+    ck_assert_uint_eq(options.fetch_bytes, OPTION_AUTO);
+    teardown();
+    ck_assert_int_eq(parse("--model a --fetch-bytes 0 --body-memory auto"), 0);
+    ck_assert_uint_eq(options.fetch_bytes, 0);
+    ck_assert_uint_eq(options.body_memory, bodies);
+    teardown();
+    setenv("ALIGND_FETCH_BYTES", "2G", 1);
+    ck_assert_int_eq(parse("--model a --fetch-bytes=auto"), 0);
+    ck_assert_uint_eq(options.fetch_bytes, OPTION_AUTO);
+}
+END_TEST
+
 START_TEST(links_of_one_model_or_two) {
     ck_assert_int_eq(parse("attention --model a --target b"), 0);
     ck_assert_str_eq(options.links, "best");
@@ -374,6 +389,8 @@ static const struct {
     {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
     {"--model a --cache-bytes -1", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
+    {"--model a --fetch-bytes=much",
+     "--fetch-bytes must be auto, or a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"much\""},
     {"--model a --compute int4", "--compute must be model, float32, bfloat16, int8 or auto, got \"int4\""},
     {"translate --model a --compute=", "--compute must be model, float32, bfloat16, int8 or auto, got \"\""},
     {"translate --model a --shortlist=some", "--shortlist must be true, false or model, got \"some\""},
@@ -594,6 +611,7 @@ Suite *options_suite(void) {
     tcase_add_checked_fixture(tcase, unset_variables, teardown);
     tcase_add_test(tcase, defaults);
     tcase_add_test(tcase, batch_defaults);
+    tcase_add_test(tcase, values_that_are_computed);
     tcase_add_test(tcase, flag_before_environment_before_default);
     tcase_add_test(tcase, value_after_equals);
     tcase_add_test(tcase, models_add_up);
