@@ -58,13 +58,26 @@ char *bytes_take(const struct bytes_buffer *buffer, size_t *length, struct error
     return buffer->bytes;
 }
 
+/* Returns the bytes of the character that begins there if XML does not allow it, however it is written, or 0. */
+static size_t forbidden_at(const char *text, size_t length) {
+    unsigned char c = (unsigned char)*text;
+    bool noncharacter = c == 0xef && length > 2 &&
+                        (bytes_begin(text, text + length, "\xef\xbf\xbf") || bytes_begin(text, text + length, "\xef\xbf\xbe"));
+    return noncharacter ? 3 : c < ' ' && !strchr("\t\n\r", c);
+}
+
 void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length, const char *marks) {
-    for (size_t at = 0; at < length && !buffer->failed; at++) {
+    for (size_t at = 0, forbidden = 0; at < length && !buffer->failed; at += forbidden > 0 ? forbidden : 1) {
         size_t plain = at;
-        while (at < length && !memchr(marks, text[at], strlen(marks)))
+        while (at < length && (forbidden = forbidden_at(text + at, length - at)) == 0 && !memchr(marks, text[at], strlen(marks)))
             at++;
         bytes_put(buffer, text + plain, at - plain);
-        if (at < length)
-            bytes_put_string(buffer, text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : text[at] == '>' ? "&gt;" : "&quot;");
+        if (at == length)
+            return;
+        bytes_put_string(buffer, forbidden > 0     ? " "
+                                 : text[at] == '&' ? "&amp;"
+                                 : text[at] == '<' ? "&lt;"
+                                 : text[at] == '>' ? "&gt;"
+                                                   : "&quot;");
     }
 }

@@ -59,7 +59,8 @@ void bytes_put(struct bytes_buffer *buffer, const char *bytes, size_t length);
 void bytes_put_string(struct bytes_buffer *buffer, const char *string);
 /* Returns the bytes (NULL if nothing was put), or NULL with ERROR_MEMORY if the buffer has failed. */
 char *bytes_take(const struct bytes_buffer *buffer, size_t *length, struct error *err);
-/* Appends the text with references for the given marks, which are some of "&<>\"". */
+/* Appends the text with references for the given marks, which are some of "&<>\"", and a space for each character that XML does not
+ * allow: control characters other than tabs and line ends, and noncharacters. */
 void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length, const char *marks);
 
 /* True for HTML's white space. */

@@ -108,7 +108,7 @@ struct markup_link {
 };
 
 struct markup_translation {
-    const char *text;
+    const char *text; /* [length] a segment is one line: a line end in it is written as a space */
     size_t length;
     const struct span *words; /* [word_count] of the text, in order; NULL: white space separates words */
     size_t word_count;

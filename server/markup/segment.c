@@ -63,11 +63,16 @@ static const char *skip_signs(const char *text, const char *at, const char *end)
     return alone ? past : at;
 }
 
+/* White space that may move with the no-break space beside it; a line end that moved might leave a blank line. */
+static bool is_space_in_line(char c) {
+    return byte_is_space(c) && c != '\n' && c != '\r';
+}
+
 size_t markup_next_part(const char *text, size_t length, bool *blank) {
     const char *at = text, *end = text + length, *spaces = text; /* spaces: white space begins there */
     size_t bytes = 0;
     *blank = false;
-    for (; at < end; spaces = byte_is_space(*at) ? spaces : at + 1, at++) {
+    for (; at < end; spaces = is_space_in_line(*at) ? spaces : at + 1, at++) {
         bytes = no_break_at(at, end);
         bool digits = bytes > 0 && at > text && ascii_digit(at[-1]) && at + bytes < end && ascii_digit(at[bytes]);
         if (bytes > 0 && !digits) /* in a number it is for the reader of numbers */
@@ -79,7 +84,7 @@ size_t markup_next_part(const char *text, size_t length, bool *blank) {
     *blank = at < end && spaces == text;
     if (!*blank)
         return (size_t)((at < end ? spaces : end) - text);
-    while (at < end && ((bytes = no_break_at(at, end)) > 0 || byte_is_space(*at)))
+    while (at < end && ((bytes = no_break_at(at, end)) > 0 || is_space_in_line(*at)))
         at += bytes > 0 ? bytes : 1;
     return (size_t)(at - text);
 }
@@ -530,7 +535,10 @@ static void write_piece(const struct writing *writing, const struct piece *piece
         return;
     }
     if (piece->plain && !insets) {
-        bytes_put_escaped(out, piece->raw, piece->length, text_marks);
+        if (markup->built) /* white space */
+            bytes_put(out, piece->raw, piece->length);
+        else
+            bytes_put_escaped(out, piece->raw, piece->length, text_marks);
         return;
     }
     for (size_t i = piece->inset - 1; insets && i < markup->inset_count && markup->insets[i].piece == own; i++) {
@@ -586,18 +594,27 @@ struct scribe {
     enum piece_notation notation;
 };
 
+/* Writes the translation up to this byte. A segment is one line: a line end of the translation, which might end a cue, a row or a
+ * message, becomes a space. */
 static void write_to(struct scribe *scribe, size_t byte) {
-    if (byte <= scribe->at)
-        return;
     const struct markup *markup = scribe->writing->markup;
-    const char *text = scribe->translation->text + scribe->at;
-    size_t length = byte - scribe->at;
+    bool references = !markup->built || scribe->notation == PIECE_ESCAPED;
     markup_escape *escape = markup->escape && scribe->notation == PIECE_BY_FORMAT ? markup->escape : bytes_put;
-    if (!markup->built || scribe->notation == PIECE_ESCAPED)
-        bytes_put_escaped(scribe->out, text, length, text_marks);
-    else
-        escape(scribe->out, text, length);
-    scribe->at = byte;
+    while (scribe->at < byte) {
+        const char *text = scribe->translation->text + scribe->at;
+        size_t length = 0;
+        while (scribe->at + length < byte && text[length] != '\n' && text[length] != '\r')
+            length++;
+        if (references)
+            bytes_put_escaped(scribe->out, text, length, text_marks);
+        else
+            escape(scribe->out, text, length);
+        scribe->at += length;
+        if (scribe->at < byte) {
+            bytes_put(scribe->out, " ", 1);
+            scribe->at++;
+        }
+    }
 }
 
 static size_t skip_space(const struct markup_translation *translation, size_t at) {

@@ -9,8 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A promise was broken: ends the run, and libFuzzer keeps the input. */
-#define FUZZ_CHECK(holds) ((holds) ? (void)0 : __builtin_trap())
+/* A promise was broken: says which, and ends the run; libFuzzer keeps the input. */
+#define FUZZ_CHECK(holds) ((holds) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #holds))
+__attribute__((noreturn)) void fuzz_fail(const char *file, int line, const char *promise);
 
 /* The path of a regular file with these bytes, until the next call. */
 const char *fuzz_file(const uint8_t *data, size_t size);

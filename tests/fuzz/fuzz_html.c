@@ -22,7 +22,7 @@ static char *translate(const char *markup, size_t length, bool text, unsigned li
     struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++) {
         FUZZ_CHECK(html.segments[i].end <= html.piece_count);
-        translations[i] = fuzz_reverse(&html.segments[i], linked, arena);
+        translations[i] = fuzz_reverse(&html.segments[i], linked, fuzz_strange(markup, length, i), arena);
     }
     char *out = markup_write(&html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');

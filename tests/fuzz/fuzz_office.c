@@ -59,7 +59,8 @@ static char *translate(const struct document *document, unsigned linked, struct 
     char *same = document_write(document, &html, translations, arena, written, NULL);
     FUZZ_CHECK(same && *written == document->length && memcmp(same, document->source, *written) == 0);
     for (size_t i = 0; i < html.count; i++)
-        translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4, arena);
+        translations[i] =
+            fuzz_reverse(&html.segments[i], linked | linked << 4, fuzz_strange(document->source, document->length, i), arena);
     char *out = document_write(document, &html, translations, arena, written, NULL);
     FUZZ_CHECK(out);
     return out;

@@ -77,6 +77,21 @@ void fake_expect(const char *format, enum fake_kind kind, const char *source, co
     arena_done(&arena);
 }
 
+void fake_expect_text(const char *format, const char *source, const char *translation, const char *expected) {
+    struct arena arena;
+    struct markup html;
+    const struct document document = {
+        .format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
+    size_t length;
+    arena_init(&arena, 1 << 14);
+    ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
+    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    for (size_t i = 0; i < html.count; i++)
+        translations[i] = (struct markup_translation){.text = translation, .length = strlen(translation)};
+    ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL), expected);
+    arena_done(&arena);
+}
+
 void fake_refused(const char *format, const char *source, const char *message) {
     struct arena arena;
     struct markup html;

@@ -25,6 +25,8 @@ char *fake_translated(const struct document *document, enum fake_kind kind, stru
 const char *fake_string(const struct markup_segment *segment, struct arena *arena);
 /* Whether it comes out as this. */
 void fake_expect(const char *format, enum fake_kind kind, const char *source, const char *expected);
+/* Whether it comes out as this if each segment has this translation. */
+void fake_expect_text(const char *format, const char *source, const char *translation, const char *expected);
 /* It is refused with this message. */
 void fake_refused(const char *format, const char *source, const char *message);
 /* So many bytes that begin with head, go on with as many `middle` as fit, and end with tail. The caller frees them. */

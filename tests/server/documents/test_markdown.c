@@ -19,6 +19,7 @@ END_TEST
 
 START_TEST(untouched) {
     SAME("a\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n", "A\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n");
+    SAME("\f\u00a0a\n", "\f\u00a0A\n");
     SAME("[a]: http://b/c \"d e\"\n\nf [a] g\n", "[a]: http://b/c \"d e\"\n\nF [A] G\n");
 }
 END_TEST

@@ -304,6 +304,28 @@ START_TEST(long_subtitles) {
 }
 END_TEST
 
+/* A translation cannot end its cue, whatever it has in it. */
+START_TEST(translations_stay_in_their_cues) {
+    static const char vtt[] = "WEBVTT\n\n00:01.000 --> 00:02.000\n", srt[] = "1\n" TIMES "\n";
+    static const char translation[] = "A\n\n00:01.000 -->\r\n00:02.000\r\rB <i> &lt;\n\n";
+    char source[sizeof vtt + 64], expected[sizeof vtt + 128];
+    snprintf(source, sizeof source, "%sone.\n", vtt);
+    snprintf(expected, sizeof expected, "%sA 00:01.000 --&gt; 00:02.000 B &lt;i&gt; &amp;lt;\n", vtt);
+    fake_expect_text("vtt", source, translation, expected);
+    snprintf(source, sizeof source, "%sone.\n", srt);
+    snprintf(expected, sizeof expected, "%sA 00:01.000 - -> 00:02.000 B < i> &lt;\n", srt);
+    fake_expect_text("srt", source, translation, expected);
+}
+END_TEST
+
+/* A no-break space at the end of a line moves with its words, and the line end beside it does not: it would leave a blank line. */
+START_TEST(line_ends_do_not_move) {
+    fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A\u00a0B", "1\n" TIMES "\nA\u00a0B\n");
+    fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A ", "1\n" TIMES "\nA\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\none\u00a0\ntwo\n", "1\n" TIMES "\nTWO\nONE\n");
+}
+END_TEST
+
 Suite *subtitles_suite(void) {
     Suite *suite = suite_create("subtitles");
     TCase *cases = tcase_create("subtitles");
@@ -325,5 +347,7 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, too_many_tags);
     tcase_add_test(cases, srt_text_is_no_tag);
     tcase_add_test(cases, long_subtitles);
+    tcase_add_test(cases, translations_stay_in_their_cues);
+    tcase_add_test(cases, line_ends_do_not_move);
     return suite;
 }

@@ -233,6 +233,16 @@ START_TEST(deep_content) {
 }
 END_TEST
 
+/* XML has no notation for some characters, and a line is one text. */
+START_TEST(characters_that_xml_lacks) {
+    fake_expect_text(
+        "xliff", OLD("<trans-unit><source>a</source></trans-unit>"),
+        "A\x01"
+        "B\x1b\uffff C\tD\nE<\uffef",
+        OLD("<trans-unit><source>a</source><target state=\"translated\">A B   C\tD E&lt;\uffef</target></trans-unit>"));
+}
+END_TEST
+
 Suite *xliff_suite(void) {
     Suite *suite = suite_create("xliff");
     TCase *cases = tcase_create("xliff");
@@ -251,5 +261,6 @@ Suite *xliff_suite(void) {
     tcase_add_test(cases, damaged_xliff);
     tcase_add_test(cases, xliff_bombs);
     tcase_add_test(cases, deep_content);
+    tcase_add_test(cases, characters_that_xml_lacks);
     return suite;
 }
