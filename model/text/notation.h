@@ -7,8 +7,9 @@
 #include "model/text/spans.h"
 #include <string.h>
 
-/* Longer codes and schemes do not occur in practice. Addresses and emoji have no limit. */
-enum { MAX_CODE = 256, MAX_SCHEME = 30, MAX_NAME = 64, MAX_LETTERS = 45, MAX_REPEATED = 8, MAX_LINE = 1000 };
+/* Longer codes and schemes do not occur in practice. Addresses and emoji have no limit. No model reads a word of MAX_WORD bytes in
+ * one sentence. */
+enum { MAX_WORD = 1000, MAX_CODE = 256, MAX_SCHEME = 30, MAX_NAME = 64, MAX_LETTERS = 45, MAX_REPEATED = 8, MAX_LINE = 1000 };
 
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -37,7 +38,7 @@ struct notation {
     const char *expression;                 /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 17, NOTATION_CODE_ROWS = 47 };
+enum { NOTATION_PLACEHOLDER_ROWS = 18, NOTATION_CODE_ROWS = 47 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS], notation_codes[NOTATION_CODE_ROWS];
 
 /* ---- expressions (expression.c) ----

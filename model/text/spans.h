@@ -113,6 +113,7 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_CODES also:
  *
+ * - more than 1,000 bytes without white space, in a script that writes spaces, as one run
  * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>>; [b] [/b] [url=x]
  * - \( x \) \[ x \] $$ x $$ $x^2$ \begin{equation} x \end{equation} \frac{1}{x}
  * - \n \t \u00e9 \" and other escapes; braces, backslashes and marks such as ** that belong to nothing else

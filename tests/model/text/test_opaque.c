@@ -221,6 +221,51 @@ START_TEST(kinds_have_names) {
 }
 END_TEST
 
+/* A word of more than 1,000 bytes is one run, whatever it consists of; shorter ones, and text in scripts that write no spaces, are
+ * read as before. */
+START_TEST(endless_words_are_found) {
+    static const struct {
+        const char *part;
+        bool endless;
+        enum opaque_kind kind; /* of what is found */
+    } rows[] = {
+        {"a.a.", true, OPAQUE_CODE},
+        {"a/", true, OPAQUE_CODE},
+        {"{a}", true, OPAQUE_CODE},
+        {"(", true, OPAQUE_CODE},
+        {"7", true, OPAQUE_CODE},
+        {"e\xcc\x81", true, OPAQUE_CODE},             /* a combining mark */
+        {"\xd0\xb6:", true, OPAQUE_CODE},             /* Cyrillic */
+        {"\xd8\xa7,", true, OPAQUE_CODE},             /* Arabic */
+        {"https://a.example/", true, OPAQUE_URL},     /* addresses stay addresses */
+        {"\xe4\xbd\xa0", false, OPAQUE_CODE},         /* Chinese */
+        {"\xe3\x81\x82", false, OPAQUE_CODE},         /* hiragana */
+        {"\xe0\xb8\x81", false, OPAQUE_CODE},         /* Thai */
+        {"\xe0\xbd\x80\xe0\xbc\x8b", false, OPAQUE_CODE}, /* Tibetan, with its mark between syllables */
+        {"a\xc2\xa0", false, OPAQUE_CODE},            /* no-break spaces */
+        {"a ", false, OPAQUE_CODE},
+    };
+    enum { LEAST = 1001 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[2 * LEAST] = "See ";
+        size_t begin = strlen(text), at = 0;
+        struct opaque_run run = {0};
+        while (strlen(text) < begin + LEAST)
+            strcat(text, rows[i].part);
+        size_t end = strlen(text);
+        strcat(text, " now.");
+        bool found = opaque_next(NOTATION_ALL, text, strlen(text), &at, &run);
+        ck_assert_msg(found == rows[i].endless, "%s", rows[i].part);
+        ck_assert_msg(!found || (run.begin == begin && run.end >= end - 1 && run.end <= end && run.kind == rows[i].kind), "%s",
+                      rows[i].part);
+    }
+    char shorter[] = "See a.b.c.d, a.b.c.d";
+    size_t at = 0;
+    struct opaque_run run;
+    ck_assert(!opaque_next(NOTATION_ALL, shorter, strlen(shorter), &at, &run));
+}
+END_TEST
+
 /* A text of one sort of character, 128 KiB of it: the test's own time limit would end it if each were looked at for
  * each other.
  */
@@ -449,6 +494,7 @@ Suite *opaque_suite(void) {
     tcase_add_test(cases, layout_is_found);
     tcase_add_test(cases, expressions_match);
     tcase_add_test(cases, kinds_have_names);
+    tcase_add_test(cases, endless_words_are_found);
     tcase_add_test(cases, time_is_linear);
     tcase_add_test(cases, runs_are_widened);
     tcase_add_test(cases, runs_are_merged);
