@@ -826,8 +826,8 @@ int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct
     return 0;
 }
 
-static struct outcome_place place_of(struct span span, size_t by) {
-    return (struct outcome_place){(uint32_t)(by + span.begin), (uint32_t)(by + span.end)};
+static struct outcome_place place_of(struct span span) {
+    return (struct outcome_place){(uint32_t)span.begin, (uint32_t)span.end};
 }
 
 struct outcome *outcome_make(const struct sentence *sentence, bool placed, const struct judgement *judgement, struct arena *arena,
@@ -872,10 +872,10 @@ struct outcome *outcome_make(const struct sentence *sentence, bool placed, const
     struct outcome_place *words = (void *)(outcome->text + (length / 4 + 1) * 4);
     struct outcome_link *linked = (void *)(words + count);
     for (size_t i = 0; i < count; i++)
-        words[i] = place_of(sides.target.words[i], 0);
+        words[i] = place_of(sides.target.words[i]);
     for (size_t i = 0; i < links.count; i++)
-        linked[i] = (struct outcome_link){place_of(sides.source.words[links.all[i].source], sentence->source.begin),
-                                          place_of(sides.target.words[links.all[i].target], 0)};
+        linked[i] = (struct outcome_link){place_of(sides.source.words[links.all[i].source]),
+                                          place_of(sides.target.words[links.all[i].target])};
     char *put = (char *)(linked + links.count);
     for (size_t check = 0; check < CHECKS; check++) {
         const struct check_lists *lists = &judged->lists[check];

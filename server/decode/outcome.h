@@ -174,7 +174,7 @@ struct outcome_place {
     uint32_t begin, end;
 };
 struct outcome_link {
-    struct outcome_place source, target; /* in the request's text, and in the outcome's */
+    struct outcome_place source, target; /* in the sentence, and in the outcome's text */
 };
 
 /* The result of a sentence in one block, since a document has thousands. */

@@ -78,14 +78,21 @@ size_t job_work(const struct job *job) {
     return (size_t)job->tokens * job->rows;
 }
 
+struct job *request_next_job(const struct request *request, size_t *at) {
+    while (*at < request->job_count && request->jobs[*at].twin)
+        ++*at;
+    return *at < request->job_count ? &request->jobs[(*at)++] : NULL;
+}
+
 size_t request_window(const struct request *request) {
-    return request->window > 0 && request->window < request->job_count ? request->window : request->job_count;
+    size_t decoded = request->job_count - request->twins;
+    return request->window > 0 && request->window < decoded ? request->window : decoded;
 }
 
 size_t request_work(const struct request *request) {
-    size_t work = 0, count = request_window(request);
-    for (size_t i = 0; i < count; i++)
-        work += job_work(&request->jobs[i]);
+    size_t work = 0, at = 0;
+    for (size_t left = request_window(request); left > 0; left--)
+        work += job_work(request_next_job(request, &at));
     return work;
 }
 
@@ -305,15 +312,75 @@ int request_make_jobs(struct request *request, bool second, struct error *err) {
 
 /* ---- lean requests: each sentence is made twice, to be measured and to be decoded ---- */
 
+enum { LISTING_BUCKETS = 1024, LISTING_NONE = -1 };
+
+/* A job's place among those with the same sentence. */
+struct listed {
+    uint64_t hash;  /* of the sentence's text */
+    int32_t former; /* the job before it in its bucket; LISTING_NONE: none */
+    int32_t first;  /* the first job with the same sentence, or itself */
+};
+
 /* The list of jobs while it grows. */
 struct listing {
     struct request *request;
     struct text *text;
     enum request_input *input;
-    struct job *jobs; /* [count] */
-    size_t count, room;
-    struct arena arena; /* holds the list, which moves as it grows */
+    struct job *jobs;      /* [count] */
+    struct listed *listed; /* [count] */
+    size_t count, room, listed_room;
+    bool shares;                      /* equal sentences have equal translations */
+    int32_t buckets[LISTING_BUCKETS]; /* the last job of each */
+    struct arena arena;               /* holds the lists, which move as they grow */
 };
+
+/* Equal sentences have equal translations unless they are drawn at random, or a glossary's phrase begins in one and ends in the
+ * next. A document whose sentences repeat, as those of a table do, then takes less time, and a small archive of long repetitions
+ * does not become much work. */
+static bool shares_sentences(const struct request *request) {
+    return request->search.strategy != &search_sample && !request->glossary.lexicon;
+}
+
+/* FNV-1a */
+static uint64_t hash_sentence(const struct job *job) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t at = job->source.begin; at < job->source.end; at++)
+        hash = (hash ^ (uint64_t)(unsigned char)job->text->source[at]) * 0x100000001b3u;
+    return hash;
+}
+
+/* True if both texts are read and translated alike. */
+static bool same_reading(const struct text *a, const struct text *b) {
+    return a == b || (a->loaded == b->loaded && a->model == b->model && a->variant == b->variant && a->language == b->language &&
+                      a->second == b->second && a->second_loaded == b->second_loaded && a->second_variant == b->second_variant &&
+                      a->placed == b->placed);
+}
+
+static bool same_run(const struct job *a, const struct job *b, size_t i) {
+    const struct opaque_run *x = &a->held.all[i], *y = &b->held.all[i];
+    return x->kind == y->kind && x->begin - a->source.begin == y->begin - b->source.begin &&
+           x->end - x->begin == y->end - y->begin &&
+           (x->written && y->written ? strcmp(x->written, y->written) == 0 : x->written == y->written);
+}
+
+static bool same_sentence(const struct job *a, const struct job *b) {
+    size_t length = a->source.end - a->source.begin;
+    bool same = b->source.end - b->source.begin == length && a->held.count == b->held.count && same_reading(a->text, b->text) &&
+                memcmp(a->text->source + a->source.begin, b->text->source + b->source.begin, length) == 0;
+    for (size_t i = 0; same && i < a->held.count; i++)
+        same = same_run(a, b, i);
+    return same;
+}
+
+/* Finds the place of a job that is about to be appended. */
+static struct listed find_twin(const struct listing *listing, const struct job *job) {
+    uint64_t hash = hash_sentence(job);
+    int32_t last = listing->buckets[hash % LISTING_BUCKETS], own = (int32_t)listing->count;
+    for (int32_t i = last; i != LISTING_NONE; i = listing->listed[i].former)
+        if (listing->listed[i].hash == hash && same_sentence(&listing->jobs[i], job))
+            return (struct listed){hash, last, listing->listed[i].first};
+    return (struct listed){hash, last, own};
+}
 
 /* Appends the job of a sentence to the list and frees the sentence. */
 static int list_sentence(void *owner, struct sentence *sentence, struct error *err) {
@@ -347,14 +414,38 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
     job_measure(&job);
     job.sentence = NULL;
     listing->jobs = jobs;
+    if (listing->shares) {
+        struct listed *listed =
+            arena_grow(&listing->arena, listing->listed, listing->count, &listing->listed_room, 1, sizeof *listed);
+        if (!listed)
+            return error_memory(err);
+        listing->listed = listed;
+        listed[listing->count] = find_twin(listing, &job);
+        listing->buckets[listed[listing->count].hash % LISTING_BUCKETS] = (int32_t)listing->count;
+    }
     jobs[listing->count++] = job;
     listing->text->count++;
     sentence_done(sentence);
     return 0;
 }
 
+/* Links each twin with the jobs before and after it that have the same sentence. */
+static void link_twins(struct request *request, const struct listed *listed) {
+    for (size_t i = request->job_count; i-- > 0;) {
+        struct job *job = &request->jobs[i], *first = &request->jobs[listed[i].first];
+        if (job == first)
+            continue;
+        job->twin = true;
+        job->next_twin = first->next_twin;
+        first->next_twin = job;
+        request->twins++;
+    }
+}
+
 static int list_jobs(struct request *request, struct guard *guard, enum request_input *input, struct error *err) {
-    struct listing listing = {.request = request, .input = input};
+    struct listing listing = {.request = request, .input = input, .shares = shares_sentences(request)};
+    for (size_t i = 0; i < LISTING_BUCKETS; i++)
+        listing.buckets[i] = LISTING_NONE;
     const struct sentence_taker taker = {list_sentence, &listing};
     struct arena scratch;
     int result = 0;
@@ -381,6 +472,8 @@ static int list_jobs(struct request *request, struct guard *guard, enum request_
             memcpy(jobs, listing.jobs, listing.count * sizeof *jobs);
         request->jobs = jobs;
         request->job_count = listing.count;
+        if (listing.shares)
+            link_twins(request, listing.listed);
         for (size_t i = 0; i < request->text_count; i++) {
             request->texts[i].jobs = jobs;
             jobs += request->texts[i].count;

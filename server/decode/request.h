@@ -83,6 +83,8 @@ struct job {
     struct sentence *first;  /* the first model's sentence while the second model decodes; NULL: none (yet) */
     struct outcome
         *outcome; /* the result that is kept of the sentence (server/decode/outcome.h); NULL: it has not ended, or failed */
+    bool twin;    /* an earlier job has the same sentence: this one is not decoded, but ends with it and gets its outcome */
+    struct job *next_twin; /* the next job with the same sentence; NULL: there are no more */
 };
 
 /* The first of two decodings of a text (server/decode/outcome.h); in the request's arena. */
@@ -156,10 +158,10 @@ struct request {
     const char *target_name; /* of the field with their targets; static */
 
     struct job *jobs;
-    size_t job_count;
-    size_t window;          /* the most jobs that wait in the scheduler at once; 0: all */
-    size_t handed, waiting; /* jobs that the scheduler was given, and those of them that wait; under its lock */
-    const char *prefix;     /* the beginning of each translation; NULL or "": any */
+    size_t job_count, twins; /* twins: of the jobs (struct job) */
+    size_t window;           /* the most jobs that wait in the scheduler at once; 0: all */
+    size_t handed, waiting;  /* under the scheduler's lock: it was given the jobs before jobs[handed]; how many of them wait */
+    const char *prefix;      /* the beginning of each translation; NULL or "": any */
     size_t prefix_length;
     struct glossary glossary;
     struct kept_glossary *kept;          /* the owner of the entries: a reference; NULL: the request's own */
@@ -237,6 +239,8 @@ int request_hold(const struct request *request, const struct translator *transla
 
 /* Returns roughly the work of decoding: source tokens x rows. */
 size_t job_work(const struct job *job);
+/* Returns the next job at or after jobs[*at] that is to be decoded and moves *at past it; NULL: there are no more. */
+struct job *request_next_job(const struct request *request, size_t *at);
 /* Returns how many jobs wait in the scheduler at once, at most, and the work of the first so many. */
 size_t request_window(const struct request *request);
 size_t request_work(const struct request *request);
@@ -262,7 +266,7 @@ bool job_goes_on(struct job *job);
 /* Notes that the second attempt cannot be decoded, so that the first one counts. */
 void job_gives_up(struct job *job);
 
-/* Ends a job. The last one calls finish: the caller must not touch job or request afterwards. */
+/* Ends a job, but not its twins. The last one calls finish: the caller must not touch job or request afterwards. */
 void job_end(struct job *job);
 
 const char *sentence_text(const struct sentence *sentence);

@@ -155,8 +155,9 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
     scheduler->jobs--;
     scheduler->work -= job_work(job);
     request->waiting--;
-    if (request->handed < request->job_count && request->waiting < request_window(request))
-        append_job(scheduler, queue, &request->jobs[request->handed++], clock_us());
+    struct job *more = request->waiting < request_window(request) ? request_next_job(request, &request->handed) : NULL;
+    if (more)
+        append_job(scheduler, queue, more, clock_us());
     if (queue->head)
         return false;
     struct queue **chain = bucket(scheduler, queue->client);
@@ -207,9 +208,9 @@ enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct requ
     if (verdict == SCHEDULER_ACCEPTED) {
         int64_t now_us = clock_us();
         atomic_store(&request->pending, request->job_count);
-        request->handed = count;
+        request->handed = 0;
         for (size_t i = 0; i < count; i++)
-            push_job(scheduler, &request->jobs[i], now_us);
+            push_job(scheduler, request_next_job(request, &request->handed), now_us);
     }
     pthread_mutex_unlock(&scheduler->lock);
     if (verdict == SCHEDULER_ACCEPTED && count > 1)

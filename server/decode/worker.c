@@ -371,6 +371,13 @@ static void end_job(struct job *job) {
     outcome_take(job);
     if (job->request->progress)
         job->request->progress(job);
+    for (struct job *twin = job->next_twin; twin; twin = twin->next_twin) { /* before the job itself, whose end may be the last */
+        twin->done_us = job->done_us;
+        twin->outcome = job->outcome;
+        if (twin->request->progress)
+            twin->request->progress(twin);
+        job_end(twin);
+    }
     job_end(job);
 }
 

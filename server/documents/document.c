@@ -481,7 +481,7 @@ int document_translate(const struct text *text, struct arena *arena, struct mark
             words[word_count++] = span_of(outcome_words(outcome)[k], length);
         for (size_t k = 0; k < outcome->link_count; k++) {
             const struct outcome_link *link = &outcome_links(outcome)[k];
-            links[link_count++] = (struct markup_link){span_of(link->source, 0), span_of(link->target, length)};
+            links[link_count++] = (struct markup_link){span_of(link->source, spans[i].begin), span_of(link->target, length)};
         }
         memcpy(joined + length, outcome->text, outcome->length);
         length += outcome->length;

@@ -75,6 +75,33 @@ static char *translation(const char *text) {
     return copy;
 }
 
+/* A sentence that a document repeats is decoded once, and each of its places has its own tags. */
+START_TEST(repeated_sentences) {
+    enum { TIMES_REPEATED = 200 };
+    static const char counted[] = "alignd_target_tokens_total{model=\"luong-general-gru\"}";
+    static const char one[] = "<p>" DOG "</p>", tagged[] = "<p><b>" DOG "</b></p>";
+    static const char part[] = "<p>" DOG "</p><p><b>" DOG "</b> " DOG "</p>";
+    char *dog = translation(DOG), *many = calloc(TIMES_REPEATED, sizeof part), *expected = calloc(TIMES_REPEATED, 1024);
+    struct reply reply;
+    double before = metric(&served, counted);
+    upload("a.html", "text/html", one, FIELDS("source=en", "target=fr"), &reply);
+    reply_done(&reply);
+    double once = metric(&served, counted) - before;
+    upload("a.html", "text/html", tagged, FIELDS("source=en", "target=fr"), &reply);
+    reply_done(&reply);
+    before = metric(&served, counted);
+    for (size_t i = 0; i < TIMES_REPEATED; i++) {
+        strcat(many, part);
+        sprintf(expected + strlen(expected), "<p>%s</p><p><b>%s</b> %s</p>", dog, dog, dog);
+    }
+    expect("a.html", many, expected);
+    ck_assert_double_eq(metric(&served, counted) - before, 2 * once); /* with and without the places of its words */
+    free(dog);
+    free(many);
+    free(expected);
+}
+END_TEST
+
 /* Text in a document is translated as in a request; $ marks its place. */
 START_TEST(formats) {
     static const struct {
@@ -616,7 +643,7 @@ static void leave(bool archive) {
     enum { SENTENCES = 800, LONGEST = 128 };
     char *text = malloc(SENTENCES * LONGEST), *end = stpcpy(text, archive ? "<w:document>" : "");
     for (size_t i = 0; i < SENTENCES; i++)
-        end = stpcpy(end, archive ? PARAGRAPH("a boy plays in the white snow") : "a boy plays in the white snow\n\n");
+        end += sprintf(end, archive ? PARAGRAPH("boy %zu plays in the white snow") : "boy %zu plays in the white snow\n\n", i);
     stpcpy(end, archive ? "</w:document>" : "");
     size_t length = 0;
     char *body = archive ? archive_form("a.docx", "word/document.xml", text, ENGLISH_TO_FRENCH STREAM, &length)
@@ -646,9 +673,9 @@ START_TEST(half_of_the_rows) {
     enum { SENTENCES = 800, ROWS = 128, LOOKS = 20 };
     struct daemon daemon;
     struct reply reply;
-    char *text = malloc(SENTENCES * sizeof(DOG "\n\n")), *end = text;
+    char *text = malloc(SENTENCES * sizeof(DOG "\n\n....")), *end = text;
     for (size_t i = 0; i < SENTENCES; i++)
-        end = stpcpy(end, DOG "\n\n");
+        end += sprintf(end, "%zu dogs run.\n\n", i);
     char *body = form("a.txt", "", text, FIELDS("source=en", "target=fr", "stream=true"));
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "128"));
     struct flight *flight = flight_open(&daemon);
@@ -1054,6 +1081,7 @@ Suite *documents_suite(void) {
     TCase *cases = tcase_create("documents");
     tcase_set_timeout(cases, TEST_TIMEOUT_S);
     tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, repeated_sentences);
     tcase_add_test(cases, formats);
     tcase_add_test(cases, messages);
     tcase_add_test(cases, names_and_types);

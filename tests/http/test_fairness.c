@@ -108,14 +108,15 @@ START_TEST(one_sentence_beside_a_thousand_wide_ones) {
 }
 END_TEST
 
-/* A file of so many lines, each a sentence, as a form. The caller frees it. */
+/* A file of so many lines, each another sentence, as a form. The caller frees it. */
 static char *work_document(size_t lines) {
+    enum { LINE_BYTES = sizeof "00000 boys play in the white snow.\n" };
     static const char head[] = "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"
                                "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n",
-                      line[] = "A boy plays in the white snow.\n", tail[] = "\r\n--XX--\r\n";
-    char *body = malloc(sizeof head + lines * (sizeof line - 1) + sizeof tail), *at = stpcpy(body, head);
+                      tail[] = "\r\n--XX--\r\n";
+    char *body = malloc(sizeof head + lines * LINE_BYTES + sizeof tail), *at = stpcpy(body, head);
     for (size_t i = 0; i < lines; i++)
-        at = stpcpy(at, line);
+        at += snprintf(at, LINE_BYTES, "%zu boys play in the white snow.\n", i);
     strcpy(at, tail);
     return body;
 }

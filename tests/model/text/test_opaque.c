@@ -234,15 +234,15 @@ START_TEST(endless_words_are_found) {
         {"{a}", true, OPAQUE_CODE},
         {"(", true, OPAQUE_CODE},
         {"7", true, OPAQUE_CODE},
-        {"e\xcc\x81", true, OPAQUE_CODE},             /* a combining mark */
-        {"\xd0\xb6:", true, OPAQUE_CODE},             /* Cyrillic */
-        {"\xd8\xa7,", true, OPAQUE_CODE},             /* Arabic */
-        {"https://a.example/", true, OPAQUE_URL},     /* addresses stay addresses */
-        {"\xe4\xbd\xa0", false, OPAQUE_CODE},         /* Chinese */
-        {"\xe3\x81\x82", false, OPAQUE_CODE},         /* hiragana */
-        {"\xe0\xb8\x81", false, OPAQUE_CODE},         /* Thai */
+        {"e\xcc\x81", true, OPAQUE_CODE},                 /* a combining mark */
+        {"\xd0\xb6:", true, OPAQUE_CODE},                 /* Cyrillic */
+        {"\xd8\xa7,", true, OPAQUE_CODE},                 /* Arabic */
+        {"https://a.example/", true, OPAQUE_URL},         /* addresses stay addresses */
+        {"\xe4\xbd\xa0", false, OPAQUE_CODE},             /* Chinese */
+        {"\xe3\x81\x82", false, OPAQUE_CODE},             /* hiragana */
+        {"\xe0\xb8\x81", false, OPAQUE_CODE},             /* Thai */
         {"\xe0\xbd\x80\xe0\xbc\x8b", false, OPAQUE_CODE}, /* Tibetan, with its mark between syllables */
-        {"a\xc2\xa0", false, OPAQUE_CODE},            /* no-break spaces */
+        {"a\xc2\xa0", false, OPAQUE_CODE},                /* no-break spaces */
         {"a ", false, OPAQUE_CODE},
     };
     enum { LEAST = 1001 };

@@ -316,6 +316,55 @@ START_TEST(lean_sentences_are_made_again) {
 }
 END_TEST
 
+/* Prepares a lean request and returns how many of its sentences are not decoded themselves. prepared: changes it before. */
+static size_t count_twins(const char *source, void (*prepared)(struct request *lean), const char *twins) {
+    struct request lean;
+    struct text text = {.source = source, .source_length = strlen(source)};
+    enum request_input input;
+    char found[64] = "";
+    request_init(&lean);
+    lean.loaded = loaded_model_acquire(request.loaded);
+    lean.search = request.search;
+    lean.split = lean.lean = true;
+    lean.texts = &text;
+    lean.text_count = 1;
+    if (prepared)
+        prepared(&lean);
+    ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
+    for (size_t i = 0; i < lean.job_count; i++)
+        for (const struct job *job = &lean.jobs[i]; !lean.jobs[i].twin && (job = job->next_twin);)
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%zu-%zu ", i, (size_t)(job - lean.jobs));
+    ck_assert_str_eq(found, twins);
+    size_t at = 0, decoded = 0;
+    while (request_next_job(&lean, &at))
+        decoded++;
+    ck_assert_uint_eq(request_window(&lean), decoded);
+    size_t count = lean.twins;
+    ck_assert_uint_eq(count + decoded, lean.job_count);
+    request_done(&lean);
+    return count;
+}
+
+static void draw(struct request *lean) {
+    lean->search.strategy = &search_sample;
+}
+
+static void use_glossary(struct request *lean) {
+    static const struct lexicon empty;
+    lean->glossary.lexicon = &empty;
+}
+
+/* Sentences that a document repeats are decoded once, unless the result may depend on more than their bytes. */
+START_TEST(repeated_sentences_are_decoded_once) {
+    static const char source[] = "One dog. Two {a}. One dog. Two {b}. One dog. Two {a}.";
+    start(false, "{\"text\":\"One.\"}");
+    ck_assert_uint_eq(count_twins(source, NULL, "0-2 0-4 1-5 "), 3);
+    ck_assert_uint_eq(count_twins("One dog. One  dog.", NULL, ""), 0);
+    ck_assert_uint_eq(count_twins(source, draw, ""), 0);
+    ck_assert_uint_eq(count_twins(source, use_glossary, ""), 0);
+}
+END_TEST
+
 /* After one has failed the others are not made, and the first reason stays. */
 START_TEST(lean_requests_fail_once) {
     static const char source[] = "One. Two.";
@@ -477,6 +526,7 @@ Suite *request_suite(void) {
     tcase_add_test(tcase, target_is_forced);
     tcase_add_test(tcase, white_space_is_kept);
     tcase_add_test(tcase, lean_sentences_are_made_again);
+    tcase_add_test(tcase, repeated_sentences_are_decoded_once);
     tcase_add_test(tcase, lean_requests_fail_once);
     tcase_add_test(tcase, words_merge_pieces);
     tcase_add_test(tcase, a_long_run_in_a_token_is_one_word);

@@ -99,6 +99,28 @@ START_TEST(last_job_finishes_the_request_once) {
 }
 END_TEST
 
+/* Twins never wait: whoever ends the first job with their sentence ends them. */
+START_TEST(twins_are_not_handed_out) {
+    static struct fake a;
+    fake_init(&a, 5, 1);
+    a.jobs[1].twin = a.jobs[3].twin = a.jobs[4].twin = true;
+    a.request.twins = 3;
+    a.request.window = 1;
+    scheduler_submit(scheduler, &a.request);
+    ck_assert_uint_eq(depth(), 1);
+    ck_assert_ptr_eq(take(1, false), &a.jobs[0]);
+    ck_assert_ptr_eq(take(1, false), &a.jobs[2]);
+    ck_assert_uint_eq(depth(), 0);
+    job_end(&a.jobs[0]);
+    job_end(&a.jobs[2]);
+    ck_assert_uint_eq(atomic_load(&a.request.pending), 3);
+    job_end(&a.jobs[1]);
+    job_end(&a.jobs[3]);
+    job_end(&a.jobs[4]);
+    ck_assert_uint_eq(atomic_load(&a.finished), 1);
+}
+END_TEST
+
 /* Whatever has come in between: its request is accepted already. */
 START_TEST(a_job_that_comes_back_waits_behind_its_clients) {
     static struct fake a, b;
@@ -789,6 +811,7 @@ Suite *scheduler_suite(void) {
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, takes_in_order);
     tcase_add_test(tcase, last_job_finishes_the_request_once);
+    tcase_add_test(tcase, twins_are_not_handed_out);
     tcase_add_test(tcase, a_job_that_comes_back_waits_behind_its_clients);
     tcase_add_test(tcase, a_client_never_overtakes_itself);
     tcase_add_test(tcase, judged_without_jobs);
