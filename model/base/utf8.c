@@ -182,6 +182,16 @@ bool character_is_spaced(int32_t character) {
            !character_is_wide(character);
 }
 
+/* Lines may end beside Thai and Chinese letters, and after Tibetan and Ethiopic marks. */
+bool character_joins(int32_t character) {
+    if (character < 0x80)
+        return character > ' ';
+    int32_t lines = u_getIntPropertyValue(character, UCHAR_LINE_BREAK);
+    bool separates = lines == U_LB_COMPLEX_CONTEXT || lines == U_LB_IDEOGRAPHIC || lines == U_LB_ZWSPACE ||
+                     (lines == U_LB_BREAK_AFTER && u_charType(character) != U_DASH_PUNCTUATION);
+    return !separates && !character_is_space(character) && !character_is_wide(character);
+}
+
 int character_digit(int32_t character) {
     if (character < 0x80)
         return character >= '0' && character <= '9' ? character - '0' : -1;

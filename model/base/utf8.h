@@ -81,6 +81,9 @@ bool character_is_other(int32_t character);
 bool character_is_wide(int32_t character);
 /* Neither white space nor punctuation, a symbol or wide: a letter or digit of most scripts with spaces; false for -1. */
 bool character_is_spaced(int32_t character);
+/* Part of a stretch that white space ends: neither white space, nor a letter of a script that writes no spaces, nor a mark between
+ * its words; false for -1. */
+bool character_joins(int32_t character);
 /* Returns the value of a decimal digit of any script, or -1. */
 int character_digit(int32_t character);
 /* Returns the number of a character's script, below CHARACTER_SCRIPTS; 0 for one that belongs to several or to none, and for -1. */

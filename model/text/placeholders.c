@@ -1,6 +1,5 @@
 /* This file has the notations of placeholders: those of programs, templates and messages, and addresses. */
 #include "model/text/notation.h"
-#include <unicode/uchar.h>
 
 /* True if text[at, end), which stands in braces, is an expression or an argument, and not words: $x, -term, name, d, date, long,
  * f(x), date:dd MMMM, name | upper, a == b. */
@@ -111,24 +110,13 @@ static size_t as_mail(const struct scan *scan) {
     return dotted ? at : scan->begin;
 }
 
-/* True for a character within a word of a script that writes spaces: there is no place for a line end beside a Thai or Chinese
- * letter, or after a Tibetan or Ethiopic mark between words, that would not be one for a cut. */
-static bool joins_word(int32_t c) {
-    if (c >= 0 && c < 0x80)
-        return c > ' ';
-    int32_t lines = u_getIntPropertyValue(c, UCHAR_LINE_BREAK);
-    bool separates = lines == U_LB_COMPLEX_CONTEXT || lines == U_LB_IDEOGRAPHIC || lines == U_LB_ZWSPACE ||
-                     (lines == U_LB_BREAK_AFTER && u_charType(c) != U_DASH_PUNCTUATION);
-    return c >= 0 && !character_is_space(c) && !character_is_wide(c) && !separates;
-}
-
 /* A word that is longer than a sentence may be, such as encoded data and programs without white space. No part of it is read in
  * another notation. */
 static size_t as_endless_word(const struct scan *scan) {
     size_t begin = scan->begin, before = begin, end = begin;
-    if (before > 0 && joins_word(character_previous(scan->text, &before)))
+    if (before > 0 && character_joins(character_previous(scan->text, &before)))
         return begin;
-    for (size_t next = end; next < scan->length && joins_word(character_next(scan->text, scan->length, &next));)
+    for (size_t next = end; next < scan->length && character_joins(character_next(scan->text, scan->length, &next));)
         end = next;
     return end - begin > MAX_WORD && as_address(scan) == begin ? end : begin;
 }
