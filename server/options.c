@@ -47,8 +47,10 @@ static const struct option rows[] = {
      TEXT(from)},
     {"to", "CODE", NULL, "language of the target", OPTION_BATCH, TEXT(to)},
     {"model-memory", "SIZE", "0",
-     "memory for all loaded models together; unused ones are unloaded, least recently used first; 0: no limit", COMMAND_SERVE,
-     NUMBER(BYTES, model_memory, 0, 1e15)},
+     "memory for all loaded models together; unused ones are unloaded, least recently used first, and requests for others wait "
+     "until "
+     "there is room; 0: no limit",
+     COMMAND_SERVE, NUMBER(BYTES, model_memory, 0, 1e15)},
     {"idle-unload-s", "TIME", "0", "unload a model that has not been used for this time; 0: never", COMMAND_SERVE,
      NUMBER(SECONDS, idle_unload_s, 0, 1e9)},
     {"pivot", "CODE", NULL,

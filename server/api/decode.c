@@ -369,7 +369,7 @@ void api_decode_finish(const struct service *service, struct request *request, s
 /* ---- missing models: a request waits for the download (server/get/get.h) or gets its progress ---- */
 
 enum {
-    ANSWER_US = 300 * 1000, /* time before the deadline that is reserved for the reply "fetching" */
+    ANSWER_US = 300 * 1000, /* time before the deadline that is reserved for the reply that a model is still missing */
     MOST_WAIT_S = 60,
     RETRY_S = 5
 };
@@ -555,10 +555,15 @@ static bool has_model(const struct service *service, struct served_model *model,
     case CATALOG_NOT_YET:
         break;
     }
+    size_t held_bytes = 0;
+    for (const struct held_model *other = request->held; other; other = other->next)
+        held_bytes += other->loaded ? other->loaded->bytes : 0;
     request->wait = arena_zalloc(&request->arena, 1, sizeof *request->wait);
     if (request->wait)
         *request->wait = (struct model_wait){.model = model,
                                              .deadline_us = request->deadline_us,
+                                             .room_us = request->deadline_us - ANSWER_US,
+                                             .held_bytes = held_bytes,
                                              .cancelled = &request->cancelled,
                                              .finish = finish_wait,
                                              .owner = request};

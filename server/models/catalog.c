@@ -22,7 +22,7 @@
 enum {
     LOADER_NICE = 5,
     RETRY_US = 10 * 1000 * 1000, /* the time before a failed model is tried again */
-    ROOM_US = 1000 * 1000,       /* the time that a load waits for models in use */
+    ROOM_US = 1000 * 1000,       /* the time that a load for which no request waits does wait for models in use */
     LOOK_US = 20 * 1000,         /* the time between two checks of conditions that are not signalled */
     MOST_LOOK_US = 1000 * 1000,  /* the time between two checks for idle models */
     THREADS = 3
@@ -152,20 +152,56 @@ static struct served_model *find_oldest(const struct catalog *catalog) {
     return oldest;
 }
 
+/* Returns whether a model of this many bytes fits beside others. */
+static bool fits_beside(const struct catalog *catalog, size_t bytes, size_t others) {
+    size_t most = catalog->options.most_bytes;
+    return most == 0 || (bytes <= most && others <= most - bytes);
+}
+
 /* Returns whether this many bytes would fit if all unused models were unloaded. */
 static bool could_fit(const struct catalog *catalog, size_t bytes) {
-    size_t most = catalog->options.most_bytes, taken = atomic_load(&catalog->taken), unused = 0;
+    size_t taken = atomic_load(&catalog->taken), unused = 0;
     for (const struct served_model *model = catalog->kept; model; model = model->next_kept)
         unused += loaded_model_used(model->loaded) ? 0 : model->loaded->bytes;
-    size_t rest = taken > unused ? taken - unused : 0;
-    return most == 0 || (bytes <= most && rest <= most - bytes);
+    return fits_beside(catalog, bytes, taken > unused ? taken - unused : 0);
 }
+
+/* Sets the reason why there is no room for the model. others: beside which models, if it is not too large by itself. */
+static void fail_room(const struct catalog *catalog, const struct served_model *model, const char *others, struct error *err) {
+    size_t most = catalog->options.most_bytes;
+    if (model->bytes > most)
+        error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which is more than --model-memory (%zu)", model->bytes, most);
+    else
+        error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which do not fit into --model-memory (%zu) beside %s", model->bytes,
+                  most, others);
+}
+
+static const char in_use[] = "the models in use";
 
 static bool is_over(const struct catalog *catalog) {
     return catalog->options.most_bytes > 0 && atomic_load(&catalog->taken) > catalog->options.most_bytes;
 }
 
+/* Returns whether the load of the model is ordered and has not begun. */
+static bool is_ordered(const struct catalog *catalog, const struct served_model *model) {
+    const struct served_model *ordered = catalog->orders;
+    while (ordered && ordered != model)
+        ordered = ordered->next;
+    return ordered != NULL;
+}
+
 /* ---- waits for a model ---- */
+
+/* Returns whether the wait is over although its model is not loaded, and sets its error if it is for lack of room. Requires the
+ * lock. */
+static bool is_wait_over(const struct catalog *catalog, struct model_wait *wait, int64_t now_us) {
+    if (catalog->closed || now_us >= wait->deadline_us || (wait->cancelled && atomic_load(wait->cancelled)))
+        return true;
+    if (now_us < wait->room_us || !is_ordered(catalog, wait->model) || could_fit(catalog, wait->model->bytes))
+        return false;
+    fail_room(catalog, wait->model, in_use, &wait->error);
+    return true;
+}
 
 /* Removes the waits for this model from the list or, if model is NULL, the waits that are over. Requires the lock. */
 static struct model_wait *take_waits(struct catalog *catalog, const struct served_model *model) {
@@ -173,8 +209,7 @@ static struct model_wait *take_waits(struct catalog *catalog, const struct serve
     int64_t now_us = clock_us();
     for (struct model_wait **link = &catalog->waiting; *link;) {
         struct model_wait *wait = *link;
-        bool over = catalog->closed || now_us >= wait->deadline_us || (wait->cancelled && atomic_load(wait->cancelled));
-        if (model ? wait->model != model : !over) {
+        if (model ? wait->model != model : !is_wait_over(catalog, wait, now_us)) {
             link = &wait->next;
             continue;
         }
@@ -246,11 +281,14 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     struct served_model *model = wait->model;
     pthread_mutex_lock(&catalog->lock);
     bool taken = !catalog->closed && catalog->wait_count < catalog->options.most_waiting;
-    bool at_once = taken && (model->state == MODEL_READY || has_failed(model));
+    bool known = taken && (model->state == MODEL_READY || has_failed(model));
+    bool never = taken && !known && wait->held_bytes > 0 && !fits_beside(catalog, model->bytes, wait->held_bytes);
     wait->next = NULL;
     model->asked_us = clock_us();
-    if (at_once) {
+    if (known) {
         set_outcome(wait, model->loaded, &model->error);
+    } else if (never) {
+        fail_room(catalog, model, "the other models of the request", &wait->error);
     } else if (taken) {
         order(catalog, model);
         wait->next = catalog->waiting;
@@ -259,7 +297,7 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     }
     catalog->wait_count += taken;
     pthread_mutex_unlock(&catalog->lock);
-    if (at_once)
+    if (known || never)
         finish_waits(catalog, wait);
     return taken;
 }
@@ -290,16 +328,23 @@ struct model_view catalog_view(struct catalog *catalog, struct served_model *mod
 
 /* ---- the loader ---- */
 
-/* Takes the first order that can be carried out now, and makes room for it. If *fits is false, err has the reason. Requires the
- * lock. */
+static bool is_awaited(const struct catalog *catalog, const struct served_model *model) {
+    const struct model_wait *wait = catalog->waiting;
+    while (wait && wait->model != model)
+        wait = wait->next;
+    return wait != NULL;
+}
+
+/* Takes the first order that can be carried out now, and makes room for it, or one that has no room and is not worth waiting for.
+ * If *fits is false, err has the reason. Requires the lock. */
 static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();
     for (struct served_model **link = &catalog->orders; *link; link = &(*link)->next) {
         struct served_model *model = *link, *oldest;
-        bool never = most > 0 && model->bytes > most;
+        bool never = !fits_beside(catalog, model->bytes, 0);
         *fits = could_fit(catalog, model->bytes);
-        if (!*fits && !never && now_us - model->changed_us < ROOM_US)
+        if (!*fits && !never && (is_awaited(catalog, model) || now_us - model->changed_us < ROOM_US))
             continue;
         size_t taken = atomic_load(&catalog->taken);
         while (*fits && most > 0 && taken + model->bytes > most && (oldest = find_oldest(catalog)) != NULL) {
@@ -307,12 +352,8 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits, stru
             unload(catalog, oldest, "room", gone);
         }
         *link = model->next;
-        if (never)
-            error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which is more than --model-memory (%zu)", model->bytes, most);
-        else if (!*fits)
-            error_set(err, ERROR_MEMORY,
-                      "it needs about %zu bytes, which do not fit into --model-memory (%zu) beside the models in use", model->bytes,
-                      most);
+        if (!*fits)
+            fail_room(catalog, model, in_use, err);
         return model;
     }
     return NULL;
@@ -622,13 +663,14 @@ int64_t catalog_used_us(struct catalog *catalog, const char *folder) {
     return used_us;
 }
 
-/* Gives the folder its hidden name when no load reads it. model: already out of service; NULL: it was not in service. */
+/* Gives the folder its hidden name when no load reads it; one that is ordered and has not begun will read it there. model: already
+ * out of service; NULL: it was not in service. */
 static int move_away(struct catalog *catalog, struct served_model *model, const char *folder, const char *moved,
                      struct error *err) {
     struct loaded_model *gone = NULL;
     int result = 0;
     pthread_mutex_lock(&catalog->lock);
-    while (model && model->state == MODEL_LOADING && !catalog->closed)
+    while (model && model->state == MODEL_LOADING && !is_ordered(catalog, model) && !catalog->closed)
         pthread_cond_wait(&catalog->changed, &catalog->lock);
     char *copy = strdup(moved);
     if (catalog->closed)

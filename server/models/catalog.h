@@ -19,8 +19,9 @@
  * model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in its own model_wait, which
  * returns a reference to the model, so that it cannot be unloaded in between.
  *
- * Room. Under a limit on memory the least recently used models are unloaded first. If a model does not fit beside those in use, it
- * waits a short time for them to be released; then the requests for it get an error. Thread-safe. */
+ * Room. Under a limit on memory the least recently used models are unloaded first. If a model does not fit beside those in use, the
+ * requests for it wait until these are released; those whose time is over get an error. One that could never fit fails at once.
+ * Thread-safe. */
 #ifndef ALIGND_CATALOG_H
 #define ALIGND_CATALOG_H
 
@@ -222,6 +223,8 @@ int catalog_evict(struct catalog *catalog, const char *folder, struct error *err
 struct model_wait {
     struct served_model *model;
     int64_t deadline_us;          /* of clock_us */
+    int64_t room_us;              /* of clock_us: the wait ends with an error if there is no room for the model by then */
+    size_t held_bytes;            /* of models that the owner has, and keeps while it waits */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
     void (*finish)(struct model_wait *wait);
     void *owner;

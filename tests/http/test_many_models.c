@@ -20,6 +20,16 @@ static void check_state(const char *name, const char *state) {
     reply_done(&reply);
 }
 
+static void await_state(const char *name, const char *state, struct flight *flight) {
+    struct reply reply = {0};
+    do {
+        reply_done(&reply);
+        flight_move(flight);
+        client_send(&models_served, &(struct call){.path = "/models"}, &reply);
+    } while (strcmp(text_at(models_find(reply.json, name), "state"), state) != 0);
+    reply_done(&reply);
+}
+
 static size_t count_models(void) {
     struct reply reply;
     client_send(&models_served, &(struct call){.path = "/models"}, &reply);
@@ -310,26 +320,73 @@ START_TEST(the_longest_unused_goes_first) {
 }
 END_TEST
 
-START_TEST(what_is_in_use_stays) {
-    struct reply slow, reply;
+/* A sentence of model a that never ends, with room for one model. */
+static struct flight *occupy(struct reply *slow) {
     char *body = work_endless(64, 32);
     body = realloc(body, strlen(body) + 32);
     strcpy(strrchr(body, '}'), ", 'model': 'a'}");
     start_with_room(1.2);
     models_ask(TRANSLATE("b"), 200);
     struct flight *flight = flight_open(&models_served);
-    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, slow);
     metric_await_least(&models_served, "alignd_rows_live", 1, flight);
     metric_await(&models_served, UNLOADS, 1, flight);
-    models_translate(TRANSLATE("b"), 503, &reply);
-    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "do not fit into --model-memory"));
-    ck_assert_double_ge(metric(&models_served, "alignd_rows_live"), 1);
-    reply_done(&reply);
-    flight_close(flight);
-    reply_done(&slow);
-    metric_await(&models_served, "alignd_rows_live", 0, NULL);
-    models_ask(TRANSLATE("b"), 200);
     free(body);
+    return flight;
+}
+
+/* Whoever has a longer deadline gets the model once there is room. Meanwhile the daemon answers others. */
+START_TEST(requests_wait_for_room) {
+    char retry[HEADER_BYTES];
+    struct reply slow, refused, patient;
+    struct flight *busy = occupy(&slow), *waiting = flight_open(&models_served);
+    flight_send(waiting, &(struct call){.path = "/translate", .json = TRANSLATE("b")}, &patient);
+    await_state("b", "loading", waiting);
+    client_send(&models_served, &(struct call){.path = "/translate", .json = TRANSLATE("c"), .headers = {"X-Deadline-Ms: 2000"}},
+                &refused);
+    ck_assert_msg(refused.status == 503, "%ld %s", refused.status, refused.body);
+    ck_assert_ptr_nonnull(strstr(text_at(refused.json, "error"), "do not fit into --model-memory"));
+    ck_assert(reply_header(&refused, "Retry-After", retry));
+    reply_done(&refused);
+    check_state("b", "loading");
+    ck_assert_double_ge(metric(&models_served, "alignd_rows_live"), 1); /* what is in use stays */
+
+    flight_close(busy);
+    reply_done(&slow);
+    flight_land(waiting);
+    ck_assert_msg(patient.status == 200, "%ld %s", patient.status, patient.body);
+    reply_done(&patient);
+    flight_close(waiting);
+    check_state("b", "ready");
+}
+END_TEST
+
+/* The load is given up with the last request for the model, and a later one orders it again. */
+START_TEST(nobody_waits_for_room_any_more) {
+    struct reply slow, left;
+    struct flight *busy = occupy(&slow), *leaving = flight_open(&models_served);
+    flight_send(leaving, &(struct call){.path = "/translate", .json = TRANSLATE("b")}, &left);
+    await_state("b", "loading", leaving);
+    flight_close(leaving);
+    reply_done(&left);
+    metric_await(&models_served, FAILURES, 1, busy);
+    check_state("b", "cold");
+    flight_close(busy);
+    reply_done(&slow);
+    models_ask(TRANSLATE("b"), 200);
+}
+END_TEST
+
+/* Two models that one request needs at a time. */
+START_TEST(models_of_one_request_that_never_fit) {
+    struct reply reply;
+    start_with_room(1.2);
+    client_send(&models_served, &(struct call){.path = "/translate", .json = "{'text': 'x', 'source': 'pt-BR', 'target': 'fr'}"},
+                &reply);
+    ck_assert_msg(reply.status == 503, "%ld %s", reply.status, reply.body);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "beside the other models of the request"));
+    reply_done(&reply);
+    models_ask(TRANSLATE("a"), 200);
 }
 END_TEST
 
@@ -440,7 +497,9 @@ Suite *many_models_suite(void) {
     tcase_add_test(tcase, the_right_files_are_told);
     tcase_add_test(tcase, no_model_left);
     tcase_add_test(tcase, the_longest_unused_goes_first);
-    tcase_add_test(tcase, what_is_in_use_stays);
+    tcase_add_test(tcase, requests_wait_for_room);
+    tcase_add_test(tcase, nobody_waits_for_room_any_more);
+    tcase_add_test(tcase, models_of_one_request_that_never_fit);
     tcase_add_test(tcase, what_never_fits_is_told);
     tcase_add_test(tcase, the_idle_are_unloaded);
     tcase_add_test(tcase, a_reload_looks_again);
