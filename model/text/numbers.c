@@ -364,7 +364,7 @@ static void take_symbol(struct reader *reader, struct amount *amount, size_t at,
     size_t far = before ? at - 1 : at + 1;
     bool touches = piece->kind == PIECE_SIGN && !(piece->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) &&
                    (before ? at > 0 && is_attached(reader, at) : is_attached(reader, at + 1)) && is_kind(reader, far, PIECE_WORD) &&
-                   reader->pieces[far].end - reader->pieces[far].begin <= 3;
+                   !reader->pieces[far].taken && reader->pieces[far].end - reader->pieces[far].begin <= 3;
     for (size_t i = touches ? reader->pieces[far].begin : 0; touches && i < reader->pieces[far].end; i++)
         touches = ascii_upper(reader->text[i]);
     if (touches)
@@ -626,7 +626,7 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     }
     if (!is_attached(reader, next) || !is_kind(reader, next, PIECE_WORD))
         return at;
-    const struct piece *word = &reader->pieces[next];
+    struct piece *word = &reader->pieces[next];
     unsigned roles = word->word ? word->word->roles : 0;
     if (symbol_at(reader, next) || (word->word && (word->word->power >= 3 || sign_of_word(reader, next))))
         return at;
@@ -640,6 +640,7 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     if (roles & NUMBER_UNIT && !(roles & NUMBER_CLOCK) && !amount->ordinal && !amount->decade)
         amount->symbol = (struct span){word->begin, word->end};
     amount->span.end = word->end;
+    word->taken = true;
     return next;
 }
 

@@ -748,6 +748,12 @@ static void write_edge(struct bytes_buffer *out, const struct piece *piece, bool
     bytes_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
 }
 
+/* True if an element has only white space, which is both its head and its tail. */
+static bool is_all_blank(const struct place_node *node, const struct piece *pieces) {
+    const struct piece *content = &pieces[node->piece + 1];
+    return content == &pieces[node->end_piece - 1] && is_blank(content->raw, content->length);
+}
+
 /* Writes the start tag of an element, after the white space that precedes it and before that in it: white space that the element
  * began with does not leave it. */
 static void write_start(struct scribe *scribe, struct frame *frame) {
@@ -800,7 +806,7 @@ static void write_translation(const struct writing *writing, const struct markup
             write_to(&scribe, nodes[frame->node].past);
             if (frame->node > 0) {
                 const struct place_node *node = &nodes[frame->node];
-                if (node->inner_tail)
+                if (node->inner_tail && !is_all_blank(node, pieces))
                     write_edge(out, &pieces[node->end_piece - 1], false);
                 write_end(&scribe, frame);
                 scribe.fixed = out->length;

@@ -167,6 +167,7 @@ static const struct {
     {"en", "5 billion", "de", "5 Billionen", "5 billion -> 5 Billionen"},
     {"en", "It costs £20.", "fr", "Cela coûte 20 20.", "£20 -> 20 | 20"},
     {"en", "the 1990s", "fr", "les années 80", "1990s -> 80"},
+    {"en", "1S$6", "fr", "", "1S | $6 -> "}, /* a letter belongs to one amount */
     {"en", "at 3:30 p.m.", "fr", "à 16 h 30", "3 -> 16"},
     {"en", "123456789012345678901234", "fr", "123456789012345678901233", "123456789012345678901234 -> 123456789012345678901233"},
 };

@@ -323,6 +323,7 @@ START_TEST(line_ends_do_not_move) {
     fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A\u00a0B", "1\n" TIMES "\nA\u00a0B\n");
     fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A ", "1\n" TIMES "\nA\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\none\u00a0\ntwo\n", "1\n" TIMES "\nTWO\nONE\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>\n</i>one\n", "1\n" TIMES "\n<i>\n</i>ONE\n"); /* nor twice */
 }
 END_TEST
 

@@ -651,6 +651,7 @@ START_TEST(white_space_stays) {
         "<p>a<b> b</b> c</p>",          "<p>a <b>b </b>c</p>",        "<p>a<b> b </b>c <i> d </i> e</p>",
         "<p>a <img src=\"x\"/>, b</p>", "<p>a<img src=\"x\"/> b</p>", "<p>a (<img src=\"x\"/> b)</p>",
         "<p>a 5\u00a0kg b\u202fc</p>",  "<p><b>a:</b>\u00a0b</p>",    "<p>\u00a0 a \u00a0 b \u00a0</p>",
+        "<p>a<b> </b>b</p>",
     };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         ck_assert_str_eq(run(&same, kept[i]), kept[i]);
