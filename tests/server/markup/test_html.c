@@ -648,9 +648,15 @@ END_TEST
 /* White space stays inside of elements, or outside, and no-break spaces remain. */
 START_TEST(white_space_stays) {
     static const char *const kept[] = {
-        "<p>a<b> b</b> c</p>",          "<p>a <b>b </b>c</p>",        "<p>a<b> b </b>c <i> d </i> e</p>",
-        "<p>a <img src=\"x\"/>, b</p>", "<p>a<img src=\"x\"/> b</p>", "<p>a (<img src=\"x\"/> b)</p>",
-        "<p>a 5\u00a0kg b\u202fc</p>",  "<p><b>a:</b>\u00a0b</p>",    "<p>\u00a0 a \u00a0 b \u00a0</p>",
+        "<p>a<b> b</b> c</p>",
+        "<p>a <b>b </b>c</p>",
+        "<p>a<b> b </b>c <i> d </i> e</p>",
+        "<p>a <img src=\"x\"/>, b</p>",
+        "<p>a<img src=\"x\"/> b</p>",
+        "<p>a (<img src=\"x\"/> b)</p>",
+        "<p>a 5\u00a0kg b\u202fc</p>",
+        "<p><b>a:</b>\u00a0b</p>",
+        "<p>\u00a0 a \u00a0 b \u00a0</p>",
         "<p>a<b> </b>b</p>",
     };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
