@@ -22,4 +22,5 @@ await import("./test_corpus.mjs");
 await import("./test_element.mjs");
 await import("./test_docs.mjs");
 await import("./test_models.mjs");
+await import("./test_origins.mjs");
 await import("./test_speed.mjs");
