@@ -120,11 +120,16 @@ static void unkeep(struct catalog *catalog, struct served_model *model) {
     served_model_release(model);
 }
 
-static void unload(struct catalog *catalog, struct served_model *model, const char *reason, struct loaded_model **gone) {
+/* Gives up the model's own reference to what is in memory, which its last user then frees. */
+static void let_go(struct served_model *model, struct loaded_model **gone) {
     model->loaded->next = *gone;
     *gone = model->loaded;
     model->loaded = NULL;
     model->state = MODEL_COLD;
+}
+
+static void unload(struct catalog *catalog, struct served_model *model, const char *reason, struct loaded_model **gone) {
+    let_go(model, gone);
     log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name), log_count("bytes", model->bytes),
               log_text("reason", reason));
     metrics_count(catalog->metrics, MODEL_UNLOADED);
@@ -385,7 +390,10 @@ static void *loader_run(void *argument) {
             model->state = MODEL_COLD;
         else
             set_failed(model, &error);
-        if (loaded && !model->left)
+        gone = NULL;
+        if (loaded && model->left)
+            let_go(model, &gone);
+        else if (loaded)
             keep(catalog, model);
         struct model_wait *waits = take_waits(catalog, model);
         set_outcome(waits, loaded, loaded ? &(struct error){0} : later ? &error : &model->error);
@@ -395,6 +403,7 @@ static void *loader_run(void *argument) {
         if (!loaded)
             log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error.message));
         finish_waits(catalog, waits);
+        free_gone(gone);
         served_model_release(model);
         pthread_mutex_lock(&catalog->lock);
     }
@@ -539,8 +548,10 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     return NULL;
 }
 
-/* Puts a set into service and takes ownership of its reference. */
+/* Puts a set into service and takes ownership of its reference. The memory of models that leave the service belongs to the requests
+ * that decode with them: others that still have the former set may wait for room, which they would take from themselves. */
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
+    struct loaded_model *gone = NULL;
     const char *usual = catalog->options.usual;
     if (usual && !model_set_find_name(models, usual))
         log_event(LOG_WARN, "default_model_missing", log_text("model", usual));
@@ -552,12 +563,16 @@ static void put_in_service(struct catalog *catalog, struct model_set *models) {
             keep(catalog, models->all[i]);
     }
     for (size_t i = 0; old && i < old->count; i++) {
-        if (!model_set_has(models, old->all[i])) {
-            old->all[i]->left = true;
-            unkeep(catalog, old->all[i]);
+        struct served_model *model = old->all[i];
+        if (!model_set_has(models, model)) {
+            model->left = true;
+            unkeep(catalog, model);
+            if (model->state == MODEL_READY)
+                let_go(model, &gone);
         }
     }
     pthread_mutex_unlock(&catalog->lock);
+    free_gone(gone);
     model_set_release(old); /* this may be the last reference */
 }
 
@@ -667,7 +682,6 @@ int64_t catalog_used_us(struct catalog *catalog, const char *folder) {
  * out of service; NULL: it was not in service. */
 static int move_away(struct catalog *catalog, struct served_model *model, const char *folder, const char *moved,
                      struct error *err) {
-    struct loaded_model *gone = NULL;
     int result = 0;
     pthread_mutex_lock(&catalog->lock);
     while (model && model->state == MODEL_LOADING && !is_ordered(catalog, model) && !catalog->closed)
@@ -682,12 +696,8 @@ static int move_away(struct catalog *catalog, struct served_model *model, const 
     if (result == 0 && model) {
         model->moved = copy;
         copy = NULL;
-        if (model->state ==
-            MODEL_READY) /* its memory is freed even if requests with an earlier set that do not use it are still running */
-            unload(catalog, model, "evicted", &gone);
     }
     pthread_mutex_unlock(&catalog->lock);
-    free_gone(gone);
     if (result == 0 && copy)
         model_delete_moved(copy);
     free(copy);

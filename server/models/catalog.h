@@ -15,9 +15,9 @@
  *     +------------------- failed
  *
  * Ownership. A served_model (a folder) belongs to the sets that list it, and to the catalog while that loads or keeps it. A
- * loaded_model (what is in memory) belongs to its served_model while that is ready, and to each request that decodes with it: a
- * model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in its own model_wait, which
- * returns a reference to the model, so that it cannot be unloaded in between.
+ * loaded_model (what is in memory) belongs to its served_model while that is ready and in service, and to each request that decodes
+ * with it: a model in use is never unloaded, and after it is unloaded its last user frees it. A request waits in its own
+ * model_wait, which returns a reference to the model, so that it cannot be unloaded in between.
  *
  * Room. Under a limit on memory the least recently used models are unloaded first. If a model does not fit beside those in use, the
  * requests for it wait until these are released; those whose time is over get an error. One that could never fit fails at once.

@@ -300,8 +300,9 @@ static size_t bytes_of_one(void) {
 static void start_with_room(double models) {
     char value[32];
     snprintf(value, sizeof value, "%.0f", models * (double)bytes_of_one());
-    daemon_start(&models_served, ARGUMENTS("--models", models_directory, "--workers", "2", "--step-ms", "0", WORK_ENDLESS,
-                                           "--deadline-ms", "30000", "--model-memory", value));
+    daemon_start(&models_served,
+                 ARGUMENTS("--models", models_directory, "--workers", "2", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "30000",
+                           "--admin-listen", "unix:" ADMIN_SOCKET, "--model-memory", value));
 }
 
 START_TEST(the_longest_unused_goes_first) {
@@ -374,6 +375,26 @@ START_TEST(nobody_waits_for_room_any_more) {
     flight_close(busy);
     reply_done(&slow);
     models_ask(TRANSLATE("b"), 200);
+}
+END_TEST
+
+/* The request that waits has a set of models that it alone keeps, and does not keep their memory. */
+START_TEST(a_model_that_is_removed_makes_room) {
+    struct reply slow, removed, patient;
+    struct flight *busy = occupy(&slow), *waiting = flight_open(&models_served);
+    const struct daemon door = daemon_at(&models_served, "unix:" ADMIN_SOCKET);
+    flight_send(waiting, &(struct call){.path = "/translate", .json = TRANSLATE("b")}, &patient);
+    await_state("b", "loading", waiting);
+    client_send(&door, &(struct call){.path = "/models/a", .method = "DELETE"}, &removed);
+    ck_assert_int_eq(removed.status, 200);
+    reply_done(&removed);
+    ck_assert_double_ge(metric(&models_served, "alignd_rows_live"), 1);
+    flight_close(busy);
+    reply_done(&slow);
+    flight_land(waiting);
+    ck_assert_msg(patient.status == 200, "%ld %s", patient.status, patient.body);
+    reply_done(&patient);
+    flight_close(waiting);
 }
 END_TEST
 
@@ -499,6 +520,7 @@ Suite *many_models_suite(void) {
     tcase_add_test(tcase, the_longest_unused_goes_first);
     tcase_add_test(tcase, requests_wait_for_room);
     tcase_add_test(tcase, nobody_waits_for_room_any_more);
+    tcase_add_test(tcase, a_model_that_is_removed_makes_room);
     tcase_add_test(tcase, models_of_one_request_that_never_fit);
     tcase_add_test(tcase, what_never_fits_is_told);
     tcase_add_test(tcase, the_idle_are_unloaded);

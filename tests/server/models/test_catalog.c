@@ -59,15 +59,18 @@ static struct reload reload_now(void) {
 START_TEST(who_waits_is_told) {
     struct model_set *old = catalog_acquire(catalog);
     ck_assert_uint_eq(old->generation, 1);
+    struct loaded_model *used = loaded_model_acquire(old->all[0]->loaded);
     struct reload reload = reload_now();
     ck_assert_uint_eq(reload.generation, 2);
     ck_assert_int_eq(reload.error.code, ERROR_NONE);
     struct model_set *new = catalog_acquire(catalog);
     ck_assert_uint_eq(new->generation, 2);
-    ck_assert_ptr_ne(new->all[0]->loaded->translator, old->all[0]->loaded->translator);
-    ck_assert_str_eq(new->all[0]->loaded->info.name, old->all[0]->loaded->info.name); /* both are there */
+    ck_assert_ptr_ne(new->all[0]->loaded->translator, used->translator);
+    ck_assert_str_eq(new->all[0]->loaded->info.name, used->info.name); /* both are there, the old one while it is used */
+    ck_assert(!loaded_model_used(used) && !old->all[0]->loaded);
     ck_assert_ptr_eq(new->all[0]->metrics, old->all[0]->metrics);
-    ck_assert_str_eq(new->all[0]->loaded->info.compute, old->all[0]->loaded->info.compute);
+    ck_assert_str_eq(new->all[0]->loaded->info.compute, used->info.compute);
+    loaded_model_release(used);
     model_set_release(old);
     model_set_release(new);
 }
