@@ -239,7 +239,7 @@ START_TEST(progress_on_a_terminal) {
     int in = memory_file(source), out = memory_file("");
     terminal_open(&terminal);
     ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), in, out, terminal.writer)), 0);
-    ck_assert(terminal_shows(&terminal, "\r300 lines"));
+    ck_assert(terminal_shows(&terminal, "\r\033[K300 lines"));
     ck_assert(terminal_shows(&terminal, "100%"));
     terminal_close(&terminal);
     terminal_open(&terminal); /* that shows the translations: nothing stands between them */
