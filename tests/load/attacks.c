@@ -312,8 +312,11 @@ static bool print_row(const struct row *row) {
     double above = row->peak.resident - row->idle_mib;
     double health_s = row->others.of_health.most, sentence_s = row->others.of_sentences.most;
     bool unexpected = false, any = false, missed = false;
-    printf("| %s | %.0f%s | %.0f | %.2f | %.2f |", row->name, above, row->lives ? "" : " (killed)", row->peak.sockets, health_s,
-           sentence_s);
+    printf("| %s | %.0f | %.0f |", row->name, above, row->peak.sockets);
+    if (row->lives)
+        printf(" %.2f | %.2f |", health_s, sentence_s);
+    else
+        printf(" killed | |");
     for (int status = 0; status < CROWD_STATUSES; status++) {
         if (row->statuses[status] == 0)
             continue;
