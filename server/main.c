@@ -6,6 +6,7 @@
 #include "server/base/print.h"
 #include "server/commands.h"
 #include "server/decode/worker.h"
+#include "server/endpoints/routes.h"
 #include "server/get/get.h"
 #include "server/http/http.h"
 #include "server/models/folders.h"
@@ -284,7 +285,7 @@ static struct service_options service_options(const struct options *options) {
 
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
-    const char *labels[API_MOST_LABELS];
+    const char *labels[ROUTES_MOST_LABELS];
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {.options = options,
                                   .directory = shipped->directory ? shipped->directory : options->directory,
@@ -325,7 +326,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
      * pages would be cleared for each. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     api_init();
-    service.metrics = metrics_create(labels, api_labels(labels), err);
+    service.metrics = metrics_create(labels, routes_labels(labels), err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
     service.files = kept_files_create(&kept);

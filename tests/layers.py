@@ -45,8 +45,9 @@ ROOMS = {
     "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document"),
     "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api reach endpoint keys languages pairs"),
     "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
-    "server/http": Room("model/base model server/base server/decode server/api", "http"),
-    "server": Room("model/base model model/import server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/http", ""),
+    "server/endpoints": Room("server/api", "routes"),
+    "server/http": Room("model/base model server/base server/decode server/api server/endpoints", "http"),
+    "server": Room("model/base model model/import server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/endpoints server/http", ""),
 }
 
 LIBRARIES = {  # pattern of the header: files that may include it

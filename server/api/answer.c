@@ -1,19 +1,10 @@
-/* This file writes replies in alignd's own dialect: the objects of texts and sentences, and the events of a stream.
- * It also estimates the length of a reply beforehand. Scratch memory comes from an arena that is freed after each text or event. */
-#include "model/base/utf8.h"
+/* This file writes replies in alignd's own dialect: the objects of texts and sentences. It also estimates the length of a reply
+ * beforehand. Scratch memory comes from an arena that is freed after each text or sentence. */
 #include "server/api/endpoint.h"
-#include "server/decode/events.h"
 #include "server/decode/outcome.h"
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- a sentence ---- */
-
-struct api_places {
-    struct api_place source, target;
-};
 
 enum { SCRATCH_BYTES = 16 * 1024 };
 
@@ -31,7 +22,7 @@ struct sentence_view {
     bool apart; /* sentences have no offsets in the whole text */
 };
 
-static const char *const finish_reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
+const char *const finish_reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
 
 static void put_pair(struct sentence_view *view, size_t source, size_t target) {
     writer_begin_array(view->out, NULL);
@@ -46,15 +37,6 @@ static void put_rows(struct sentence_view *view, const char *key, const float *c
     for (size_t i = 0; i < view->rows; i++)
         writer_numbers(view->out, NULL, rows[i], view->sentence->length, view->request->digits);
     writer_end_array(view->out);
-}
-
-void api_put_place(struct writer *out, const char *key, struct api_place begin, struct api_place end) {
-    writer_begin_object(out, key);
-    writer_count(out, "start", begin.bytes);
-    writer_count(out, "end", end.bytes);
-    writer_count(out, "start_utf16", begin.units);
-    writer_count(out, "end_utf16", end.units);
-    writer_end_object(out);
 }
 
 static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, size_t begin, size_t end) {
@@ -358,6 +340,19 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
     at->target = place_after(at->target, rendering->text, strlen(rendering->text));
 }
 
+void api_put_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
+    struct arena arena;
+    arena_init(&arena, SCRATCH_BYTES);
+    struct sentence_view view = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
+    const struct sentence *sentence = &text->sentences[i];
+    struct rendering rendering;
+    if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
+        put_next(&view, i, &rendering, at);
+    else
+        writer_fail(out);
+    arena_done(&arena);
+}
+
 /* ---- a text ---- */
 
 void api_put_pivot(const struct text *text, struct writer *out) {
@@ -577,21 +572,6 @@ void api_bound_answer(const struct service *service, struct request *request) {
     request->most_bytes = service->options.max_reply_bytes;
 }
 
-void api_fail_length(const struct service *service, size_t least, struct reply *reply) {
-    size_t most = service->options.max_reply_bytes;
-    metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
-    if (least > 0)
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have at least %zu", most, least);
-    else
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have more", most);
-}
-
-void api_fail_unread(const struct service *service, struct reply *reply) {
-    metrics_rejected(service->metrics, REJECTED_REPLY_MEMORY);
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies are waiting to be read");
-    reply->retry_after_s = 1;
-}
-
 struct writer api_begin_answer(const struct service *service) {
     return (struct writer){.most = service->options.max_reply_bytes};
 }
@@ -601,112 +581,4 @@ void api_reply_answer(const struct service *service, struct reply *reply, struct
     api_reply_json(reply, w);
     if (too_long)
         api_fail_length(service, 0, reply);
-}
-
-/* ---- streams: server-sent events ---- */
-
-int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most) {
-    *stream = (struct api_stream){.request = request, .reply = reply, .most = most};
-    for (size_t i = 0; i < request->text_count; i++)
-        stream->left += request->texts[i].count;
-    stream->sent = arena_zalloc(&request->arena, request->text_count, sizeof *stream->sent);
-    return stream->sent ? 0 : -1;
-}
-
-void api_stream_done(struct api_stream *stream) {
-    if (stream->request)
-        events_done(stream->request->events);
-    free(stream->text);
-}
-
-/* These functions begin and end the current event, whose data is JSON without line feeds. */
-static void event_begin(struct writer *w, const char *name) {
-    writer_put(w, "event: ", strlen("event: "));
-    writer_put(w, name, strlen(name));
-    writer_put(w, "\ndata: ", strlen("\ndata: "));
-}
-
-static int event_end(struct api_stream *stream, struct writer *w) {
-    writer_put(w, "\n\n", 2);
-    size_t length = w->length;
-    stream->text = writer_take(w);
-    stream->length = stream->text ? length : 0;
-    return stream->text ? 1 : -1;
-}
-
-/* Writes the event of a token or a sentence, with its index. A sentence event has the object as in the result and the number of
- * sentences left. Drops an object that is too long; the result will be too long as well. */
-static int say(struct api_stream *stream, const struct event *event) {
-    bool token = event->kind == EVENT_TOKEN;
-    struct writer w = {.most = token ? SIZE_MAX : stream->most};
-    const struct text *text = &stream->request->texts[event->text];
-    event_begin(&w, token ? "token" : "sentence");
-    writer_begin_object(&w, NULL);
-    writer_count(&w, "text_index", event->text);
-    writer_count(&w, "sentence", event->sentence);
-    if (!token)
-        writer_count(&w, "left", --stream->left);
-    if (token) {
-        writer_string(&w, "token", event->piece);
-        writer_string_of(&w, "text", event->added, event->added_length);
-        writer_number(&w, "log_prob", event->log_prob);
-    } else if (text->jobs) { /* a lean request includes no other members */
-        const struct job *job = &text->jobs[event->sentence];
-        writer_string_of(&w, "source_text", text->source + job->source.begin, job->source.end - job->source.begin);
-        writer_string_of(&w, "text", job->outcome->text, job->outcome->length);
-        writer_number(&w, "score", job->outcome->score);
-        writer_number(&w, "log_prob", job->outcome->log_prob);
-        writer_string(&w, "finish_reason", finish_reasons[job->outcome->finish]);
-    } else {
-        struct arena arena;
-        arena_init(&arena, SCRATCH_BYTES);
-        struct sentence_view view = {
-            .request = stream->request, .include = stream->request->include, .text = text, .arena = &arena, .out = &w};
-        const struct sentence *sentence = &text->sentences[event->sentence];
-        struct rendering rendering;
-        if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
-            put_next(&view, event->sentence, &rendering, &stream->sent[event->text]);
-        else
-            writer_fail(&w);
-        arena_done(&arena);
-    }
-    writer_end_object(&w);
-    int result = event_end(stream, &w);
-    return w.too_long ? 0 : result;
-}
-
-int api_stream_next(struct api_stream *stream) {
-    struct event event;
-    free(stream->text);
-    stream->text = NULL;
-    stream->length = 0;
-    events_next(stream->request->events, &event);
-    switch (event.kind) {
-    case EVENT_TOKEN:
-    case EVENT_SENTENCE:
-        return say(stream, &event);
-    case EVENT_PULSE:
-        stream->text = strdup(": nothing yet\n\n");
-        stream->length = stream->text ? strlen(stream->text) : 0;
-        return stream->text ? 1 : -1;
-    case EVENT_END:
-        break;
-    default:
-        return 0;
-    }
-
-    /* the last event is the reply; a document's warnings precede it, since the document cannot hold them */
-    struct reply *reply = stream->reply;
-    struct writer w = {.most = SIZE_MAX};
-    stream->over = true;
-    if (stream->request->plan && reply->status == STATUS_OK)
-        api_put_document_warnings(stream->request, &w);
-    event_begin(&w, reply->status == STATUS_OK ? "result" : "error");
-    if (reply->body)
-        writer_put(&w, reply->body, reply->length);
-    else
-        writer_fail(&w);
-    free(reply->body);
-    reply->body = NULL;
-    return event_end(stream, &w);
 }

@@ -1,4 +1,4 @@
-/* Endpoints turn a request's bytes into a reply. Each has a row in the routes table (routes.c) and a description in
+/* Endpoints turn a request's bytes into a reply. Each has a row in the table of routes (server/endpoints) and a description in
  * openapi.json. */
 #ifndef ALIGND_API_H
 #define ALIGND_API_H
@@ -94,6 +94,7 @@ struct call {
     size_t length;
     const char *content_type;         /* NULL: none */
     const char *path;                 /* without the query string */
+    const struct route *route;        /* the path's */
     const char *if_none_match;        /* the header; NULL: none */
     const char *authorization, *host; /* the same for these headers */
     const char *accept_language;
@@ -106,6 +107,7 @@ struct call {
 };
 
 struct dialect;
+struct route;
 
 enum { API_FILE_NAME_BYTES = 256 };
 
@@ -123,8 +125,8 @@ struct reply {
     bool close;        /* the connection is closed after this reply */
     bool compressed;   /* the body is gzip */
     bool streamed;     /* the body comes piece by piece: proxies must not buffer or cache it */
-    /* Called with the request's path once the whole body has been sent. NULL: not needed. */
-    void (*sent)(const struct service *service, const char *path);
+    /* Called with the request's route and path once the whole body has been sent. NULL: not needed. */
+    void (*sent)(const struct service *service, const struct route *route, const char *path);
     const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
 };
 
@@ -149,51 +151,44 @@ struct route {
     enum access access;
     api_start *start;
     api_finish *finish;
-    /* The dialect of the endpoint's errors, which starts and finishes what it decodes. NULL: alignd's own, or, if several dialects
-     * share the path, the one that the request's fields show. */
-    const struct dialect *dialect;
+    /* Those that may be spoken here, then NULL: the first whose fields a request has, or else the first of all. It starts and
+     * finishes what the endpoint decodes, and its errors have its form. NULL: alignd's own form of errors. */
+    const struct dialect *const *dialects;
     enum reach pages;
+    unsigned traits; /* enum route_trait */
 };
+
+enum route_trait {
+    ROUTE_WRITES = 1 << 0, /* start may wait until a file has been written, and so must not run on a thread that others wait for */
+    ROUTE_LASTS = 1 << 1,  /* the request may take as long as a document (--document-ms) */
+    ROUTE_DETACHES = 1 << 2, /* the reply is sent before the request is decoded (api_detach) */
+    ROUTE_ADMIN = 1 << 3,    /* the endpoint is also served at administrators' addresses (--admin-listen) */
+};
+static inline bool route_has(const struct route *route, enum route_trait trait) {
+    return route->traits & trait;
+}
 
 /* Call this before any thread starts. */
 void api_init(void);
 
 /* Returns a method's name for comparison and for the log, which must not contain strings from clients: GET, HEAD, POST, PUT, PATCH,
  * DELETE, OPTIONS, or "other". */
-const char *api_method(const char *method);
-/* Returns the i-th route, or NULL after the last. */
-const struct route *api_route(size_t i);
-/* Sets the labels of metrics and log lines: one for each path, and "other". Returns their number. */
-enum { API_MOST_LABELS = 128 };
-size_t api_labels(const char *labels[API_MOST_LABELS]);
-/* Returns the row of this path and method; the first row of the path if none has the method; NULL if no such path exists. index:
- * the place of the path's label in api_labels; unknown paths share the last one. */
-const struct route *api_find(const char *path, const char *method, size_t *index);
-bool api_method_fits(const struct route *route, const char *method);
-/* Writes all methods of the route's path, such as "GET, HEAD, OPTIONS". */
-enum { API_METHODS_BYTES = 64 };
-void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
+const char *route_method(const char *method);
+bool route_fits(const struct route *route, const char *path);
+bool route_takes(const struct route *route, const char *method);
 /* Returns the part of the path, [length] bytes, for which the route has braces, or NULL if it has none. */
-const char *api_path_part(const struct route *route, const char *path, size_t *length);
+const char *route_part(const struct route *route, const char *path, size_t *length);
+/* Returns the dialect of a request before its fields are known. NULL: none, or no route. */
+const struct dialect *route_dialect(const struct route *route);
+/* Sets the reply's dialect if several share the route, as far as the query string or a form shows it. */
+void route_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
 /* Writes the value of the header that lists the reply's warnings: "language, numbers". */
 enum { API_WARNINGS_BYTES = 128 };
 void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
-/* Returns the dialect of requests for this path, before their fields are known. NULL: no dialect. */
-const struct dialect *api_dialect(const char *path);
-/* Sets the reply's dialect if several share the path, as far as the query string or a form shows it. */
-void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
-/* Returns true if the request may take as long as a document (--document-ms). */
-bool api_is_lasting(const struct route *route);
-/* Returns true if start may wait until a file has been written, and so must not run on a thread that others wait for. */
-bool api_writes(const struct route *route);
-/* Returns true if the reply is sent before the request is decoded. api_detach sets that reply, or one with a status other than 200.
- * Once the request has ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
-bool api_detaches(const struct route *route);
+/* api_detach sets the reply that is sent before the request is decoded, or one with a status other than 200. Once the request has
+ * ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
 void api_detach(const struct service *service, struct request *request, struct reply *reply);
 void api_settle(const struct service *service, struct request *request, const struct reply *reply);
-/* Returns true if the endpoint is also served at administrators' addresses (--admin-listen). */
-bool api_is_for_administrators(const struct route *route);
-
 /* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or DeepL-Auth-Key), a header of
  * api_key_headers, a field of a form or the query string (api_is_key), and the field api_key of a JSON object; null and "" count as
  * absent. Returns 0, with request->key set if a key is required, or -1 after setting the reply: 401, 403, or 503 if memory runs

@@ -12,41 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- dialects ---- */
-
-/* If the fields match no dialect, the first dialect of the path is used. */
-static const struct dialect *const dialects[] = {&dialect_translate, &dialect_attention,    &dialect_libre,
-                                                 &dialect_microsoft, &dialect_libre_detect, &dialect_microsoft_detect};
-
-const struct api_field *dialect_sent(const struct call *call, const char *name) {
-    for (size_t i = 0; i < call->field_count; i++)
-        if (strcmp(call->fields[i].name, name) == 0)
-            return &call->fields[i];
-    return NULL;
-}
-
-bool dialect_has(const struct dialect_fields *fields, const char *name) {
-    return fields->root ? json_object_get(fields->root, name) != NULL : dialect_sent(fields->call, name) != NULL;
-}
-
-const struct dialect *api_dialect(const char *path) {
-    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
-        if (strcmp(dialects[i]->path, path) == 0)
-            return dialects[i];
-    return NULL;
-}
-
-static const struct dialect *dialect_find(const struct dialect_fields *fields) {
-    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
-        if (strcmp(dialects[i]->path, fields->call->path) == 0 && dialects[i]->speaks(fields))
-            return dialects[i];
-    return api_dialect(fields->call->path);
-}
-
-void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply) {
-    if (!route->dialect && call->field_count > 0 && api_dialect(call->path))
-        reply->dialect = dialect_find(&(struct dialect_fields){.call = call});
-}
+/* ---- a body becomes jobs ---- */
 
 void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
@@ -55,9 +21,7 @@ void api_decode_start(const struct service *service, const struct call *call, st
     json_t *body = form ? NULL : api_load_value(call, reply), *root = NULL;
     if (form ? api_check_fields(call, reply) != 0 : !body)
         return;
-    if (!reply->dialect || reply->dialect->path)
-        reply->dialect = dialect_find(&(struct dialect_fields){body, call});
-    const struct dialect *dialect = reply->dialect;
+    const struct dialect *dialect = reply->dialect = route_spoken(call->route, &(struct dialect_fields){body, call});
     if (form)
         root = dialect->load(call, reply);
     else if (dialect->merge)
@@ -479,22 +443,6 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
 
 /* ---- models in memory ---- */
 
-bool api_is_loading(const struct request *request, struct reply *reply) {
-    if (request->models)
-        return false;
-    api_fail_unready(SERVICE_LOADING, reply);
-    return true;
-}
-
-bool api_admit(const struct service *service, const struct request *request, struct reply *reply) {
-    enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
-    if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->accepted))
-        return true;
-    metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
-    api_fail_unready(state, reply);
-    return false;
-}
-
 bool api_has_models(const struct service *service, const struct request *request, struct reply *reply) {
     if (request->models->count > 0 || api_fetches(service, request))
         return true;
@@ -693,4 +641,16 @@ int api_go_on(struct request *request, struct reply *reply) {
         return 0;
     fail_second(request, &error, reply);
     return -1;
+}
+
+enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
+    if (request->reload)
+        return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
+    if (request->fetch)
+        return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED : SCHEDULER_FULL;
+    if (!api_waits(request))
+        return scheduler_submit(service->scheduler, request);
+    if (catalog_await(service->catalog, request->wait)) /* the request may have been freed */
+        return SCHEDULER_ACCEPTED;
+    return service_state(service) == SERVICE_DRAINING ? SCHEDULER_CLOSED : SCHEDULER_FULL;
 }

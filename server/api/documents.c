@@ -351,64 +351,20 @@ void api_document_finish(const struct service *service, struct request *request,
         reply->warnings = plan->warnings->codes | codes_of(order->notes);
 }
 
-/* ---- warnings as events ---- */
-
-enum { LINE_WORD_BYTES = 32, LINE_WINDOW = 16 * 1024 };
-
-void api_put_document_warnings(const struct request *request, struct writer *w) {
-    const struct plan *plan = request->plan;
-    const struct plan_item *item = &plan->items[0];
-    const struct document_notes *notes = plan->order->notes;
-    for (size_t i = 0; i < notes->count; i++) {
-        writer_put(w, "event: warning\ndata: ", 21);
-        writer_begin_object(w, NULL);
-        writer_strings(w, "code", notes->all[i].code, "message", notes->all[i].message, NULL);
-        if (notes->all[i].line > 0)
-            writer_count(w, "line", notes->all[i].line);
-        writer_end_object(w);
-        writer_put(w, "\n\n", 2);
-    }
-
-    const struct warning *warning = plan->warnings->first;
-    const char *at = item->source, *end = at + item->length;
-    size_t line = 1; /* line number of `at` */
-    for (size_t i = 0; warning && i < request->text_count; i++) {
-        /* Search nearby for the first word of the text. The file may write the word differently or be compressed. */
-        const struct text *text = &request->texts[i];
-        size_t begin = segmenter_trim(text->source, text->source_length).begin, bytes = 0;
-        while (begin + bytes < text->source_length && bytes < LINE_WORD_BYTES &&
-               !strchr(" \t\r\n&<>\"\\", text->source[begin + bytes]))
-            bytes++;
-        size_t window = (size_t)(end - at) < LINE_WINDOW ? (size_t)(end - at) : LINE_WINDOW;
-        const char *found = bytes > 0 && !plan->order->document->archive ? memmem(at, window, text->source + begin, bytes) : NULL;
-        for (; found && at < found; at++)
-            line += *at == '\n';
-        for (; warning && warning->text == i; warning = warning->next) {
-            writer_put(w, "event: warning\ndata: ", 21);
-            warning_begin(w, warning);
-            if (found)
-                writer_count(w, "line", line);
-            writer_end_object(w);
-            writer_put(w, "\n\n", 2);
-        }
-        at += found != NULL;
-    }
-}
-
 /* ---- files that clients download later ---- */
 
 /* Reads the id at the beginning of the path's variable part. The rest of that part is only for people. */
-static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
-    size_t length, index;
-    const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);
+static void read_id(const struct route *route, const char *path, char id[KEPT_ID_BYTES]) {
+    size_t length;
+    const char *sent = route_part(route, path, &length);
     snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
 }
 
 /* Marks a file as sent once the kernel has accepted all of it. The client may still lose the file, and can download it again for a
  * while unless the file belongs to an order. */
-static void note_sent(const struct service *service, const char *path) {
+static void note_sent(const struct service *service, const struct route *route, const char *path) {
     char id[KEPT_ID_BYTES];
-    read_id(path, id);
+    read_id(route, path, id);
     kept_files_sent(service->files, id);
 }
 
@@ -424,7 +380,7 @@ void api_file(const struct service *service, const struct call *call, struct req
     char id[KEPT_ID_BYTES], *text;
     struct kept_view view;
     struct error error = {0};
-    read_id(call->path, id);
+    read_id(call->route, call->path, id);
     if (kept_files_find(service->files, &(struct kept_query){.id = id}, &view, &text, &error) == 0)
         reply_kept(&view, text, reply);
     else if (error.code == ERROR_MEMORY)
@@ -506,8 +462,8 @@ static int find_order(const struct service *service, const struct call *call, co
                       struct kept_view *order, char **text, struct reply *reply) {
     char id[KEPT_ID_BYTES + 1], key[KEPT_ID_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
     struct error error = {0};
-    size_t length, index;
-    const char *part = api_path_part(api_find(call->path, "POST", &index), call->path, &length), *sent = NULL;
+    size_t length;
+    const char *part = route_part(call->route, call->path, &length), *sent = NULL;
     bool form = api_is_form(call);
     if (form && api_check_fields(call, reply) != 0)
         return -1;

@@ -287,8 +287,8 @@ int plan_align(const struct plan_item *item, struct arena *arena, struct plan_al
 /* ---- dialects ---- */
 
 /* A dialect defines what requests for a decoding endpoint look like and how they are answered. Several dialects may share a path;
- * the fields of a request then show which one it speaks. A new dialect is a file that defines one, and its row in the table
- * (decode.c). */
+ * the fields of a request then show which one it speaks. A new dialect is a file that defines one, and its place in the rows of the
+ * table of routes (server/endpoints/routes.c). */
 
 /* The fields of a request: those of a JSON object or, if that is NULL, of a form and the query string. */
 struct dialect_fields {
@@ -298,6 +298,8 @@ struct dialect_fields {
 bool dialect_has(const struct dialect_fields *fields, const char *name);
 /* Returns the field of this name in the form or the query string, regardless of the body. NULL: there is no such field. */
 const struct api_field *dialect_sent(const struct call *call, const char *name);
+/* Returns the first of the route's dialects whose fields these are, or else the first of all. */
+const struct dialect *route_spoken(const struct route *route, const struct dialect_fields *fields);
 
 /* An error before it is written; strings as for api_fail_coded. */
 struct dialect_error {
@@ -308,9 +310,7 @@ struct dialect_error {
 
 struct dialect {
     const char *name; /* part of the cache's question (api_recall) */
-    const char *path; /* the path of its routes; NULL: routes name the dialect (struct route) */
-    /* Returns true if the fields belong to this dialect. The first row of the path that says so is used, or else the path's first
-     * row. NULL if routes name the dialect. */
+    /* Returns true if the fields belong to this dialect. NULL if it shares no route with others. */
     bool (*speaks)(const struct dialect_fields *fields);
     /* Converts a form or a query string, in valid UTF-8, to the object that start takes. NULL: the reply is set. */
     json_t *(*load)(const struct call *call, struct reply *reply);
@@ -333,11 +333,13 @@ struct dialect {
     void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena);
     /* Writes the body of an error reply, which is one object. NULL: as api_fail_coded does. */
     void (*put_error)(struct writer *w, const struct dialect_error *error);
+    /* Refuses a kept glossary that does not exist (NULL: with 400), or that has no entries for the languages (NULL: as one that
+     * does not exist). message: what alignd's own dialect says. Returns -1 after setting the reply. */
+    int (*lacks_glossary)(bool exists, const char *message, struct reply *reply);
     /* The status of an error, if the other service uses another one. NULL: the error's own status. */
     unsigned (*status_of)(const struct dialect_error *error);
 };
 
-/* The dialects that share a path, and those that routes name. */
 extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
 extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
     dialect_immersive, dialect_kiss, dialect_deeplx;
@@ -420,8 +422,15 @@ void api_render_text(struct request *request, const struct text *text, const str
 struct api_place {
     size_t bytes, units; /* UTF-8, UTF-16 */
 };
+struct api_places {
+    struct api_place source, target;
+};
 /* Writes two offsets, each in bytes of UTF-8 and in UTF-16 units. */
 void api_put_place(struct writer *out, const char *key, struct api_place begin, struct api_place end);
+/* Writes the members of the object of the text's sentence i, which begins at *at, and moves *at to its end. */
+void api_put_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out);
+/* The names by enum finish. */
+extern const char *const finish_reasons[];
 /* Writes "pivot", the names of a text's two models. */
 void api_put_pivot(const struct text *text, struct writer *out);
 /* The same as api_render_text for an item of request->plan. */
@@ -482,10 +491,6 @@ void warning_begin(struct writer *w, const struct warning *warning);
 
 /* Returns NULL after the last. */
 const char *warning_name(size_t code);
-
-/* Writes the warnings of a document that is decoded and answered as events of its stream. Each has the line in which its text
- * begins, if that line is found. */
-void api_put_document_warnings(const struct request *request, struct writer *w);
 
 /* ---- the endpoints; their paths are in the table of routes ---- */
 

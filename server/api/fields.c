@@ -461,11 +461,12 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
     bool other_pair = !found && find_glossary(&list, &wanted, LANGUAGE_FAR);
     request->kept = found ? kept_glossary_acquire(found) : NULL;
     glossary_list_done(&list);
-    if (other_pair && reply->dialect == &dialect_deepl) /* DeepL's clients distinguish the two errors */
-        return api_refuse(reply, "glossary", "No dictionary found for language pair");
-    if (!found)
-        return api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, "glossary",
-                        "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
+    if (!found) {
+        char message[API_MESSAGE_BYTES];
+        snprintf(message, sizeof message, "glossary \"%.60s\" not found for \"%s\" to \"%s\"", asked, info->source, target);
+        return reply->dialect && reply->dialect->lacks_glossary ? reply->dialect->lacks_glossary(other_pair, message, reply)
+                                                                : api_fail(reply, STATUS_INVALID, "glossary", "%s", message);
+    }
     glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
     return 0;
 }

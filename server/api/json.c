@@ -1,11 +1,8 @@
-/* This file parses JSON bodies and writes errors. jansson parses with reserved memory, since it does not always report a failed
- * allocation. An error has a status, a code and a message, in the dialect of its request. */
+/* This file parses JSON. jansson parses with reserved memory, since it does not always report a failed
+ * allocation. */
 #include "model/base/arena.h"
-#include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,32 +32,6 @@ json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_
 void api_init(void) {
     json_set_alloc_funcs(json_allocate, free);
     json_object_seed(0); /* otherwise jansson seeds its hash at the first object, on any thread */
-}
-
-static void reply_set(struct reply *reply, unsigned status, char *text, size_t length) {
-    free(reply->body);
-    *reply = (struct reply){.status = status,
-                            .content_type = "application/json; charset=utf-8",
-                            .body = text,
-                            .length = length,
-                            .dialect = reply->dialect};
-}
-
-void api_reply_text(struct reply *reply, unsigned status, char *text) {
-    reply_set(reply, status, text, text ? strlen(text) : 0);
-}
-
-void api_reply_status(struct reply *reply, unsigned status, struct writer *w) {
-    size_t length = w->length;
-    char *text = writer_take(w);
-    if (text)
-        reply_set(reply, status, text, length);
-    else
-        api_fail_memory(reply);
-}
-
-void api_reply_json(struct reply *reply, struct writer *w) {
-    api_reply_status(reply, STATUS_OK, w);
 }
 
 bool api_integer(const json_t *value, json_int_t *number) {
@@ -94,205 +65,11 @@ const char *api_type_name(const json_t *value) {
     }
 }
 
-/* ---- bodies ---- */
-
-static size_t count_blanks(const struct call *call) {
-    size_t blank = 0;
-    while (blank < call->length && strchr(" \t\r\n", call->body[blank]) && call->body[blank])
-        blank++;
-    return blank;
-}
-
-/* A body that begins with { or [ is JSON regardless of its content type, so that plain `curl -d` works. */
-bool api_begins_json(const struct call *call) {
-    size_t blank = count_blanks(call);
-    return blank < call->length && (call->body[blank] == '{' || call->body[blank] == '[');
-}
-
-bool api_is_blank(const struct call *call) {
-    return count_blanks(call) == call->length;
-}
-
-bool api_is_form(const struct call *call) {
-    return (call->form || call->field_count > 0) && !api_begins_json(call);
-}
-
-json_t *api_load_value(const struct call *call, struct reply *reply) {
-    if (api_is_blank(call)) {
-        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object, or the fields in the query string");
-        return NULL;
-    }
-    const char *type = call->content_type;
-    size_t length = type ? strcspn(type, "; \t") : 0;
-    bool json = (length == 16 && strncasecmp(type, "application/json", length) == 0) ||
-                (length > 5 && strncasecmp(type + length - 5, "+json", 5) == 0);
-    if (!json && !api_begins_json(call)) {
-        api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
-        return NULL;
-    }
-    if (memchr(call->body, '\0', call->length)) { /* jansson ignores a zero byte after a number or a word */
-        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it contains a zero byte");
-        return NULL;
-    }
-    json_error_t error;
-    json_t *root = api_load_json(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
-    if (api_lacked_memory()) { /* characters of a string may be missing */
-        json_decref(root);
-        root = NULL;
-        api_fail_memory(reply);
-    } else if (!root) {
-        const char *what = json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON";
-        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s", what, error.line, error.column,
-                 error.text);
-    }
-    return root;
-}
-
-json_t *api_load(const struct call *call, struct reply *reply) {
-    json_t *root = api_load_value(call, reply);
-    if (!root || json_is_object(root))
-        return root;
-    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(root));
-    json_decref(root);
-    return NULL;
-}
-
-int api_check_fields(const struct call *call, struct reply *reply) {
-    for (size_t i = 0; i < call->field_count; i++) {
-        const struct api_field *field = &call->fields[i];
-        if (utf8_valid(field->name, strlen(field->name)) && utf8_valid(field->value, field->length) &&
-            !memchr(field->value, '\0', field->length))
-            continue;
-        return api_fail(reply, STATUS_INVALID, NULL, "the fields are not valid UTF-8");
-    }
-    return 0;
-}
-
-/* ---- errors ---- */
-
-enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128, FIELD_BYTES = 64 };
-
-static const struct {
-    unsigned status;
-    const char *code;
-} codes[] = {
-    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
-    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
-    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
-    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
-    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
-    {STATUS_DEADLINE, "deadline_exceeded"},
-};
-
-void dialect_put_error(struct writer *w, const struct dialect_error *error) {
-    writer_begin_object(w, NULL);
-    writer_strings(w, "error", error->message, "code", error->code, NULL);
-    if (error->field)
-        writer_string_of(w, "field", error->field, utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
-    if (error->progress)
-        writer_number(w, "progress", *error->progress);
-    writer_end_object(w);
-}
-
-static int fail_with(struct reply *reply, struct dialect_error error) {
-    struct writer w = {.most = SIZE_MAX};
-    const struct dialect *dialect = reply->dialect;
-    if (dialect && dialect->status_of)
-        error.status = dialect->status_of(&error);
-    if (dialect && dialect->put_error)
-        dialect->put_error(&w, &error);
-    else
-        dialect_put_error(&w, &error);
-    api_reply_status(reply, error.status, &w);
-    return -1;
-}
-
-void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress) {
-    fail_with(reply, (struct dialect_error){status, code, NULL, message, &progress});
-}
-
-int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
-    return fail_with(reply, (struct dialect_error){status, code, field, message, NULL});
-}
-
-int api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
-    char message[API_MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    /* vsnprintf may have truncated a quoted string within a character, which JSON cannot represent */
-    for (char *c = message; !utf8_valid(message, strlen(message)); c++)
-        *c = (unsigned char)*c >= 0x80 ? '?' : *c;
-    const char *code = "internal_error";
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (codes[i].status == status)
-            code = codes[i].code;
-    }
-    return api_fail_coded(reply, status, code, field, message);
-}
-
-int api_fail_memory(struct reply *reply) {
-    api_lacked_memory();
-    api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
-    reply->retry_after_s = 1;
-    return -1;
-}
-
-void api_fail_unready(enum service_state state, struct reply *reply) {
-    api_fail(reply, STATUS_UNAVAILABLE, NULL,
-             state == SERVICE_LOADING ? "the models are still loading" : "the server is shutting down");
-    reply->retry_after_s = 1;
-}
-
-void api_fail_modelless(struct reply *reply) {
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "no models are in service");
-    reply->retry_after_s = 10;
-}
-
-void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply) {
-    if (reason == CANCEL_DEADLINE) {
-        metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
-        api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
-    } else if (reason == CANCEL_LENGTH) {
-        api_fail_length(service, 0, reply);
-    } else {
-        /* if the client has disconnected, this reply is only logged */
-        metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
-        api_fail_unready(SERVICE_DRAINING, reply);
-    }
-}
-
-/* Sets Retry-After in whole seconds, up to a limit that clients accept. */
-void api_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code, double wait_s,
-                   struct reply *reply, const char *format, ...) {
-    char message[MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    metrics_rejected(service->metrics, reason);
-    api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
-    reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
-}
-
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
-                      struct reply *reply) {
-    if (verdict == SCHEDULER_CLOSED) {
-        metrics_rejected(service->metrics, REJECTED_DRAINING);
-        api_fail_unready(SERVICE_DRAINING, reply);
-        return;
-    }
-    bool jobs = verdict == SCHEDULER_FULL;
-    api_fail_busy(service, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK, "queue_full",
-                  scheduler_wait_s(service->scheduler, request), reply,
-                  jobs ? "the queue is full" : "the queue has no room for this much work");
-}
-
-void api_fail_crowded(const struct service *service, struct reply *reply) {
-    api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply, "the queue has no room for so large a request");
-}
-
-void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
-    api_fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply, "too many large requests are waiting to be read");
+void api_put_place(struct writer *out, const char *key, struct api_place begin, struct api_place end) {
+    writer_begin_object(out, key);
+    writer_count(out, "start", begin.bytes);
+    writer_count(out, "end", end.bytes);
+    writer_count(out, "start_utf16", begin.units);
+    writer_count(out, "end_utf16", end.units);
+    writer_end_object(out);
 }

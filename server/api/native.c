@@ -602,16 +602,8 @@ static void native_finish(const struct service *service, struct request *request
     api_reply_answer(service, reply, &w);
 }
 
-const struct dialect dialect_translate = {.name = "translate",
-                                          .path = "/translate",
-                                          .speaks = native_speaks,
-                                          .load = native_load,
-                                          .start = native_start,
-                                          .finish = native_finish};
+const struct dialect dialect_translate = {
+    .name = "translate", .speaks = native_speaks, .load = native_load, .start = native_start, .finish = native_finish};
 
-const struct dialect dialect_attention = {.name = "attention",
-                                          .path = "/attention",
-                                          .speaks = native_speaks,
-                                          .load = native_load,
-                                          .start = native_start,
-                                          .finish = native_finish};
+const struct dialect dialect_attention = {
+    .name = "attention", .speaks = native_speaks, .load = native_load, .start = native_start, .finish = native_finish};

@@ -184,10 +184,10 @@ void api_add_model(const struct service *service, const struct call *call, struc
 }
 
 void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    size_t length, route;
+    size_t length;
     if (!api_admit(service, request, reply))
         return;
-    const char *part = api_path_part(api_find(call->path, "DELETE", &route), call->path, &length);
+    const char *part = route_part(call->route, call->path, &length);
     const char *name = arena_copy(&request->arena, part, length);
     struct error error = {0};
     enum catalog_verdict verdict = CATALOG_REFUSED;

@@ -127,6 +127,12 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_object(w);
 }
 
+/* DeepL's clients distinguish the two errors. */
+static int lacks_glossary(bool exists, const char *message, struct reply *reply) {
+    return exists ? api_refuse(reply, "glossary", "No dictionary found for language pair")
+                  : api_fail(reply, STATUS_NOT_FOUND, "glossary", "%s", message);
+}
+
 const struct dialect dialect_deepl = {
     .name = "deepl",
     .load = order_load,
@@ -138,6 +144,7 @@ const struct dialect dialect_deepl = {
     .finish = order_finish,
     .put = put_answers,
     .put_error = deepl_put_error,
+    .lacks_glossary = lacks_glossary,
     .status_of = deepl_status};
 
 /* ---- languages and usage ---- */
@@ -219,8 +226,8 @@ static struct kept_glossary *find_pair(const struct glossary_list *dictionaries,
 /* Adds the dictionaries of the glossary that the path names to found. Returns -1 with the reply set if there are none. */
 static int find_among(const struct glossary_list *all, const struct call *call, const struct request *request,
                       struct glossary_list *found, struct reply *reply) {
-    size_t index, length;
-    const char *id = api_path_part(api_find(call->path, "GET", &index), call->path, &length);
+    size_t length;
+    const char *id = route_part(call->route, call->path, &length);
     for (size_t i = 0; i < all->count; i++) {
         const struct glossary_about *about = &all->all[i]->about;
         if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 &&

@@ -320,7 +320,6 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
 }
 
 const struct dialect dialect_microsoft = {.name = "microsoft",
-                                          .path = "/translate",
                                           .speaks = microsoft_speaks,
                                           .load = microsoft_load,
                                           .merge = microsoft_merge,
@@ -358,7 +357,6 @@ static void detect_start(const struct dialect *dialect, const struct service *se
 }
 
 const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
-                                                 .path = "/detect",
                                                  .speaks = microsoft_speaks,
                                                  .load = microsoft_load,
                                                  .merge = microsoft_merge,

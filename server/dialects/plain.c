@@ -371,7 +371,6 @@ static void libre_put(struct writer *w, const struct plan *plan, const struct pl
 }
 
 const struct dialect dialect_libre = {.name = "libre",
-                                      .path = "/translate",
                                       .speaks = libre_speaks,
                                       .load = order_load,
                                       .order = {.text_name = "q", .refuse = libre_refuse},
@@ -413,7 +412,7 @@ static void libre_detect_start(const struct dialect *dialect, const struct servi
 }
 
 const struct dialect dialect_libre_detect = {
-    .name = "libre_detect", .path = "/detect", .speaks = libre_detect_speaks, .load = order_load, .start = libre_detect_start};
+    .name = "libre_detect", .speaks = libre_detect_speaks, .load = order_load, .start = libre_detect_start};
 
 static void put_code(struct writer *w, const char *code) {
     char name[LANGUAGE_NAME_BYTES];

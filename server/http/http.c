@@ -8,6 +8,7 @@
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
 #include "server/decode/outcome.h"
+#include "server/endpoints/routes.h"
 #include "server/http/bodies.h"
 #include "server/http/client.h"
 #include "server/http/connection.h"
@@ -130,7 +131,7 @@ static void release_body(struct exchange *exchange) {
 /* Returns the most bytes that the body may have. */
 static size_t most_bytes(const struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
-    bool more = exchange->route && api_is_lasting(exchange->route) && options->document_bytes > options->max_body_bytes;
+    bool more = exchange->route && route_has(exchange->route, ROUTE_LASTS) && options->document_bytes > options->max_body_bytes;
     return more ? options->document_bytes : options->max_body_bytes;
 }
 
@@ -232,11 +233,11 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->connection = connection;
     exchange->began_us = clock_us();
     exchange->path = path;
-    exchange->method = api_method(method);
+    exchange->method = route_method(method);
     const struct gate *gate = connection_gate(connection);
-    const struct route *route = api_find(path, exchange->method, &exchange->endpoint);
-    exchange->route = route && gate && gate->admin && !api_is_for_administrators(route) ? NULL : route;
-    exchange->reply.dialect = exchange->route && exchange->route->dialect ? exchange->route->dialect : api_dialect(path);
+    const struct route *route = routes_find(path, exchange->method, &exchange->endpoint);
+    exchange->route = route && gate && gate->admin && !route_has(route, ROUTE_ADMIN) ? NULL : route;
+    exchange->reply.dialect = route_dialect(route);
     if (!sent_id(connection, exchange->id))
         snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
                  (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
@@ -369,7 +370,8 @@ static void let_others(void *owner, bool away) {
 /* Returns the most sentences that the request may have. */
 static size_t most_sentences(const struct exchange *exchange) {
     const struct service *service = exchange->http->service;
-    return api_is_lasting(exchange->route) ? service->options.document_sentences : scheduler_limits(service->scheduler)->jobs;
+    return route_has(exchange->route, ROUTE_LASTS) ? service->options.document_sentences
+                                                   : scheduler_limits(service->scheduler)->jobs;
 }
 
 /* Bounds the memory that the chore allocates from now on, until end_budget. */
@@ -462,7 +464,7 @@ static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, boo
     exchange->chore = (struct chore){.request = &exchange->request,
                                      .kind = kind,
                                      .large = large,
-                                     .waits = kind == CHORE_PREPARATION && api_writes(exchange->route),
+                                     .waits = kind == CHORE_PREPARATION && route_has(exchange->route, ROUTE_WRITES),
                                      .bytes = exchange->body.capacity,
                                      .run = run,
                                      .owner = exchange};
@@ -578,7 +580,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         if (!exchange->stream)
             api_fail_memory(reply);
     }
-    if (reply->status != 0 || api_detaches(exchange->route))
+    if (reply->status != 0 || route_has(exchange->route, ROUTE_DETACHES))
         return false;
     if (request->job_count > 0 || request->reload)
         return submit(exchange, suspended);
@@ -603,6 +605,7 @@ static int describe(struct exchange *exchange, struct call *call) {
                           .length = exchange->body.length,
                           .content_type = sent_header(connection, "Content-Type"),
                           .path = exchange->path,
+                          .route = exchange->route,
                           .if_none_match = sent_header(connection, "If-None-Match"),
                           .authorization = sent_header(connection, "Authorization"),
                           .host = sent_header(connection, "Host"),
@@ -619,7 +622,7 @@ static int describe(struct exchange *exchange, struct call *call) {
 /* Finds the holder of the request's key. Returns -1 after setting the reply if the client may not call the endpoint. */
 static int authorize(struct exchange *exchange, const struct call *call) {
     struct request *request = &exchange->request;
-    api_choose_dialect(exchange->route, call, &exchange->reply);
+    route_choose_dialect(exchange->route, call, &exchange->reply);
     if (api_authorize(exchange->http->service, exchange->route, call, request, &exchange->reply) != 0)
         return -1;
     if (request->key) {
@@ -657,7 +660,7 @@ static void run_preparation(void *owner) {
         release_body(exchange);
     if (go_on(exchange, true))
         return;
-    if (exchange->stage == STAGE_STREAMING || (exchange->reply.status == 0 && api_detaches(exchange->route)))
+    if (exchange->stage == STAGE_STREAMING || (exchange->reply.status == 0 && route_has(exchange->route, ROUTE_DETACHES)))
         MHD_resume_connection(connection);
     else
         resume(exchange);
@@ -688,9 +691,9 @@ static void judge_head(struct exchange *exchange, size_t length) {
         api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
     } else if (strcmp(exchange->method, "OPTIONS") == 0) {
         reply->status = STATUS_NO_CONTENT;
-    } else if (!api_method_fits(route, exchange->method)) {
-        char methods[API_METHODS_BYTES];
-        api_allowed(route, methods);
+    } else if (!route_takes(route, exchange->method)) {
+        char methods[ROUTES_METHODS_BYTES];
+        routes_allowed(route, methods);
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
     } else if (length > most_bytes(exchange) && length != LENGTH_UNKNOWN) {
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
@@ -713,7 +716,8 @@ static bool work_begin(struct exchange *exchange) {
 
     bool reads = exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
     if (reads) {
-        size_t deadline_ms, most_ms = api_is_lasting(exchange->route) ? service->options.document_ms : service->options.deadline_ms;
+        size_t deadline_ms,
+            most_ms = route_has(exchange->route, ROUTE_LASTS) ? service->options.document_ms : service->options.deadline_ms;
         if (sent_deadline(connection, most_ms, &deadline_ms, reply) != 0)
             return false;
         request->deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
@@ -723,7 +727,7 @@ static bool work_begin(struct exchange *exchange) {
     if (service_state(service) == SERVICE_READY) {
         size_t bytes = exchange->body.length;
         MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
-        if (api_writes(exchange->route) || (reads && bytes > SMALL_BYTES)) {
+        if (route_has(exchange->route, ROUTE_WRITES) || (reads && bytes > SMALL_BYTES)) {
             request->accepted = true;
             watch(exchange, NULL);
             suspend(exchange);
@@ -741,7 +745,7 @@ static struct exchange *detach(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
-    if (!exchange->route || !api_detaches(exchange->route) || reply->status != 0)
+    if (!exchange->route || !route_has(exchange->route, ROUTE_DETACHES) || reply->status != 0)
         return exchange; /* api_detaches comes first: a worker may be writing the reply of a stream */
     struct reply early = {.dialect = reply->dialect};
     if (request_reason(request) != CANCEL_NONE) {
@@ -871,7 +875,7 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     const struct reply *reply = &exchange->reply;
     if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED && reply->sent &&
         strcmp(exchange->method, "HEAD") != 0)
-        reply->sent(http->service, exchange->path);
+        reply->sent(http->service, exchange->route, exchange->path);
     if (exchange->stage != STAGE_STREAMING) {
         exchange_end(exchange);
         return;

@@ -3,6 +3,7 @@
 #include "server/http/message.h"
 #include "server/base/strings.h"
 #include "server/decode/events.h"
+#include "server/endpoints/routes.h"
 #include "server/http/client.h"
 #include "server/http/connection.h"
 #include <arpa/inet.h>
@@ -429,8 +430,8 @@ static void add_header(struct headed *headed, const char *name, const char *valu
 }
 
 static void add_methods(struct headed *headed, const char *name, const struct route *route) {
-    char methods[API_METHODS_BYTES];
-    api_allowed(route, methods);
+    char methods[ROUTES_METHODS_BYTES];
+    routes_allowed(route, methods);
     add_header(headed, name, methods);
 }
 

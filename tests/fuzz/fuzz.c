@@ -1,6 +1,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "server/api/api.h"
 #include "server/base/log.h"
+#include "server/endpoints/routes.h"
 #include "server/options.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,8 @@ static void start(struct service *service) {
     static char program[] = "alignd", flag[] = "--model", folder[sizeof model];
     static struct options options;
     snprintf(folder, sizeof folder, "%s", model);
-    static const char *names[API_MOST_LABELS];
-    const size_t labels = api_labels(names);
+    static const char *names[ROUTES_MOST_LABELS];
+    const size_t labels = routes_labels(names);
     FUZZ_CHECK(options_parse(&options, 3, (char *const[]){program, flag, folder}, NULL) == 0);
     log_set_level("error");
     api_init();

@@ -3,6 +3,7 @@
 #include "model/base/utf8.h"
 #include "server/api/api.h"
 #include "server/decode/events.h"
+#include "server/endpoints/routes.h"
 #include "tests/fuzz/fuzz.h"
 #include <jansson.h>
 #include <stdlib.h>
@@ -80,14 +81,15 @@ static size_t rows(const struct request *request) {
 
 static void stream(struct request *request, struct batch *batch, unsigned when) {
     const struct service *service = fuzz_service();
-    struct reply reply = {.dialect = api_dialect("/translate")};
+    size_t row;
+    struct reply reply = {.dialect = route_dialect(routes_find("/translate", "POST", &row))};
     struct api_stream stream;
     size_t endpoint;
     FUZZ_CHECK(events_follow(request, &(struct events_reader){park, wake, NULL}) == 0);
     FUZZ_CHECK(api_stream_init(&stream, request, &reply, SIZE_MAX) == 0);
     decode(request, batch, &stream, when);
     if (request_reason(request) == CANCEL_NONE)
-        api_find("/translate", "POST", &endpoint)->finish(service, request, &reply);
+        routes_find("/translate", "POST", &endpoint)->finish(service, request, &reply);
     else
         api_fail_cancelled(service, request_reason(request), &reply);
     events_end(request->events);

@@ -1,4 +1,5 @@
 #include "tests/fuzz/requests.h"
+#include "server/endpoints/routes.h"
 #include "tests/fuzz/fuzz.h"
 #include <jansson.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ void fuzz_request(const char *path, struct call *call) {
     request_init(&request);
     request.id = "fuzz";
     request.models = catalog_acquire(service->catalog);
-    const struct route *route = api_find(path, "POST", &endpoint);
+    const struct route *route = routes_find(path, "POST", &endpoint);
     reply.dialect = route->dialect;
     route->start(service, call, &request, &reply);
     if (reply.status != 0)

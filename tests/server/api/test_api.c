@@ -1,17 +1,18 @@
 /* server/api/api: the table of routes; server/api/openapi.json, which has the same routes and fields as the tables. */
 #include "server/api/endpoint.h"
+#include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <string.h>
 
 /* No path is counted under another's name, and none twice: Prometheus refuses two series of one name. */
 START_TEST(every_path_has_a_label) {
-    const char *labels[API_MOST_LABELS];
-    size_t count = api_labels(labels), index;
+    const char *labels[ROUTES_MOST_LABELS];
+    size_t count = routes_labels(labels), index;
     const struct route *route, *former = NULL;
     size_t paths = 0;
-    for (size_t i = 0; (route = api_route(i)) != NULL; former = route, i++) {
-        ck_assert_ptr_eq(api_find(route->path, route->method, &index), route);
+    for (size_t i = 0; (route = routes_nth(i)) != NULL; former = route, i++) {
+        ck_assert_ptr_eq(routes_find(route->path, route->method, &index), route);
         ck_assert_str_eq(labels[index], route->path);
         paths += !former || strcmp(former->path, route->path) != 0;
     }
@@ -24,29 +25,29 @@ END_TEST
 
 START_TEST(methods_of_paths) {
     size_t index;
-    char methods[API_METHODS_BYTES];
-    const struct route *get = api_find("/models", "HEAD", &index);
-    ck_assert(api_method_fits(get, "HEAD") && api_method_fits(get, "GET") && !api_method_fits(get, "POST"));
-    ck_assert_ptr_nonnull(api_find("/translate", "other", &index));
-    ck_assert(!api_method_fits(api_find("/translate", "other", &index), "other"));
-    api_allowed(api_find("/translate", "GET", &index), methods);
+    char methods[ROUTES_METHODS_BYTES];
+    const struct route *get = routes_find("/models", "HEAD", &index);
+    ck_assert(route_takes(get, "HEAD") && route_takes(get, "GET") && !route_takes(get, "POST"));
+    ck_assert_ptr_nonnull(routes_find("/translate", "other", &index));
+    ck_assert(!route_takes(routes_find("/translate", "other", &index), "other"));
+    routes_allowed(routes_find("/translate", "GET", &index), methods);
     ck_assert_str_eq(methods, "POST, GET, HEAD, OPTIONS");
-    api_allowed(api_find("/documents", "GET", &index), methods);
+    routes_allowed(routes_find("/documents", "GET", &index), methods);
     ck_assert_str_eq(methods, "POST, OPTIONS");
-    api_allowed(api_find("/health", "GET", &index), methods);
+    routes_allowed(routes_find("/health", "GET", &index), methods);
     ck_assert_str_eq(methods, "GET, HEAD, OPTIONS");
 }
 END_TEST
 
 START_TEST(other_paths) {
     static const char *const paths[] = {"", "/nothing", "/translate/", "/translat", "/modelsx", "//"};
-    const char *labels[API_MOST_LABELS];
-    size_t count = api_labels(labels), index, length;
+    const char *labels[ROUTES_MOST_LABELS];
+    size_t count = routes_labels(labels), index, length;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        ck_assert_ptr_null(api_find(paths[i], "GET", &index));
+        ck_assert_ptr_null(routes_find(paths[i], "GET", &index));
         ck_assert_uint_eq(index, count - 1);
     }
-    ck_assert_ptr_null(api_path_part(api_find("/models", "GET", &index), "/models", &length));
+    ck_assert_ptr_null(route_part(routes_find("/models", "GET", &index), "/models", &length));
 }
 END_TEST
 
@@ -56,11 +57,11 @@ START_TEST(segments) {
     static const char *const others[] = {"/v2/things//entries", "/v2/things/a", "/v2/things/a/b/entries", "/v2/things/a/entries/",
                                          "/v2"};
     size_t length = 0;
-    const char *part = api_path_part(&route, "/v2/things/a-b.c/entries", &length);
+    const char *part = route_part(&route, "/v2/things/a-b.c/entries", &length);
     ck_assert_uint_eq(length, 5);
     ck_assert_mem_eq(part, "a-b.c", 5);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        ck_assert_ptr_null(api_path_part(&route, others[i], &length));
+        ck_assert_ptr_null(route_part(&route, others[i], &length));
 }
 END_TEST
 
@@ -85,7 +86,7 @@ START_TEST(operations_are_routes) {
     size_t routes = 0, operations = 0;
     const char *path;
     json_t *methods, *paths = json_object_get(description, "paths");
-    for (; (route = api_route(routes)) != NULL; routes++) {
+    for (; (route = routes_nth(routes)) != NULL; routes++) {
         char method[8];
         size_t length = strlen(route->method);
         for (size_t i = 0; i <= length; i++)

@@ -1,5 +1,6 @@
 /* server/api/decode: the dialect of a request, and of its refusal. */
 #include "server/api/endpoint.h"
+#include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +82,11 @@ START_TEST(deepl_has_statuses_of_its_own) {
 END_TEST
 
 START_TEST(paths_have_one) {
-    ck_assert_ptr_eq(api_dialect("/translate"), &dialect_translate);
-    ck_assert_ptr_eq(api_dialect("/attention"), &dialect_attention);
-    ck_assert_ptr_null(api_dialect("/models"));
-    ck_assert_ptr_null(api_dialect("/translate/"));
+    size_t index;
+    ck_assert_ptr_eq(route_dialect(routes_find("/translate", "POST", &index)), &dialect_translate);
+    ck_assert_ptr_eq(route_dialect(routes_find("/attention", "POST", &index)), &dialect_attention);
+    ck_assert_ptr_null(route_dialect(routes_find("/models", "GET", &index)));
+    ck_assert_ptr_null(route_dialect(routes_find("/translate/", "POST", &index)));
 }
 END_TEST
 

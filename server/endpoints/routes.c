@@ -1,0 +1,130 @@
+#include "server/endpoints/routes.h"
+#include "server/api/endpoint.h"
+#include <stdio.h>
+#include <string.h>
+
+/* The dialects of a row. */
+#define SPEAKS(...)                                                                                                                \
+    (const struct dialect *const[]) {                                                                                              \
+        __VA_ARGS__, NULL                                                                                                          \
+    }
+
+static const struct route routes[] = {
+    {"/translate", "POST", ACCESS_USER, api_decode_start, api_decode_finish,
+     SPEAKS(&dialect_translate, &dialect_libre, &dialect_microsoft), PAGES_ANY, 0},
+    {"/translate", "GET", ACCESS_USER, api_decode_start, api_decode_finish,
+     SPEAKS(&dialect_translate, &dialect_libre, &dialect_microsoft), PAGES_ANY, 0},
+    {"/attention", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_attention), PAGES_ANY, 0},
+    {"/attention", "GET", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_attention), PAGES_ANY, 0},
+    {"/documents", "POST", ACCESS_USER, api_document_start, api_document_finish, NULL, PAGES_ANY, ROUTE_LASTS},
+    {"/translate_file", "POST", ACCESS_USER, api_file_start, api_file_finish, NULL, PAGES_OWN, ROUTE_LASTS},
+    {"/download_file/{file}", "GET", ACCESS_OPEN, api_file, NULL, NULL, PAGES_OWN, 0},
+    {"/models", "GET", ACCESS_LIST, api_models, NULL, NULL, PAGES_OWN, ROUTE_ADMIN},
+    {"/models", "POST", ACCESS_ADMIN, api_add_model, NULL, NULL, PAGES_OWN, ROUTE_ADMIN},
+    {"/models/reload", "POST", ACCESS_ADMIN, api_reload_start, api_reload_finish, NULL, PAGES_OWN, ROUTE_ADMIN},
+    {"/models/{name}", "DELETE", ACCESS_ADMIN, api_remove_model, NULL, NULL, PAGES_OWN, ROUTE_ADMIN},
+    {"/health", "GET", ACCESS_OPEN, api_health, NULL, NULL, PAGES_ANY, ROUTE_ADMIN},
+    {"/ready", "GET", ACCESS_OPEN, api_ready, NULL, NULL, PAGES_ANY, ROUTE_ADMIN},
+    {"/metrics", "GET", ACCESS_OPEN, api_metrics, NULL, NULL, PAGES_OWN, ROUTE_ADMIN},
+    {"/detect", "POST", ACCESS_USER, api_decode_start, NULL, SPEAKS(&dialect_libre_detect, &dialect_microsoft_detect), PAGES_ANY,
+     0},
+    {"/languages", "GET", ACCESS_LIST, api_languages, NULL, NULL, PAGES_ANY, 0},
+    {"/frontend/settings", "GET", ACCESS_LIST, api_settings, NULL, NULL, PAGES_ANY, 0},
+    {"/v2/translate", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_deepl), PAGES_ANY, 0},
+    {"/v2/languages", "GET", ACCESS_LIST, api_deepl_languages, NULL, SPEAKS(&dialect_deepl), PAGES_ANY, 0},
+    {"/v2/languages", "POST", ACCESS_LIST, api_deepl_languages, NULL, SPEAKS(&dialect_deepl), PAGES_ANY, 0},
+    {"/v2/usage", "GET", ACCESS_USER, api_deepl_usage, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v2/usage", "POST", ACCESS_USER, api_deepl_usage, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v2/glossary-language-pairs", "GET", ACCESS_LIST, api_deepl_glossary_pairs, NULL, SPEAKS(&dialect_deepl), PAGES_ANY, 0},
+    {"/v2/glossaries", "GET", ACCESS_USER, api_deepl_glossaries, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v2/glossaries", "POST", ACCESS_USER, api_deepl_make_glossary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, ROUTE_WRITES},
+    {"/v2/glossaries/{id}", "GET", ACCESS_USER, api_deepl_glossary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v2/glossaries/{id}", "DELETE", ACCESS_USER, api_deepl_remove_glossary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN,
+     ROUTE_WRITES},
+    {"/v2/glossaries/{id}/entries", "GET", ACCESS_USER, api_deepl_entries, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v3/glossaries", "GET", ACCESS_USER, api_deepl_glossaries, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v3/glossaries", "POST", ACCESS_USER, api_deepl_make_glossary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, ROUTE_WRITES},
+    {"/v3/glossaries/{id}", "GET", ACCESS_USER, api_deepl_glossary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v3/glossaries/{id}", "PATCH", ACCESS_USER, api_deepl_change_multilingual, NULL, SPEAKS(&dialect_deepl), PAGES_OWN,
+     ROUTE_WRITES},
+    {"/v3/glossaries/{id}", "DELETE", ACCESS_USER, api_deepl_remove_glossary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN,
+     ROUTE_WRITES},
+    {"/v3/glossaries/{id}/entries", "GET", ACCESS_USER, api_deepl_dictionary_entries, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v3/glossaries/{id}/dictionaries", "PUT", ACCESS_USER, api_deepl_set_dictionary, NULL, SPEAKS(&dialect_deepl), PAGES_OWN,
+     ROUTE_WRITES},
+    {"/v3/glossaries/{id}/dictionaries", "DELETE", ACCESS_USER, api_deepl_remove_dictionary, NULL, SPEAKS(&dialect_deepl),
+     PAGES_OWN, ROUTE_WRITES},
+    {"/v2/document", "POST", ACCESS_USER, api_deepl_document_start, api_document_finish, SPEAKS(&dialect_deepl), PAGES_OWN,
+     ROUTE_DETACHES | ROUTE_LASTS},
+    {"/v2/document/{id}", "POST", ACCESS_USER, api_deepl_document_status, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/v2/document/{id}/result", "POST", ACCESS_USER, api_deepl_document_result, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
+    {"/language/translate/v2", "GET", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_google), PAGES_ANY, 0},
+    {"/language/translate/v2", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_google), PAGES_ANY, 0},
+    {"/language/translate/v2/", "GET", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_google), PAGES_ANY, 0},
+    {"/language/translate/v2/", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_google), PAGES_ANY, 0},
+    {"/language/translate/v2/languages", "GET", ACCESS_LIST, api_google_languages, NULL, SPEAKS(&dialect_google), PAGES_ANY, 0},
+    {"/language/translate/v2/languages", "POST", ACCESS_LIST, api_google_languages, NULL, SPEAKS(&dialect_google), PAGES_ANY, 0},
+    {"/language/translate/v2/detect", "GET", ACCESS_USER, api_decode_start, NULL, SPEAKS(&dialect_google_detect), PAGES_ANY, 0},
+    {"/language/translate/v2/detect", "POST", ACCESS_USER, api_decode_start, NULL, SPEAKS(&dialect_google_detect), PAGES_ANY, 0},
+    {"/breaksentence", "POST", ACCESS_USER, api_decode_start, NULL, SPEAKS(&dialect_microsoft_break), PAGES_ANY, 0},
+    {"/sts/v1.0/issueToken", "POST", ACCESS_USER, api_microsoft_token, NULL, SPEAKS(&dialect_microsoft), PAGES_ANY, 0},
+    {"/imme", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_immersive), PAGES_ANY, 0},
+    {"/kiss", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_kiss), PAGES_ANY, 0},
+    {"/deeplx", "POST", ACCESS_USER, api_decode_start, api_decode_finish, SPEAKS(&dialect_deeplx), PAGES_ANY, 0},
+    {"/spec", "GET", ACCESS_OPEN, api_spec, NULL, NULL, PAGES_ANY, 0},
+    {"/openapi.json", "GET", ACCESS_OPEN, api_openapi, NULL, NULL, PAGES_ANY, 0},
+    {"/docs", "GET", ACCESS_OPEN, api_docs, NULL, NULL, PAGES_ANY, 0},
+    /* this row must be the last; the other files of the page share it */
+    {"/", "GET", ACCESS_OPEN, api_page, NULL, NULL, PAGES_ANY, 0},
+};
+enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
+
+const struct route *routes_nth(size_t i) {
+    return i < ROUTE_COUNT ? &routes[i] : NULL;
+}
+
+/* The rows of a path are adjacent. All paths without a route share the last label, since clients may send any path. */
+size_t routes_labels(const char *labels[ROUTES_MOST_LABELS]) {
+    _Static_assert(sizeof routes / sizeof *routes < ROUTES_MOST_LABELS, "all labels fit");
+    size_t count = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++)
+        if (i == 0 || strcmp(routes[i - 1].path, routes[i].path) != 0)
+            labels[count++] = routes[i].path;
+    labels[count++] = "other";
+    return count;
+}
+
+/* Returns the index of the route's label, or of the label for all other paths if route is NULL. */
+static size_t label_of(const struct route *route) {
+    const struct route *last = route ? route : &routes[ROUTE_COUNT - 1];
+    size_t label = !route;
+    for (const struct route *row = routes; row < last; row++)
+        label += strcmp(row[0].path, row[1].path) != 0;
+    return label;
+}
+
+const struct route *routes_find(const char *path, const char *method, size_t *index) {
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (route_fits(&routes[i], path)) {
+            *index = label_of(&routes[i]);
+            for (size_t row = i; row < ROUTE_COUNT && strcmp(routes[row].path, routes[i].path) == 0; row++)
+                if (route_takes(&routes[row], method))
+                    return &routes[row];
+            return &routes[i];
+        }
+    }
+    const struct route *page = page_find(path) ? &routes[ROUTE_COUNT - 1] : NULL;
+    *index = label_of(page);
+    return page;
+}
+
+void routes_allowed(const struct route *route, char methods[ROUTES_METHODS_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const char *method = routes[i].method;
+        if (strcmp(routes[i].path, route->path) == 0)
+            length += (size_t)snprintf(methods + length, ROUTES_METHODS_BYTES - length, "%s, ",
+                                       strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
+    }
+    snprintf(methods + length, ROUTES_METHODS_BYTES - length, "OPTIONS");
+}
