@@ -33,8 +33,8 @@ void fuzz_request(const char *path, struct call *call) {
     request_init(&request);
     request.id = "fuzz";
     request.models = catalog_acquire(service->catalog);
-    const struct route *route = routes_find(path, "POST", &endpoint);
-    reply.dialect = route->dialect;
+    const struct route *route = call->route = routes_find(path, "POST", &endpoint);
+    reply.dialect = route_dialect(route);
     route->start(service, call, &request, &reply);
     if (reply.status != 0)
         check_reply(&reply);

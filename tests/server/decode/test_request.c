@@ -2,6 +2,7 @@
  * and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
+#include "server/endpoints/routes.h"
 #include "server/base/log.h"
 #include "server/decode/outcome.h"
 #include "tests/suites.h"
@@ -46,7 +47,9 @@ static void teardown(void) {
 
 static void start(bool attention, const char *body) {
     struct call call = {.body = body, .length = strlen(body)};
+    size_t index;
     call.path = attention ? "/attention" : "/translate";
+    call.route = routes_find(call.path, "POST", &index);
     api_decode_start(&service, &call, &request, &reply);
 }
 
@@ -146,7 +149,9 @@ END_TEST
 
 START_TEST(array_as_body) {
     struct call call = {.body = "[]", .length = 2, .content_type = "application/json; charset=utf-8"};
+    size_t index;
     call.path = "/translate";
+    call.route = routes_find(call.path, "POST", &index);
     api_decode_start(&service, &call, &request, &reply);
     assert_error(400, "invalid_request", NULL, "the body must be a JSON object, got an array");
 }
