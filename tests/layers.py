@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Dependencies point one way, and one module prints: prints every exception, and fails if there is one.
+"""layers.py BUILD: dependencies point one way, and one module prints: prints every exception, and fails if there is one.
 
 A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it may include, and its doors:
 the headers that other rooms may include. Within a room modules (files of one name; NAME_kind.h and NAME_parts.h, which only the room includes,
-belong to NAME) include each other without circles. LIBRARIES says which
+belong to NAME) include each other without circles. The same holds for what the linker sees: an object file of BUILD needs symbols only of
+rooms that its own sees, and objects of a room need each other without circles, except for TIED. LIBRARIES says which
 files may use a library, PRINTERS which ones may print to stdout and stderr.
 """
 import re
+import subprocess
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -37,18 +39,25 @@ ROOMS = {
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),
     "server/glossaries": Room("model/base model server/base", "glossaries"),
-    "server/models": Room("model/base model server/base", "*"),
+    "server/models": Room("model/base model/search model server/base", "*"),
     "server/get": Room("model/base model model/import server/base server/models", "get"),  # downloads
-    "server/decode": Room("model/base model server/base server/glossaries server/models", "*"),
-    "server/markup": Room("model/base model server/base", "markup piece encoding"),
-    "server/office": Room("model/base model/text model server/markup", "office"),
-    "server/documents": Room("model/base model/text model server/decode server/markup server/office", "document"),
-    "server/api": Room("model/base model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api reach endpoint keys languages pairs"),
-    "server/dialects": Room("model/base model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
-    "server/endpoints": Room("server/api", "routes"),
+    "server/decode": Room("model/base model/text model/search model server/base server/glossaries server/models", "*"),
+    "server/markup": Room("model/base model/text model server/base", "markup piece encoding"),
+    "server/office": Room("model/base model/text model server/base server/markup", "office"),
+    "server/documents": Room("model/base model/text model server/base server/decode server/markup server/office", "document"),
+    "server/api": Room("model/base model/text model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "api reach endpoint keys languages pairs"),
+    "server/dialects": Room("model/base model/text model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
+    "server/endpoints": Room("server/api server/dialects", "routes"),
     "server/http": Room("model/base model server/base server/decode server/api server/endpoints", "http"),
-    "server": Room("model/base model model/import server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/endpoints server/http", ""),
+    "server": Room("model/base model/text model/import model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/endpoints server/http", ""),
 }
+
+# Objects that may need each other in a circle, and why.
+TIED = [
+    ("model/search/search model/search/search_exact model/search/search_phrases", "a search hands over to its kinds, which grow the same tree"),
+    ("model/network/decoder model/network/decoder_recurrent", "a decoder hands over to its kinds, which embed tokens alike"),
+    ("server/markup/build server/markup/read server/markup/segment server/markup/xml", "readers of elements make pieces, which are read again"),
+]
 
 LIBRARIES = {  # pattern of the header: files that may include it
     "cblas.h": "model/compute/matrix.c",
@@ -126,7 +135,72 @@ def circles(needs: dict[str, set[str]]) -> Iterator[str]:
         yield from walk(module, [])
 
 
-def main() -> int:
+def symbols(path: Path) -> tuple[set[str], set[str]]:
+    """What an object defines and what it needs."""
+    defined, needed = set(), set()
+    for line in subprocess.run(["nm", "--extern-only", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        *_, kind, name = line.split()
+        (needed if kind == "U" else defined if kind in "TDBRC" else set()).add(name)
+    return defined, needed
+
+
+def linked(build: Path) -> dict[str, dict[str, set[str]]]:
+    """For each object of model/ and server/ the objects that it needs, with the symbols."""
+    objects = {}
+    for top in ("model", "server"):
+        for path in sorted((build / top).rglob("*.o")):
+            module = str(path.relative_to(build).with_suffix(""))
+            if any((ROOT / (module.split("-")[0] + suffix)).exists() for suffix in (".c", ".cc")):  # others are left from before
+                objects[module] = symbols(path)
+    owner = {name: module for module, (defined, _) in objects.items() for name in defined}
+    needs: dict[str, dict[str, set[str]]] = {}
+    for module, (_, needed) in objects.items():
+        for name in needed & owner.keys():
+            if owner[name] != module:
+                needs.setdefault(module, {}).setdefault(owner[name], set()).add(name)
+    return needs
+
+
+def wrong_links(needs: dict[str, dict[str, set[str]]]) -> Iterator[str]:
+    """What the linker sees and no list allows."""
+    for module, others in needs.items():
+        here = str(Path(module).parent)
+        for other, names in others.items():
+            there = str(Path(other).parent)
+            if here != there and here in ROOMS and there not in ROOMS[here].sees.split():
+                yield f"{module}: {here} does not see {there} ({', '.join(sorted(names)[:3])})"
+    tied = [set(objects.split()) for objects, _ in TIED]
+    used: list[set[str]] = []
+    for circle in knots(needs):
+        if circle in tied:
+            used.append(circle)
+        else:
+            yield f"a circle by symbols: {' '.join(sorted(circle))}"
+    yield from (f"TIED has no such circle: {' '.join(sorted(objects))}" for objects in tied if objects not in used)
+
+
+def knots(needs: dict[str, dict[str, set[str]]]) -> Iterator[set[str]]:
+    """The sets of objects in which each reaches every other."""
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = list(needs.get(start, ()))
+        while todo:
+            module = todo.pop()
+            if module not in seen:
+                seen.add(module)
+                todo += needs.get(module, ())
+        return seen
+
+    reach = {module: reached(module) for module in needs}
+    done: set[str] = set()
+    for module, others in reach.items():
+        if module in others and module not in done:
+            knot = {other for other in others if module in reach.get(other, ())}
+            done |= knot
+            yield knot
+
+
+def main(build: Path) -> int:
     wrong: list[str] = []
     needs: dict[str, set[str]] = {}
     rooms = list(ROOMS)
@@ -149,9 +223,12 @@ def main() -> int:
             if reason:
                 wrong.append(f"{path}: {reason} ({header})")
     wrong += [f"a circle: {circle}" for circle in circles(needs)]
-    print("\n".join(wrong) if wrong else f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules, 0 back")
+    links = linked(build)
+    wrong += wrong_links(links)
+    print("\n".join(wrong) if wrong else f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules by their headers and "
+          f"{sum(map(len, links.values()))} by their symbols, 0 back")
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1])))
