@@ -477,15 +477,17 @@ static void link_quantities(const struct reader *reader) {
     for (size_t i = reader->amount_count; i > 1; i--) {
         struct amount *a = &reader->amounts[i - 2];
         const struct amount *b = &reader->amounts[i - 1];
-        const struct span between = {a->span.end, b->span.begin};
-        bool quantity = b->measured || b->sign != 0 || b->symbol.end > 0 || b->tens > 0, comma = false, dash = false;
+        const struct span between = {a->span.end, b->span.begin}; /* reversed if both have the same sign: XX'X% */
+        bool quantity = b->measured || b->sign != 0 || b->symbol.end > 0 || b->tens > 0;
+        bool was_linked = linked;
+        linked = false;
         if (a->label && !b->label && quantity && between.end > between.begin) {
             size_t length = between.end - between.begin;
             const char *bytes = reader->text + between.begin;
-            comma = linked && *bytes == ',' && length <= 2;
-            dash = (length == 1 && *bytes == '-') || (length == 3 && memcmp(bytes, "\xe2\x80\x93", 3) == 0);
+            bool comma = was_linked && *bytes == ',' && length <= 2;
+            bool dash = (length == 1 && *bytes == '-') || (length == 3 && memcmp(bytes, "\xe2\x80\x93", 3) == 0);
+            linked = comma || dash || is_link(reader, between);
         }
-        linked = a->label && !b->label && quantity && (comma || dash || is_link(reader, between));
         a->measured |= linked;
         a->label = a->label && !linked;
     }

@@ -5,6 +5,8 @@
 #include "tests/suites.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* The open languages, each opened once, since reading a language's data takes some milliseconds. */
 static struct {
@@ -365,6 +367,24 @@ START_TEST(odd_texts_are_read) {
 }
 END_TEST
 
+/* The texts end where memory does. In the first, two amounts have the same sign. */
+START_TEST(nothing_after_a_text_is_read) {
+    static const char *const texts[] = {"XX'X%", "1S$6", "$5 million", "2.4 to 2.7 kg", "Part IV", "5 \u20ac", "7.30 p.m.", "-"};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(memory, MAP_FAILED);
+    ck_assert_int_eq(mprotect(memory + page, page, PROT_NONE), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t length = strlen(texts[i]);
+        struct amounts amounts;
+        char *text = memory + page - length;
+        memcpy(text, texts[i], length);
+        ck_assert_int_eq(numbers_read(language_of(i % 2 == 0 ? "ru" : "en"), text, length, NULL, 0, &arena, &amounts, &err), 0);
+    }
+    munmap(memory, 2 * page);
+}
+END_TEST
+
 Suite *numbers_suite(void) {
     Suite *suite = suite_create("numbers");
     TCase *tcase = tcase_create("numbers");
@@ -378,6 +398,7 @@ Suite *numbers_suite(void) {
     tcase_add_test(tcase, labels_are_held);
     tcase_add_test(tcase, a_language_without_numbers_is_not_opened);
     tcase_add_test(tcase, odd_texts_are_read);
+    tcase_add_test(tcase, nothing_after_a_text_is_read);
     suite_add_tcase(suite, tcase);
     return suite;
 }
