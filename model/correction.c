@@ -2,6 +2,7 @@
  * words, and prepares a second attempt that holds what still differs. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
+#include "model/mending.h"
 #include "model/model.h"
 #include "model/rendering.h"
 #include <stdlib.h>
@@ -45,26 +46,6 @@ static void keep_lists(struct sentence *sentence, enum check check, const char *
     copy_lists(own_text(sentence), source, sources, text, target, targets, &sentence->arena, &sentence->check->lists[check]);
 }
 
-int check_whole(const char *from, const char *to, const char *text, size_t length, const char *translation,
-                size_t translation_length, struct arena *arena, struct check_lists *out) {
-    const struct sign_rules rules = signs_rules(from, to);
-    *out = (struct check_lists){0};
-    if (!signs_any(&rules, text, length) && !signs_any(&rules, translation, translation_length))
-        return 0;
-    const char *source = arena_copy(arena, text, length), *target = arena_copy(arena, translation, translation_length);
-    struct signs source_signs, target_signs;
-    struct sign_difference found;
-    struct span lopsided, ignored;
-    bool compared = source && target && signs_read(&rules, source, length, NULL, 0, arena, &source_signs, NULL) == 0 &&
-                    signs_read(&rules, target, translation_length, NULL, 0, arena, &target_signs, NULL) == 0 &&
-                    signs_compare(&rules, source, &source_signs, target, &target_signs, arena, &found, NULL) == 0 &&
-                    copy_lists(source, found.source, found.source_count, target, found.target, found.target_count, arena, out);
-    if (compared && out->source_count + out->target_count == 0 &&
-        signs_lopsided(target, translation_length, &lopsided) > signs_lopsided(source, length, &ignored))
-        compared = copy_lists(source, NULL, 0, target, &lopsided, 1, arena, out);
-    return compared ? 0 : -1;
-}
-
 /* The two texts that are compared, and the parts of each that are left out: runs that are held, phrases of a glossary, <unk>. */
 struct compared {
     struct rendering rendering;
@@ -83,16 +64,6 @@ static void sort_spans(struct span *spans, size_t count) {
         qsort(spans, count, sizeof *spans, compare_spans);
 }
 
-/* Returns whether a run has neither letters nor digits. */
-static bool is_signs(const struct sentence *sentence, const struct opaque_run *run) {
-    bool signs = true;
-    for (size_t at = run->begin; signs && at < run->end;) {
-        int32_t c = character_next(own_text(sentence), run->end, &at);
-        signs = !character_is_letter(c) && character_digit(c) < 0;
-    }
-    return signs;
-}
-
 /* Lists the parts that are left out when signs are compared. Returns false if memory is out. */
 static bool list_skipped(const struct sentence *sentence, const struct hypothesis *best, struct arena *scratch,
                          struct compared *compared) {
@@ -106,7 +77,7 @@ static bool list_skipped(const struct sentence *sentence, const struct hypothesi
     for (size_t i = 0; i < best->length; i++) {
         const struct opaque_run *run = glossary_run(sentence, best->tokens[i]);
         bool unknown = best->tokens[i] == tokenizer_unknown(sentence->translator->target) && !(best->pieces && best->pieces[i]);
-        if (run && is_signs(sentence, run)) /* signs that are held may come to stand beside each other */
+        if (run && glossary_run_is_signs(sentence, run)) /* signs that are held may come to stand beside each other */
             continue;
         if (run)
             source[sources++] = (struct span){run->begin, run->end};
@@ -159,17 +130,52 @@ static void compare_numbers(struct sentence *sentence, bool strict, const struct
                difference.target_count);
 }
 
+/* Reads the signs of both texts and compares them. own: NUL-terminated. A pair of quotation marks that the translation alone spaces
+ * on one side differs, too, if nothing else does. Returns -1 if memory is out. */
+static int read_signs(const struct sign_rules *rules, const char *own, size_t length, const struct compared *compared,
+                      struct arena *arena, struct signs *source, struct signs *target, struct sign_difference *out) {
+    const char *text = compared->rendering.text;
+    struct span *lopsided = arena_alloc(arena, 1, sizeof *lopsided), ignored;
+    if (!lopsided || signs_read(rules, own, length, compared->skip_source, compared->skip_sources, arena, source, NULL) != 0 ||
+        signs_read(rules, text, strlen(text), compared->skip_target, compared->skip_targets, arena, target, NULL) != 0 ||
+        signs_compare(rules, own, source, text, target, arena, out, NULL) != 0)
+        return -1;
+    if (out->source_count + out->target_count == 0 &&
+        signs_lopsided(text, strlen(text), lopsided) > signs_lopsided(own, length, &ignored)) {
+        out->target = lopsided;
+        out->target_count = 1;
+    }
+    return 0;
+}
+
+int check_whole(const char *from, const char *to, const char *text, size_t length, const char *translation,
+                size_t translation_length, struct arena *arena, struct check_lists *out) {
+    const struct sign_rules rules = signs_rules(from, to);
+    *out = (struct check_lists){0};
+    if (!signs_any(&rules, text, length) && !signs_any(&rules, translation, translation_length))
+        return 0;
+    const char *source = arena_copy(arena, text, length);
+    struct compared compared = {.rendering.text = arena_copy(arena, translation, translation_length)};
+    struct signs source_signs, target_signs;
+    struct sign_difference found;
+    if (!source || !compared.rendering.text ||
+        read_signs(&rules, source, length, &compared, arena, &source_signs, &target_signs, &found) != 0)
+        return -1;
+    return copy_lists(source, found.source, found.source_count, compared.rendering.text, found.target, found.target_count, arena,
+                      out)
+               ? 0
+               : -1;
+}
+
 static void compare_signs(struct sentence *sentence, const struct hypothesis *best, struct compared *compared,
                           struct arena *scratch) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;
-    const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence)), *text = compared->rendering.text;
+    const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
     struct signs source, target;
     struct sign_difference difference;
     if (own && list_skipped(sentence, best, scratch, compared) &&
-        signs_read(rules, own, own_length(sentence), compared->skip_source, compared->skip_sources, scratch, &source, NULL) == 0 &&
-        signs_read(rules, text, strlen(text), compared->skip_target, compared->skip_targets, scratch, &target, NULL) == 0 &&
-        signs_compare(rules, own, &source, text, &target, scratch, &difference, NULL) == 0)
-        keep_lists(sentence, CHECK_SIGNS, text, difference.source, difference.source_count, difference.target,
+        read_signs(rules, own, own_length(sentence), compared, scratch, &source, &target, &difference) == 0)
+        keep_lists(sentence, CHECK_SIGNS, compared->rendering.text, difference.source, difference.source_count, difference.target,
                    difference.target_count);
 }
 
@@ -427,252 +433,48 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
     return NULL;
 }
 
-/* ---- signs put into the translation ----
- * Signs that the translation lacks go beside the words that are aligned with those beside them in the source, and signs that it
- * invented go. The words stay as the model wrote them, so this is tried before the sentence is decoded again. */
+/* ---- signs put into the translation (mending.c) ---- */
 
-enum { MOST_MENDED = 16 };
-#define ENDING_MARKS L".,;:!?\u2026"
-#define ENDING_BYTES ".,;:!?"
+typedef bool mending_plan(const struct mending *mending, struct arena *arena, struct edit **edits, size_t *count);
 
-/* Returns whether a letter or digit stands here, or a hyphen or apostrophe between two. */
-static bool is_word_at(const char *text, size_t at) {
-    size_t next = at, before = at, length = strlen(text);
-    if (at >= length)
-        return false;
-    int32_t c = character_next(text, length, &next);
-    if (!character_is_among(c, L"'\u2019-"))
-        return character_is_letter(c) || character_is_spaced(c);
-    return before > 0 && next < length && character_is_letter(character_previous(text, &before)) &&
-           character_is_letter(character_next(text, length, &next));
-}
+/* The plans, in the order in which they are tried; the first ones before the sentence is decoded again. */
+static mending_plan *const plans[] = {mending_beside, mending_in_order, mending_as_written};
+enum { PLANS = sizeof plans / sizeof *plans, FIRST_PLANS = 1 };
 
-/* Moves the span to whole words. */
-static struct span whole_words(const char *text, struct span span) {
-    while (!character_space_before(text, span.begin)) {
-        size_t before = span.begin;
-        character_previous(text, &before);
-        if (!is_word_at(text, before))
-            break;
-        span.begin = before;
-    }
-    for (size_t length = strlen(text); is_word_at(text, span.end);)
-        character_next(text, length, &span.end);
-    return span;
-}
-
-/* Returns the part of a token that is a word's, or a run that stands for one; empty if it has none. */
-static struct span word_of(const struct sentence *sentence, const struct rendering *rendering, size_t i) {
-    const struct opaque_run *run = glossary_run(sentence, sentence->hypotheses[0].tokens[i]);
-    size_t begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
-    while (begin < end && character_space_after(rendering->text, begin))
-        character_next(rendering->text, end, &begin);
-    bool word = (run && !is_signs(sentence, run)) || is_word_at(rendering->text, begin);
-    return (struct span){begin, word ? end : begin};
-}
-
-static bool is_aligned(const struct sentence *sentence, const struct hypothesis *h, size_t i, struct span source) {
-    const float *row = (h->alignment ? h->alignment : h->attention)[i];
-    struct span own = sentence_own(sentence);
-    size_t best = own.begin;
-    for (size_t j = own.begin; j < own.end; j++)
-        best = row[j] > row[best] ? j : best;
-    return sentence->tokens[best].begin < source.end && source.begin < sentence->tokens[best].end;
-}
-
-/* Finds the words of the translation that are aligned with the source's bytes. Returns false if there are none, or half of the
- * words among them belong to other parts of the source. */
-static bool find_aligned(const struct sentence *sentence, const struct rendering *rendering, struct span source, struct span *out) {
-    const struct hypothesis *h = &sentence->hypotheses[0];
-    struct span found = {SIZE_MAX, 0};
-    size_t inside = 0, among = 0;
-    for (size_t i = 0; i < h->length; i++) {
-        struct span word = word_of(sentence, rendering, i);
-        if (word.begin < word.end && is_aligned(sentence, h, i, source)) {
-            found.begin = word.begin < found.begin ? word.begin : found.begin;
-            found.end = word.end > found.end ? word.end : found.end;
-        }
-    }
-    for (size_t i = 0; i < h->length; i++) {
-        struct span word = word_of(sentence, rendering, i);
-        if (word.begin < word.end && word.begin >= found.begin && word.end <= found.end) {
-            inside += is_aligned(sentence, h, i, source);
-            among++;
-        }
-    }
-    if (3 * inside < among || inside == 0)
-        return false;
-    *out = whole_words(rendering->text, found);
-    return true;
-}
-
-/* Finds the word of the translation that stands where the source has this byte, if the order of words were the same. */
-static struct span find_beside(const struct sentence *sentence, const struct rendering *rendering, size_t byte) {
-    size_t length = strlen(rendering->text), own = own_length(sentence), at = own > 0 ? length * byte / own : 0;
-    struct span found = {0, 0};
-    for (size_t i = 0; i < sentence->hypotheses[0].length; i++) {
-        struct span word = word_of(sentence, rendering, i);
-        if (word.begin < word.end && (found.end == 0 || word.begin <= at))
-            found = word;
-    }
-    return whole_words(rendering->text, found);
-}
-
-/* Returns the word before a byte of the source, or the one after it; an empty one at the end of the text there if there is none. */
-static struct span word_beside(const char *text, size_t byte, bool after) {
-    for (size_t length = strlen(text), at = byte; after ? at < length : at > 0;) {
-        size_t begin = at;
-        if (after)
-            character_next(text, length, &at);
-        else
-            character_previous(text, &at);
-        if (is_word_at(text, after ? begin : at))
-            return whole_words(text, (struct span){after ? begin : at, after ? at : begin});
-    }
-    return after ? (struct span){strlen(text), strlen(text)} : (struct span){0, 0};
-}
-
-/* Returns where a sign goes after which the source has no word: to the end, but before the marks that end the translation if marks
- * also follow it in the source. */
-static size_t end_of_words(const char *text, size_t after, const char *translation) {
-    size_t end = strlen(translation), at = after;
-    bool marks = false;
-    for (size_t length = strlen(text); at < length;)
-        marks |= character_is_among(character_next(text, length, &at), ENDING_MARKS);
-    for (size_t before = end; marks && before > 0;) {
-        int32_t c = character_previous(translation, &before);
-        if (!character_is_among(c, ENDING_MARKS) && !character_is_space(c))
-            break;
-        end = before;
-    }
-    return end;
-}
-
-/* Returns the words of the translation beside which a sign goes. */
-static struct span place_of(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i, bool opens,
-                            const struct rendering *rendering) {
-    size_t partner = signs->all[i].partner;
-    struct span sign = signs->all[i].span, other = signs->all[partner].span, place, whole;
-    struct span beside = word_beside(text, opens ? sign.end : sign.begin, opens), after = word_beside(text, sign.end, true),
-                before = word_beside(text, other.begin, false);
-    struct span content = partner > i   ? (struct span){sign.end, other.begin}
-                          : partner < i ? (struct span){other.end, sign.begin}
-                                        : beside;
-    whole = (struct span){0, end_of_words(text, sign.end, rendering->text)};
-    if (!opens && beside.begin == beside.end) /* no word stands before it */
-        return (struct span){0, 0};
-    if (!opens && after.begin == after.end && (partner == i || before.begin == before.end))
-        return whole;
-    if (!find_aligned(sentence, rendering, content, &place) && (partner != i || !find_aligned(sentence, rendering, beside, &place)))
-        place = find_beside(sentence, rendering, sign.begin);
-    return place;
-}
-
-/* Moves the ends of a place past the signs that stand between the sign and its word in the source, if they are there, too; marks
- * that end a clause are equal. */
-static void skip_attached(const char *text, struct span sign, bool opens, const char *translation, struct span *place) {
-    struct span word = word_beside(text, opens ? sign.end : sign.begin, opens);
-    const char *between = text + (opens ? sign.end : word.end);
-    size_t length = opens ? word.begin - sign.end : sign.begin - word.end;
-    if (opens ? word.begin < sign.end : word.end > sign.begin)
-        return;
-    if (opens && length <= place->begin && memcmp(translation + place->begin - length, between, length) == 0)
-        place->begin -= length;
-    size_t same = 0;
-    for (const char *there = translation + place->end; !opens && place->end > 0 && same < length && there[same]; same++)
-        if (there[same] != between[same] && !(strchr(ENDING_BYTES, there[same]) && strchr(ENDING_BYTES, between[same])))
-            break;
-    if (!opens && same == length)
-        place->end += length;
-}
-
-/* Marks in a row replace those of their kind that the translation has there, so that !!! does not follow !. */
-static void replace_marks(const char *translation, struct edit *edit) {
-    size_t begin = edit->at, end = edit->at;
-    char mark = edit->put[0];
-    if (!mark || !strchr(ENDING_BYTES, mark))
-        return;
-    while (translation[end] == ' ')
-        end++;
-    if (translation[end] == mark)
-        end += strspn(translation + end, (char[]){mark, '\0'});
-    else
-        end = edit->at;
-    while (begin > 0 && translation[begin - 1] == mark)
-        begin--;
-    edit->at = begin;
-    edit->removed = end - begin;
-}
-
-/* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the sign is part of a word. */
-static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i,
-                       const struct rendering *rendering, struct edit *out) {
-    size_t partner = signs->all[i].partner, before = signs->all[i].span.begin;
-    struct span sign = signs->all[i].span, inner;
-    const char *form = signs_write(&sentence->translator->sign_rules, text, strlen(text), &signs->all[i], &inner);
-    bool space_before = character_space_before(text, sign.begin), space_after = character_space_after(text, sign.end);
-    bool opens = partner > i || (partner == i && space_before && !space_after), apart = space_before && space_after && partner == i;
-    if (before > 0)
-        character_previous(text, &before);
-    if ((form ? strlen(form) : sign.end - sign.begin) + 3 > sizeof out->put ||
-        (is_word_at(text, before) && before < sign.begin && is_word_at(text, sign.end)))
-        return false;
-    struct span place = place_of(sentence, text, signs, i, opens, rendering);
-    skip_attached(text, sign, opens, rendering->text, &place);
-    bool first = !opens && place.end == 0;
-    char *put = form ? stpcpy(out->put, form) : mempcpy(out->put, text + sign.begin, sign.end - sign.begin);
-    out->apart = apart || (first && space_after);
-    out->order = i;
-    out->at = first ? 0 : opens ? place.begin : place.end;
-    out->length = (size_t)(put - out->put);
-    replace_marks(rendering->text, out);
-    return true;
-}
-
-/* Puts missing signs into the best translation and takes invented ones out, if that makes fewer signs differ. */
-static void mend_signs(struct sentence *sentence, struct arena *scratch) {
+/* Edits the best translation as planned, if that makes fewer signs differ. */
+static void mend_once(struct sentence *sentence, mending_plan *plan, struct arena *scratch) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;
     struct hypothesis *h = &sentence->hypotheses[0], before = *h;
     struct sentence_check was = *sentence->check;
-    const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
+    size_t signs = count_of(sentence, CHECK_SIGNS), numbers = count_of(sentence, CHECK_NUMBERS);
     struct compared compared;
-    struct signs source, target;
-    struct sign_difference difference;
-    if (!own || sentence->lowered || !(h->alignment ? h->alignment : h->attention) ||
+    struct mending mending = {.sentence = sentence,
+                              .source = arena_copy(scratch, own_text(sentence), own_length(sentence)),
+                              .translation = &compared.rendering};
+    struct edit *edits;
+    size_t count;
+    if (!mending.source || sentence->lowered || !(h->alignment ? h->alignment : h->attention) ||
         translator_render(sentence, h, scratch, &compared.rendering, NULL) != 0 || !list_skipped(sentence, h, scratch, &compared))
         return;
-    struct rendering rendering = compared.rendering;
-    if (signs_read(rules, own, own_length(sentence), compared.skip_source, compared.skip_sources, scratch, &source, NULL) != 0 ||
-        signs_read(rules, rendering.text, strlen(rendering.text), compared.skip_target, compared.skip_targets, scratch, &target,
-                   NULL) != 0 ||
-        signs_compare(rules, own, &source, rendering.text, &target, scratch, &difference, NULL) != 0 ||
-        difference.source_count + difference.target_count > MOST_MENDED)
-        return;
-    struct edit *edits = arena_zalloc(scratch, difference.source_count + difference.target_count, sizeof *edits);
-    size_t count = 0;
-    if (!edits)
-        return;
-    for (size_t k = 0; k < difference.target_count; k++) {
-        struct span span = difference.target[k];
-        if (character_space_before(rendering.text, span.begin) && character_space_after(rendering.text, span.end) &&
-            rendering.text[span.end])
-            character_next(rendering.text, strlen(rendering.text), &span.end);
-        edits[count++] = (struct edit){.at = span.begin, .removed = span.end - span.begin};
-    }
-    for (size_t i = 0; i < source.count; i++) /* a name has words of its own in the translation, so it is not put beside them */
-        for (size_t k = 0; !sign_is_name(&source.all[i]) && k < difference.source_count; k++)
-            if (difference.source[k].begin == source.all[i].span.begin &&
-                !place_sign(sentence, own, &source, i, &rendering, &edits[count++]))
-                count--;
-    size_t differences = count_of(sentence, CHECK_SIGNS);
-    if (!hypothesis_edit(sentence, &rendering, edits, count, scratch))
+    mending.skip_source = compared.skip_source;
+    mending.skip_target = compared.skip_target;
+    mending.skip_sources = compared.skip_sources;
+    mending.skip_targets = compared.skip_targets;
+    if (read_signs(rules, mending.source, own_length(sentence), &compared, scratch, &mending.source_signs, &mending.target_signs,
+                   &mending.difference) != 0 ||
+        !plan(&mending, scratch, &edits, &count) || !hypothesis_edit(sentence, &compared.rendering, edits, count, scratch))
         return;
     compare(sentence, true, scratch);
-    if (count_of(sentence, CHECK_SIGNS) >= differences ||
-        count_of(sentence, CHECK_NUMBERS) > was.lists[CHECK_NUMBERS].source_count + was.lists[CHECK_NUMBERS].target_count) {
+    if (count_of(sentence, CHECK_SIGNS) >= signs || count_of(sentence, CHECK_NUMBERS) > numbers) {
         *h = before;
         *sentence->check = was;
     }
+}
+
+/* Edits it by one plan after the other until no signs differ that are not names. */
+static void mend_signs(struct sentence *sentence, size_t count, struct arena *scratch) {
+    for (size_t i = 0; i < count && other_signs_differ(&sentence->check->lists[CHECK_SIGNS]); i++)
+        mend_once(sentence, plans[i], scratch);
 }
 
 struct sentence *correction_try_again(struct sentence *sentence, const struct lexicon *lexicon) {
@@ -683,13 +485,15 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     compare(sentence, true, &scratch);
-    if (other_signs_differ(&sentence->check->lists[CHECK_SIGNS]) && !sentence->check->shown)
-        mend_signs(sentence, &scratch);
+    if (!sentence->check->shown)
+        mend_signs(sentence, FIRST_PLANS, &scratch);
     bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]), differs = count_differences(sentence) > 0;
     if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
         (!sentence->check->applies[CHECK_NUMBERS] || hold_amounts(sentence, signs, &scratch, &held)) &&
         hold_signs(sentence, signs, &scratch, &held) && (signs || sentence->check->rest || held.count > sentence->held.count))
         second = prepare_second(sentence, &held, signs, lexicon);
+    if (!second && !sentence->check->shown)
+        mend_signs(sentence, PLANS, &scratch);
     if (!second && differs)
         compare(sentence, false, &scratch);
     if (!second && !sentence->check->shown && !sentence->untranslated) {
@@ -732,8 +536,7 @@ void correction_choose(struct sentence *sentence, struct sentence *second) {
         other = *sentence;
         *sentence = *second;
     }
-    if (other_signs_differ(&sentence->check->lists[CHECK_SIGNS]))
-        mend_signs(sentence, &scratch);
+    mend_signs(sentence, PLANS, &scratch);
     if (count_differences(sentence) > 0)
         compare(sentence, false, &scratch);
     arena_done(&scratch);

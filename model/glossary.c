@@ -811,6 +811,16 @@ const struct opaque_run *glossary_run(const struct sentence *sentence, int token
     return copied ? run_of(sentence, copied) : NULL;
 }
 
+bool glossary_run_is_signs(const struct sentence *sentence, const struct opaque_run *run) {
+    const char *own = sentence->text + sentence->source.begin;
+    bool signs = true;
+    for (size_t at = run->begin; signs && at < run->end;) {
+        int32_t c = character_next(own, run->end, &at);
+        signs = !character_is_letter(c) && character_digit(c) < 0;
+    }
+    return signs;
+}
+
 bool glossary_touches_next(const struct sentence *sentence, int token) {
     const struct opaque_run *run = glossary_run(sentence, token);
     size_t at = run ? run->end : 0, length = sentence->source.end - sentence->source.begin;

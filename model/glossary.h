@@ -106,6 +106,9 @@ bool glossary_holds(const struct sentence *sentence, size_t j);
 /* Returns the opaque run that a token of the sentence's translation is, or NULL. */
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
 
+/* Returns whether a run has neither letters nor digits. */
+bool glossary_run_is_signs(const struct sentence *sentence, const struct opaque_run *run);
+
 /* Returns true if a token of the sentence's translation is a symbol that no white space follows in the source, so that none follows
  * it in the translation. */
 bool glossary_touches_next(const struct sentence *sentence, int token);

@@ -155,7 +155,8 @@ bool hypothesis_edit(struct sentence *sentence, const struct rendering *renderin
 /* ---- corrections after the search (correction.c): amounts and signs ----
  * Compares the amounts of a sentence (model/text/numbers.h) and its signs (model/text/signs.h) with those of its translation. If
  * they differ, a second attempt is made, in which each missing amount is held and written as in the target language. If signs
- * differ, all signs of the source are held in it, and the model can write no others.
+ * differ, all signs of the source are held in it, and the model can write no others. Signs that differ even then are put back in
+ * the order of the source (model/mending.h).
  *
  *   batch_step hands a sentence back -> correction_try_again -> the second is decoded like any other -> correction_choose
  *

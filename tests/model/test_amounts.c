@@ -119,6 +119,32 @@ START_TEST(signs_are_put_beside_their_words) {
 }
 END_TEST
 
+/* Signs whose words the model moves or joins cross, meet, or lose their spaces. They are put back in the order of the source. */
+START_TEST(all_signs_are_put_in_order) {
+    static const char *const texts[] = {
+        "I prefer \"walking. \U0001F9DE\" (85:93)",
+        "If I've misjudged 25.18 15\u00d746 you, I'm terribly \u00a3 sorry.+",
+        "It is difficult to get him to do \u201canything on \u00b1 \u00abthe\u201d spur\u00bb of the moment.",
+        "Let's \u29f7enjoy {the long \u201cvacation.}\u201d v45.99",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct sentence *sentence = prepare(texts[i], &greedy);
+        struct check_lists differences;
+        decode(sentence);
+        struct sentence *second = correction_try_again(sentence, NULL);
+        if (second) {
+            decode(second);
+            correction_choose(sentence, second);
+        }
+        const char *translation = render(sentence);
+        ck_assert_int_eq(
+            check_whole("en", "fr", texts[i], strlen(texts[i]), translation, strlen(translation), &arena, &differences), 0);
+        ck_assert_msg(differences.source_count + differences.target_count == 0, "%s", translation);
+        sentence_done(sentence);
+    }
+}
+END_TEST
+
 /* A name that is lost is held. */
 START_TEST(a_second_attempt_has_the_names) {
     struct sentence *plan = prepare("Plan A failed.", &greedy);
@@ -175,6 +201,7 @@ Suite *amounts_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_second_attempt_is_no_worse);
     tcase_add_test(tcase, signs_are_put_beside_their_words);
+    tcase_add_test(tcase, all_signs_are_put_in_order);
     tcase_add_test(tcase, a_second_attempt_has_the_names);
     tcase_add_test(tcase, a_second_that_is_not_decoded_changes_nothing);
     tcase_add_test(tcase, only_sentences_with_digits_are_compared);
