@@ -1,6 +1,8 @@
 /* This file decides whether a request may be answered: by the state of the server, its key and what that may use, and its rate and
  * quota. */
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
 #include "server/base/clock.h"
 #include <string.h>
 #include <strings.h>

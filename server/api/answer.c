@@ -1,6 +1,11 @@
 /* This file writes replies in alignd's own dialect: the objects of texts and sentences. It also estimates the length of a reply
  * beforehand. Scratch memory comes from an arena that is freed after each text or sentence. */
+#include "server/api/answer.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/plan.h"
+#include "server/api/warnings.h"
+#include "server/base/strings.h"
 #include "server/decode/outcome.h"
 #include <string.h>
 

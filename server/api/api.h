@@ -189,6 +189,12 @@ void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES])
  * ended and finish or a failure has set a reply, api_settle stores the outcome for clients that ask later. */
 void api_detach(const struct service *service, struct request *request, struct reply *reply);
 void api_settle(const struct service *service, struct request *request, const struct reply *reply);
+/* Returns false if the daemon is loading or draining; the reply is set. */
+bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
+/* Returns true if no models are loaded yet; the reply is set. */
+bool api_is_loading(const struct request *request, struct reply *reply);
+/* Returns true if a form field or query parameter of this name holds an API key. */
+bool api_is_key(const char *name);
 /* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or DeepL-Auth-Key), a header of
  * api_key_headers, a field of a form or the query string (api_is_key), and the field api_key of a JSON object; null and "" count as
  * absent. Returns 0, with request->key set if a key is required, or -1 after setting the reply: 401, 403, or 503 if memory runs

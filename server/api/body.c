@@ -1,5 +1,5 @@
 /* This file reads the bodies of requests: JSON, or forms. */
-#include "server/api/endpoint.h"
+#include "server/api/json.h"
 #include <string.h>
 
 static size_t count_blanks(const struct call *call) {

@@ -1,8 +1,15 @@
 /* This file takes a decoding request from its body to its answer. It finds the dialect, reads other services' fields into an order,
  * gets the models for the languages into memory, and makes the jobs and the answer. */
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/api/pairs.h"
+#include "server/api/plan.h"
+#include "server/api/warnings.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/strings.h"
 #include "server/decode/outcome.h"
 #include "server/get/get.h"
 #include <math.h>

@@ -2,8 +2,14 @@
  * /translate_file does the same, but keeps the file and replies with its URL. DeepL's POST /v2/document replies before the file is
  * translated, and keeps the file, too. */
 #include "model/base/utf8.h"
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/plan.h"
+#include "server/api/warnings.h"
 #include "server/base/clock.h"
+#include "server/base/strings.h"
+#include "server/documents/document.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,12 @@
 /* This file reads the fields of alignd's own dialect from JSON into struct api_form and struct request. A reader checks the type
  * and the range, and its error lists the allowed values; native.c checks combinations of fields. openapi.json describes the same
  * table, and a test compares the two. */
+#include "server/api/fields.h"
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/decode/outcome.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* This file parses JSON. jansson parses with reserved memory, since it does not always report a failed
  * allocation. */
+#include "server/api/json.h"
 #include "model/base/arena.h"
-#include "server/api/endpoint.h"
+#include "server/base/strings.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,17 @@
 /* This file implements alignd's own dialect of /translate and /attention: it chooses the model of each text, checks combinations of
  * fields, and writes the answer around the texts. It converts a form or a query string to JSON and reads it like any body. */
 #include "model/base/utf8.h"
+#include "server/api/answer.h"
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/fields.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/api/pairs.h"
+#include "server/api/plan.h"
 #include "server/base/clock.h"
+#include "server/base/strings.h"
+#include "server/documents/document.h"
 #include "server/get/get.h"
 #include <stdio.h>
 #include <string.h>

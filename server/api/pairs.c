@@ -1,4 +1,5 @@
 #include "server/api/pairs.h"
+#include "server/api/languages.h"
 #include "server/models/catalog.h"
 #include <string.h>
 

@@ -1,8 +1,13 @@
 /* This file plans the translation of strings or a document, mostly for the dialects of other services. A plan chooses one or two
  * models for each string and target, makes the request's texts from the strings, and makes the answers from the translated
  * texts. */
+#include "server/api/plan.h"
 #include "model/base/utf8.h"
-#include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/api/pairs.h"
+#include "server/decode/outcome.h"
+#include "server/documents/document.h"
 #include "server/markup/markup.h"
 #include <stdio.h>
 #include <stdlib.h>

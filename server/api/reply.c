@@ -1,6 +1,9 @@
 /* This file sets replies: JSON, and errors, which have a status, a code and a message in the form of the reply's dialect. Requests
  * that are refused are counted. */
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/base/strings.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* This file reads the rows of the table of routes: which paths, methods and dialects are theirs. */
-#include "server/api/endpoint.h"
+#include "server/api/dialect.h"
+#include "server/api/json.h"
 #include <string.h>
 
 /* ---- paths and methods ---- */

@@ -1,6 +1,9 @@
 /* This file has the endpoints about the service itself. GET /models, /health, /ready and /metrics report its state; POST and DELETE
  * change the set of loaded models. The page and the description of the API are part of the program. */
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/page.h"
+#include "server/base/strings.h"
 #include "server/get/get.h"
 #include <stdio.h>
 #include <stdlib.h>

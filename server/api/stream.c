@@ -1,6 +1,12 @@
 /* This file writes the answer of a streamed request as server-sent events. */
-#include "server/api/endpoint.h"
+#include "server/api/answer.h"
+#include "server/api/dialect.h"
+#include "server/api/plan.h"
+#include "server/api/warnings.h"
+#include "server/base/strings.h"
 #include "server/decode/events.h"
+#include "server/decode/outcome.h"
+#include "server/documents/document.h"
 #include <stdlib.h>
 #include <string.h>
 

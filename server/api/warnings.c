@@ -1,6 +1,11 @@
 /* This file decides of what a reply warns: each check reads a decoded text and adds at most one warning of each code. */
-#include "server/api/endpoint.h"
+#include "server/api/warnings.h"
+#include "server/api/json.h"
 #include "server/api/languages.h"
+#include "server/api/pairs.h"
+#include "server/api/plan.h"
+#include "server/base/strings.h"
+#include "server/decode/outcome.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,12 @@
 /* This file has DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for glossaries. Unknown fields are
  * ignored, since newer clients send fields of later versions. */
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/api/pairs.h"
+#include "server/api/plan.h"
+#include "server/base/strings.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

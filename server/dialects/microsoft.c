@@ -2,7 +2,12 @@
  * languages, and the token that some clients first fetch with their key. The fields are in the query string, and the body is an
  * array of {"Text"}. Alignment and lengths count UTF-16 units. */
 #include "model/base/utf8.h"
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/api/plan.h"
+#include "server/base/strings.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

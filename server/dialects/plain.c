@@ -2,7 +2,14 @@
  * endpoints, version 2 of Google's API, and the APIs that browser extensions and Zotero call: Immersive Translate's custom API,
  * KISS Translator and DeepLX. This file hides their field names and error messages. Unknown fields are ignored, because clients
  * send additional ones. */
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/api/languages.h"
+#include "server/api/pairs.h"
+#include "server/api/plan.h"
+#include "server/base/strings.h"
+#include "server/documents/document.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 #include "server/endpoints/routes.h"
+#include "server/api/dialect.h"
 #include "server/api/endpoint.h"
+#include "server/api/page.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The page, and the API's description, as a C table (server/api/endpoint.h): sh embed.sh FILE... > page_files.c. Needs od, sed, awk and cksum.
+# The page, and the API's description, as a C table (server/api/page.h): sh embed.sh FILE... > page_files.c. Needs od, sed, awk and cksum.
 set -eu
 
 # Scripts and style sheets are sent without indentation and without the comments that have lines of their own; lines keep their numbers.
@@ -13,7 +13,7 @@ sent() {
     esac
 }
 
-printf '/* Made by server/page/embed.sh. */\n#include "server/api/endpoint.h"\n'
+printf '/* Made by server/page/embed.sh. */\n#include "server/api/page.h"\n'
 n=0
 for file in "$@"; do
     printf '\nstatic const unsigned char bytes_%d[] = {\n' "$n"

@@ -1,5 +1,7 @@
 /* server/api/api: the table of routes; server/api/openapi.json, which has the same routes and fields as the tables. */
-#include "server/api/endpoint.h"
+#include "server/api/fields.h"
+#include "server/api/json.h"
+#include "server/api/page.h"
 #include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <ctype.h>

@@ -1,5 +1,7 @@
 /* server/api/decode: the dialect of a request, and of its refusal. */
-#include "server/api/endpoint.h"
+#include "server/api/dialect.h"
+#include "server/api/json.h"
+#include "server/base/strings.h"
 #include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <stdlib.h>

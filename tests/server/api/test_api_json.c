@@ -1,5 +1,7 @@
 /* server/api/json: replies from written JSON, and from a writer that failed. */
 #include "server/api/endpoint.h"
+#include "server/api/json.h"
+#include "server/base/strings.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

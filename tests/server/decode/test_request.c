@@ -2,9 +2,11 @@
  * and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
-#include "server/endpoints/routes.h"
+#include "server/api/json.h"
 #include "server/base/log.h"
+#include "server/base/strings.h"
 #include "server/decode/outcome.h"
+#include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <stdio.h>
