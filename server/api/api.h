@@ -127,7 +127,7 @@ struct reply {
     bool streamed;     /* the body comes piece by piece: proxies must not buffer or cache it */
     /* Called with the request's route and path once the whole body has been sent. NULL: not needed. */
     void (*sent)(const struct service *service, const struct route *route, const char *path);
-    const struct dialect *dialect; /* the dialect of an error (endpoint.h); NULL: alignd's own. api_fail keeps it */
+    const struct dialect *dialect; /* the dialect of an error (dialect.h); NULL: alignd's own. api_fail keeps it */
 };
 
 /* The clients that may call an endpoint. With API keys: all; all, but a key that is limited to some models lists no others; holders
