@@ -70,6 +70,7 @@ static bool is_space_in_line(char c) {
 
 size_t markup_next_part(const char *text, size_t length, bool *blank) {
     const char *at = text, *end = text + length, *spaces = text; /* spaces: white space begins there */
+    const char *examined = text;                                 /* the white space up to there has no signs after it */
     size_t bytes = 0;
     *blank = false;
     for (; at < end; spaces = is_space_in_line(*at) ? spaces : at + 1, at++) {
@@ -77,9 +78,11 @@ size_t markup_next_part(const char *text, size_t length, bool *blank) {
         bool digits = bytes > 0 && at > text && ascii_digit(at[-1]) && at + bytes < end && ascii_digit(at[bytes]);
         if (bytes > 0 && !digits) /* in a number it is for the reader of numbers */
             break;
-        const char *signs = spaces == at ? skip_signs(text, at, end) : at;
+        const char *signs = spaces == at && at >= examined ? skip_signs(text, at, end) : at;
         if (signs > at)
             return (size_t)((at > text ? at : signs) - text);
+        for (examined = examined > at ? examined : at; examined < end && byte_is_space(*examined);)
+            examined++;
     }
     *blank = at < end && spaces == text;
     if (!*blank)

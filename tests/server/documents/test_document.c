@@ -288,6 +288,17 @@ START_TEST(bombs_of_every_format) {
 }
 END_TEST
 
+/* White space is looked at once, however many lines it has. */
+START_TEST(line_feeds_without_end) {
+    struct arena arena;
+    char *text = fake_long("<p>a", "\n", "b</p>", 1 << 20);
+    arena_init(&arena, 1 << 16);
+    ck_assert_ptr_nonnull(fake_document("html", FAKE_UPPER, text, &arena));
+    free(text);
+    arena_done(&arena);
+}
+END_TEST
+
 START_TEST(txt_without_end) {
     struct arena arena;
     char *text = fake_long("", "word ", "", 1 << 20), *lines = fake_long("", "word\n", "", 1 << 17);
@@ -316,6 +327,7 @@ Suite *document_suite(void) {
     tcase_add_test(cases, html_is_as_ever);
     tcase_add_test(cases, limits_name_lines);
     tcase_add_loop_test(cases, bombs_of_every_format, 0, sizeof bombed / sizeof *bombed);
+    tcase_add_test(cases, line_feeds_without_end);
     tcase_add_test(cases, txt_without_end);
     return suite;
 }
