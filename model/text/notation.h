@@ -38,7 +38,7 @@ struct notation {
     const char *expression;                 /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 18, NOTATION_CODE_ROWS = 47 };
+enum { NOTATION_PLACEHOLDER_ROWS = 14, NOTATION_CODE_ROWS = 47 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS], notation_codes[NOTATION_CODE_ROWS];
 
 /* ---- expressions (expression.c) ----

@@ -110,6 +110,22 @@ static size_t as_mail(const struct scan *scan) {
     return dotted ? at : scan->begin;
 }
 
+/* <% x %> <?x?> [% x %] *|x|* [[x]], in one line: what ERB, PHP, Perl and others evaluate. */
+static size_t as_template(const struct scan *scan) {
+    static const char marks[][2][3] = {{"<%", "%>"}, {"<?", "?>"}, {"[%", "%]"}, {"*|", "|*"}, {"[[", "]]"}};
+    enum { MARK = 2 };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t first = scan->begin + MARK;
+        if (!scan_has(scan, scan->begin, marks[i][0]))
+            continue;
+        size_t most = scan->begin + MAX_CODE + MARK < scan->length ? scan->begin + MAX_CODE + MARK : scan->length;
+        const char *begin = scan->text + first, *close = memmem(begin, most - first, marks[i][1], MARK);
+        bool found = close && close > begin && !memchr(begin, '\n', (size_t)(close - begin));
+        return found ? (size_t)(close - scan->text) + MARK : scan->begin;
+    }
+    return scan->begin;
+}
+
 /* A word that is longer than a sentence may be, such as encoded data and programs without white space. No part of it is read in
  * another notation. */
 static size_t as_endless_word(const struct scan *scan) {
@@ -121,11 +137,10 @@ static size_t as_endless_word(const struct scan *scan) {
     return end - begin > MAX_WORD && as_address(scan) == begin ? end : begin;
 }
 
-#define BETWEEN(open, close) open "(!(" close ").)+" close
-#define FLAGS                "[-+#0',]*(I&[\\l\\d])?"
-#define WIDTH                "[0-9*$]*([.][0-9*$]*)?"
-#define SIZE                 "[hlLqjztw]"
-#define TYPE                 "<[^>\n]*>" /* of <inttypes.h>: %<PRIu64> */
+#define FLAGS "[-+#0',]*(I&[\\l\\d])?"
+#define WIDTH "[0-9*$]*([.][0-9*$]*)?"
+#define SIZE  "[hlLqjztw]"
+#define TYPE  "<[^>\n]*>" /* of <inttypes.h>: %<PRIu64> */
 
 const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
     /* formats that a message announces; after a space as a flag, a word may follow, as in "50 % of it" */
@@ -137,18 +152,14 @@ const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
      "\\{\\{|\\}\\}|\\{([^{}\n]|\\{[^{}\n]{0,30}\\}){0,62}\\}"},
     {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL, "$(\\{[^}\n]*\\}|\\c+)"},
 
-    {"endless word", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, NULL, as_endless_word, NULL},
+    {"endless word", NOTATION_ALL, OPAQUE_CODE, ANYWHERE, NULL, as_endless_word, NULL},
     {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL},
     {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "%", NULL,
      "%(%|\\o(\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE "*[diouxXeEfFgGaAcCsSpn@r]\\b)"},
     {"block", NOTATION_BLOCKS, OPAQUE_CODE, ANYWHERE, "{", NULL, "\\{([^{}]|\\{([^{}]|\\{[^{}]*\\})*\\})*\\}"},
     {"nesting of i18next", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "$", NULL, "$t\\([^)\n]+\\)"},
     {"name between signs", NOTATION_PLACEHOLDERS, OPAQUE_CODE, WORD, "%_@#", as_wrapped, NULL},
-    {"template of ERB", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<", NULL, BETWEEN("<%", "%>")},
-    {"template of PHP", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<", NULL, BETWEEN("<\\?", "\\?>")},
-    {"template of Perl", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, BETWEEN("\\[%", "%]")},
-    {"merge tag", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "*", NULL, BETWEEN("\\*\\|", "\\|\\*")},
-    {"double brackets", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, BETWEEN("\\[\\[", "]]")},
+    {"template", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<[*", as_template, NULL},
     {"hidden term", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, "\\[\\u+\\d+\\u*]"},
     {"address", NOTATION_PLACEHOLDERS, OPAQUE_URL, WORD, NULL, as_address, NULL},
     {"e-mail", NOTATION_PLACEHOLDERS, OPAQUE_EMAIL, ANYWHERE, NULL, as_mail, NULL},

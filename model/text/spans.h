@@ -104,6 +104,7 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_PLACEHOLDERS:
  *
+ * - more than 1,000 bytes without white space, in a script that writes spaces, as one run
  * - {name} {0} {a.b:>8} { name } { $x } { -term } { FN($x) } {{ x }} {{{x}}} {% x %} {# x #} ${x} %{x} #{x} @{x} {d, date, long}
  *   {x | f} {x ? a : b}: expressions and arguments in braces, which nest, in one line; no words
  * - $t(key) <% x %> <?x?> [% x %] *|x|* [[x]] %x% __x__ ##x## @@x@@
@@ -113,7 +114,6 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_CODES also:
  *
- * - more than 1,000 bytes without white space, in a script that writes spaces, as one run
  * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>>; [b] [/b] [url=x]
  * - \( x \) \[ x \] $$ x $$ $x^2$ \begin{equation} x \end{equation} \frac{1}{x}
  * - \n \t \u00e9 \" and other escapes; braces, backslashes and marks such as ** that belong to nothing else
