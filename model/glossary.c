@@ -223,7 +223,7 @@ int guard_find(struct guard *guard, unsigned notations, const char *text, size_t
                 size_t at = end;
                 int any;
                 if (i == OPAQUE_RUNS)
-                    any = opaque_next(notations, text, length, &at, next);
+                    any = opaque_next_paced(arena->budget, notations, text, length, &at, next);
                 else if (i == STRINGS)
                     any = guard->strings && lexicon_next(guard->strings, text, length, &at, &span, &entry);
                 else
@@ -251,6 +251,8 @@ int guard_find(struct guard *guard, unsigned notations, const char *text, size_t
     }
     if (guard->pattern_count > 0)
         guard->left_ns -= pattern_clock_ns() - began_ns;
+    if (!budget_step(arena->budget, 0))
+        return error_memory(err);
     *out = found;
     return 0;
 }

@@ -499,7 +499,7 @@ int layout_find(const struct layout_reading *reading, struct arena *arena, struc
     for (size_t begin = 0, end, next, at = 0; begin < reading->length && !list.failed; begin = next) {
         /* find the next escape of a line end, or code, that no opaque run crosses; it may have several lines */
         while (runs && (run.end <= begin || !is_free(&reading->held, (struct span){run.begin, run.end})))
-            runs = opaque_next(NOTATION_LAYOUT, reading->text, reading->length, &at, &run);
+            runs = opaque_next_paced(arena->budget, NOTATION_LAYOUT, reading->text, reading->length, &at, &run);
         for (end = next = begin; next < reading->length; end = next) {
             unsigned char c = (unsigned char)reading->text[next];
             if (c >= 0x20 && c != 0xc2 && c != 0xe2)

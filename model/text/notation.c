@@ -90,10 +90,15 @@ static size_t chunk_end(const char *text, size_t length, size_t begin, bool *pla
 }
 
 bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found) {
+    return opaque_next_paced(NULL, sets, text, length, at, found);
+}
+
+bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length, size_t *at,
+                       struct opaque_run *found) {
     bool layout = (sets & NOTATION_LAYOUT) != 0, line = true;
     for (size_t i = *at; layout && i > 0 && line && text[i - 1] != '\n'; i--)
         line = ascii_among(text[i - 1], " \t\r");
-    for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length; begin = end) {
+    for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length && budget_step(budget, 1); begin = end) {
         bool plain, white = ascii_among(text[begin], " \n\t\r");
         end = chunk_end(text, length, begin, &plain);
         line = line || text[begin] == '\n';

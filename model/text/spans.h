@@ -131,6 +131,8 @@ const char *opaque_name(enum opaque_kind kind);
  * With NOTATION_LAYOUT: escapes of line ends and tabs that touch a word; commands after a prompt; lines of
  * code with what is indented below them. */
 bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found);
+/* Does the same for a long text, and counts steps of the budget. Finds no more runs once the budget is used up. */
+bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found);
 /* Returns the end of the run of these sets that begins at text[at], or at. */
 size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at);
 /* Returns the bytes at the text's beginning that an expression (model/text/notation.h) matches. */
