@@ -1,16 +1,10 @@
-/* Archives for tests: made of texts, translated without a model, and looked into. */
+/* Archives for tests (tests/archive.h): translated without a model, and looked into. */
 #ifndef ALIGND_TESTS_OFFICE_ARCHIVES_H
 #define ALIGND_TESTS_OFFICE_ARCHIVES_H
 
+#include "tests/archive.h"
 #include "tests/server/documents/fake.h"
 
-struct entry {
-    const char *name, *text; /* name NULL: the last */
-    bool stored;             /* not compressed */
-};
-
-/* An archive with these members, [*length] bytes; the caller frees it. */
-char *archive_make(const struct entry *entries, size_t *length);
 /* The document of this format, translated, in the arena; the test fails where it cannot be read. */
 struct bytes archive_translate(struct document document, enum fake_kind kind, struct arena *arena);
 /* What a member holds, as a string in the arena. */
