@@ -77,11 +77,15 @@ struct pairing {
     bool target_left, strict;
 };
 
-/* True if the target may write this amount of the source so, if their values agree: a label is never written otherwise. */
+/* True if the target may write this amount of the source so, if their values agree: a label is never written otherwise, and an hour
+ * after noon is one of twelve only where the text says which. */
 static bool may_be_written(const struct pairing *pairing, const struct amount *left, const struct amount *right) {
     const struct amount *source = pairing->target_left ? right : left, *target = pairing->target_left ? left : right;
     if (source->label && source->pointed)
         return target->pointed;
+    int hour = number_integer(source->value), twelfth = number_integer(target->value);
+    if ((source->clock || target->clock) && hour > 12 && hour <= 24 && twelfth == hour - 12 && !target->daytime)
+        return false;
     return !pairing->strict || !target->foreign;
 }
 

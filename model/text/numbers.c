@@ -892,6 +892,11 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
             b->shared |= a->sign;
     }
     link_quantities(&reader);
+    bool daytime = false;
+    for (size_t i = 0; i < reader.count; i++)
+        daytime |= has_role(&reader, i, NUMBER_DAYTIME);
+    for (size_t i = 0; i < reader.amount_count; i++)
+        reader.amounts[i].daytime = daytime;
     *out = (struct amounts){reader.amounts, reader.amount_count};
     return 0;
 }

@@ -38,6 +38,7 @@ enum number_role {
     NUMBER_ARTICLE = 1 << 12, /* begins a number and never goes on with one: a hundred, but half an hour */
     NUMBER_MEASURE = 1 << 13, /* follows a quantity: 2.5 hectares */
     NUMBER_NAMED = 1 << 14,   /* precedes a number that is a name: Part I */
+    NUMBER_DAYTIME = 1 << 15, /* says which half of the day an hour is in: p.m., evening, abends */
 };
 
 /* Currencies and other signs, one bit for each family: "dollars" are any country's, "$" may be a peso, too. */
@@ -114,6 +115,7 @@ struct amount {
     bool measured;                    /* a unit follows it: 2.5 hectares */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
+    bool daytime;     /* the text says which half of the day its hours are in */
     bool abbreviated; /* a year without its century: 2011/12, '98 */
     bool foreign;     /* its separators are those of another language */
     int tens;         /* power of ten of .power */

@@ -106,7 +106,9 @@ static const struct {
     {"en", "One of them saw a man.", "fr", "L'un d'eux a vu un homme."},
     {"en", "One can see it.", "de", "Man sieht es."},
     {"en", "at 3:30 p.m.", "fr", "à 15 h 30"},
-    {"en", "at 3:30", "de", "um 15.30 Uhr"},
+    {"en", "at 3:30 p.m.", "de", "um 15.30 Uhr"},
+    {"fr", "à 14 h 30", "en", "at 2:30 in the afternoon"},
+    {"fr", "à 14 h 30", "en", "at 14:30"},
     {"en", "at 3:00", "fr", "à 3 heures"},
     {"en", "at 7:30", "de", "um halb 8"},
     {"en", "the 1990s", "fr", "les années 90"},
@@ -171,6 +173,7 @@ static const struct {
     {"en", "the 1990s", "fr", "les années 80", "1990s -> 80"},
     {"en", "1S$6", "fr", "", "1S | $6 -> "}, /* a letter belongs to one amount */
     {"en", "at 3:30 p.m.", "fr", "à 16 h 30", "3 -> 16"},
+    {"fr", "à 14 h 30", "en", "at 2:30", "14 -> 2"},
     {"en", "123456789012345678901234", "fr", "123456789012345678901233", "123456789012345678901234 -> 123456789012345678901233"},
 };
 
