@@ -272,7 +272,7 @@ void api_fail_unprepared(const struct service *service, double wait_s, struct re
 
 /* The answer to a streamed request as server-sent events. It belongs to the thread that reads the request's events. */
 struct api_stream {
-    struct request *request;
+    struct request *request; /* NULL: the stream is done */
     struct reply *reply;     /* set by finish; it is the last event */
     size_t most;             /* maximum bytes of one event */
     size_t left;             /* sentences that are still to come */
@@ -283,8 +283,11 @@ struct api_stream {
 };
 /* Returns -1 if memory runs out. */
 int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most);
+/* Must come before request_done. It may be called twice. */
 void api_stream_done(struct api_stream *stream);
 /* Returns 1 if the next event is ready, 0 if there is none yet, or -1 if memory runs out. */
 int api_stream_next(struct api_stream *stream);
+/* Makes the reply the next event and the last one, whatever has not been read yet. Returns as api_stream_next does. */
+int api_stream_last(struct api_stream *stream);
 
 #endif

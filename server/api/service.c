@@ -213,6 +213,8 @@ void api_reload_start(const struct service *service, const struct call *call, st
     (void)call;
     if (!api_admit(service, request, reply))
         return;
+    model_set_release(request->models); /* a reload waits for requests that keep an earlier set */
+    request->models = NULL;
     request->reload = arena_zalloc(&request->arena, 1, sizeof *request->reload);
     if (request->reload)
         *request->reload = (struct reload){.finish = finish_reload, .owner = request};

@@ -22,6 +22,9 @@ void api_stream_done(struct api_stream *stream) {
     if (stream->request)
         events_done(stream->request->events);
     free(stream->text);
+    stream->request = NULL;
+    stream->text = NULL;
+    stream->length = 0;
 }
 
 /* These functions begin and end the current event, whose data is JSON without line feeds. */
@@ -117,11 +120,15 @@ static void put_warnings(const struct request *request, struct writer *w) {
 
 /* ---- the next event ---- */
 
-int api_stream_next(struct api_stream *stream) {
-    struct event event;
+static void drop_event(struct api_stream *stream) {
     free(stream->text);
     stream->text = NULL;
     stream->length = 0;
+}
+
+int api_stream_next(struct api_stream *stream) {
+    struct event event;
+    drop_event(stream);
     events_next(stream->request->events, &event);
     switch (event.kind) {
     case EVENT_TOKEN:
@@ -132,14 +139,17 @@ int api_stream_next(struct api_stream *stream) {
         stream->length = stream->text ? strlen(stream->text) : 0;
         return stream->text ? 1 : -1;
     case EVENT_END:
-        break;
+        return api_stream_last(stream);
     default:
         return 0;
     }
+}
 
-    /* the last event is the reply; a document's warnings precede it, since the document cannot hold them */
+/* A document's warnings precede the reply, since the document cannot hold them. */
+int api_stream_last(struct api_stream *stream) {
     struct reply *reply = stream->reply;
     struct writer w = {.most = SIZE_MAX};
+    drop_event(stream);
     stream->over = true;
     if (stream->request->plan && reply->status == STATUS_OK)
         put_warnings(stream->request, &w);

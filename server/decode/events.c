@@ -44,7 +44,7 @@ struct events {
 
     pthread_mutex_t lock;      /* protects everything below, and part of each feed */
     struct feed *head, **tail; /* feeds with news, oldest first */
-    bool parked, pulse, ended, closed;
+    bool parked, pulse, ended;
 };
 
 /* ---- the workers' side ---- */
@@ -153,13 +153,11 @@ void events_done(struct events *events) {
     arena_done(&events->scratch);
 }
 
-bool events_end(struct events *events) {
+void events_end(struct events *events) {
     pthread_mutex_lock(&events->lock);
     events->ended = true;
-    bool closed = events->closed;
     wake(events);
     pthread_mutex_unlock(&events->lock);
-    return closed;
 }
 
 void events_pulse(struct events *events) {
@@ -282,15 +280,4 @@ bool events_park(struct events *events) {
         events->reader.park(events->reader.owner);
     pthread_mutex_unlock(&events->lock);
     return parked;
-}
-
-bool events_close(struct events *events) {
-    pthread_mutex_lock(&events->lock);
-    events->closed = true;
-    events->parked = false;
-    bool ended = events->ended;
-    if (!ended) /* after the lock is released, the request may have been freed */
-        request_cancel(events->request, CANCEL_CLIENT);
-    pthread_mutex_unlock(&events->lock);
-    return ended;
 }

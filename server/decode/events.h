@@ -1,6 +1,6 @@
 /* This module makes the events of a streamed request, as its client gets them.
  *
- * The request has a queue from the workers to the reader, the one thread that sends. Workers queue notes of decided tokens and
+ * The request has a queue from the workers to the reader, one thread at a time. Workers queue notes of decided tokens and
  * finished sentences, and the reader turns them into events when it has room. Each sentence has room for the notes of all its
  * possible tokens, so nothing is lost, memory is bounded, and no worker ever waits for a slow reader. */
 #ifndef ALIGND_EVENTS_H
@@ -45,15 +45,11 @@ void events_done(struct events *events);
 void events_next(struct events *events, struct event *event);
 /* Returns true if there is nothing to read: the reader is parked. */
 bool events_park(struct events *events);
-/* Notes that the reader leaves. Returns true if all jobs have ended: the reader then owns events and request. Otherwise the request
- * is cancelled (CANCEL_CLIENT), and the caller of events_end will own them. */
-bool events_close(struct events *events);
 
 /* ---- called by others ---- */
 
-/* Notes that all jobs have ended and the answer is ready. Returns true if the reader has left: the caller then owns events and
- * request. Otherwise the reader owns them, and the caller must not use them any more. */
-bool events_end(struct events *events);
+/* Notes that all jobs have ended and the answer is ready. */
+void events_end(struct events *events);
 /* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
 void events_pulse(struct events *events);
 

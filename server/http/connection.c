@@ -505,6 +505,11 @@ void connection_limit(const struct connections *connections, struct MHD_Connecti
         cutoff_set(connections->cutoff, &peer->timed, stage, timeout_us);
 }
 
+struct timed *connection_timed(struct MHD_Connection *connection) {
+    struct peer *peer = peer_of(connection);
+    return peer ? &peer->timed : NULL;
+}
+
 static void opened_or_closed(void *closure, struct MHD_Connection *connection, void **context,
                              enum MHD_ConnectionNotificationCode code) {
     struct gate *gate = closure;

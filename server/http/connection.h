@@ -2,8 +2,8 @@
  * connections, noticing clients that hang up, the certificate, and workarounds for the library's heads and replies.
  *
  * A connection has read_timeout_ms to send its first line, and each request has as long from its first line to arrive completely. A
- * reply has send_timeout_ms to be read. In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd
- * limits only silence, and a client could evade that by sending a byte now and then. So a thread shuts down the sockets of
+ * reply has send_timeout_ms to be read; a stream has as long for each piece, and from the end of the decoding on for all the rest. In
+ * between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd limits only silence, and a client could evade that by sending a byte now and then. So a thread shuts down the sockets of
  * connections that take too long, and the threads that serve them see that the peer is gone.
  *
  * While at least three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second.
@@ -154,6 +154,9 @@ void connection_begun(const struct connections *connections, struct MHD_Connecti
  * and SLOW_IDLE once everything is sent. INT64_MAX: no limit. */
 void connection_limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter stage,
                       int64_t timeout_us);
+/* Returns what cutoff_set takes, so that any thread can begin a stage while the connection is open. NULL: memory ran out when the
+ * connection was opened. Called on the connection's thread, or while it is suspended. */
+struct timed *connection_timed(struct MHD_Connection *connection);
 
 /* ---- the certificate of HTTPS ----
  *

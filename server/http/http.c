@@ -78,7 +78,7 @@ struct spent {
 enum stage { STAGE_RECEIVING, STAGE_WAITING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
 
 /* One request and its reply. handle creates it, and completed ends it. While it streams, request and reply belong to the workers
- * until events_end; if the client has left by then, they end the exchange. The thread that finishes a detached request ends its
+ * until stream_end; if the client has left by then, they end the exchange. The thread that finishes a detached request ends its
  * exchange. */
 struct exchange {
     struct request request;
@@ -111,6 +111,10 @@ static void forget_request(struct exchange *exchange) {
     exchange->kept = 0;
 }
 
+static int64_t send_us(const struct http *http) {
+    return (int64_t)http->connections.options.send_timeout_ms * 1000;
+}
+
 /* Counts the request until forget_request. Returns false, with the reply set, if it is large and does not fit beside others. */
 static bool keep_request(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
@@ -141,18 +145,21 @@ static void release_reply(struct exchange *exchange) {
     exchange->held = 0;
 }
 
+/* Counts more bytes of the reply until release_reply. Returns false if they do not fit beside other unread replies. */
+static bool hold(struct exchange *exchange, size_t bytes) {
+    const struct service *service = exchange->http->service;
+    size_t before = atomic_fetch_add(&exchange->http->unread, bytes);
+    metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)bytes);
+    exchange->held += bytes;
+    return before + bytes <= service->options.reply_memory;
+}
+
 /* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit beside them. */
 static void hold_reply(struct exchange *exchange) {
-    const struct service *service = exchange->http->service;
-    if (exchange->reply.status != STATUS_OK)
-        return;
-    exchange->held = exchange->reply.length;
-    size_t before = atomic_fetch_add(&exchange->http->unread, exchange->held);
-    metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)exchange->held);
-    if (before + exchange->held <= service->options.reply_memory)
+    if (exchange->reply.status != STATUS_OK || hold(exchange, exchange->reply.length))
         return;
     release_reply(exchange);
-    api_fail_unread(service, &exchange->reply);
+    api_fail_unread(exchange->http->service, &exchange->reply);
 }
 
 /* Compresses the reply if the client accepts gzip and this makes the reply shorter. Takes 10 ms per MB. */
@@ -408,6 +415,13 @@ static void fail_cancelled(struct exchange *exchange) {
     api_fail_cancelled(exchange->http->service, request_reason(&exchange->request), &exchange->reply);
 }
 
+/* Frees the request, with its models: sending the reply does not need it, and may take long. */
+static void release_request(struct exchange *exchange) {
+    note_spent(exchange);
+    end_request(exchange);
+    forget_request(exchange);
+}
+
 /* Resumes the connection, after releasing everything that sending the reply does not need, which may be much larger than the reply.
  * Then the exchange belongs to the connection's thread again, which may free it. A detached exchange ends here. */
 static void resume(struct exchange *exchange) {
@@ -417,18 +431,37 @@ static void resume(struct exchange *exchange) {
     stream_free(exchange->stream); /* the request was refused */
     exchange->stream = NULL;
     release_body(exchange);
-    note_spent(exchange);
-    end_request(exchange);
-    forget_request(exchange);
+    release_request(exchange);
     if (detached)
         exchange_end(exchange);
     else
         MHD_resume_connection(exchange->connection);
 }
 
+/* Writes the events that the client has not read, and frees the request. If they do not fit beside other unread replies, the stream
+ * ends with that error. chore: this thread runs the exchange's chore. */
+static void end_stream(struct exchange *exchange, bool chore) {
+    struct stream *stream = exchange->stream;
+    stream_take(stream);
+    for (size_t bytes; (bytes = stream_write(stream)) > 0 && request_reason(&exchange->request) != CANCEL_CLIENT;) {
+        if (!hold(exchange, bytes)) {
+            release_reply(exchange);
+            clear_reply(exchange);
+            api_fail_unread(exchange->http->service, &exchange->reply);
+            stream_cut(stream);
+        }
+        if (chore)
+            chores_pause(exchange->http->chores, &exchange->chore);
+    }
+    stream_release(stream);
+    release_request(exchange);
+    if (stream_end(stream)) /* the client has left */
+        exchange_end(exchange);
+}
+
 /* Sets the reply and resumes the connection or ends the stream. Called when no job is left, by the thread that ended the last one,
- * by a chore or by detach. */
-static void conclude(struct exchange *exchange) {
+ * by a chore or by detach. chore: this thread runs the exchange's chore. */
+static void conclude(struct exchange *exchange, bool chore) {
     const struct http *http = exchange->http;
     if (request_reason(&exchange->request) == CANCEL_NONE)
         exchange->route->finish(http->service, &exchange->request, &exchange->reply);
@@ -440,12 +473,12 @@ static void conclude(struct exchange *exchange) {
         fail_cancelled(exchange);
     if (!exchange->stream && !detached)
         compress(exchange);
-    if (!detached)
+    if (!exchange->stream && !detached)
         hold_reply(exchange);
-    if (!exchange->stream)
+    if (exchange->stream)
+        end_stream(exchange, chore);
+    else
         resume(exchange);
-    else if (events_end(exchange->request.events)) /* the reader has left */
-        exchange_end(exchange);
 }
 
 static void run_rendering(void *owner) {
@@ -457,7 +490,7 @@ static void run_rendering(void *owner) {
         malloc_trim(0);
         let_others(exchange, false);
     }
-    conclude(exchange);
+    conclude(exchange, true);
 }
 
 static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, bool large, void (*run)(void *)) {
@@ -477,7 +510,7 @@ static void run_second(void *owner) {
     struct request *request = &exchange->request;
     const struct service *service = exchange->http->service;
     if (request_is_over(request)) {
-        conclude(exchange);
+        conclude(exchange, true);
         return;
     }
     size_t charged = request->job_count; /* the sentences of the first decoding */
@@ -503,7 +536,7 @@ static void work_finish(struct request *request) {
     if (!over && pivot_goes_on(request)) {
         submit_chore(exchange, CHORE_RENDERING, request->job_count > SMALL_SENTENCES, run_second);
     } else if (over || !api_is_large(request)) {
-        conclude(exchange);
+        conclude(exchange, false);
     } else {
         bool taken = submit_chore(exchange, CHORE_RENDERING, true, run_rendering);
         assert(taken);
@@ -576,7 +609,11 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     if (reply->status == 0 && api_waits(request))
         return keep_request(exchange) && submit(exchange, suspended);
     if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) && request->streamed) {
-        exchange->stream = stream_open(exchange->connection, request, reply, http->service->options.max_reply_bytes, http->chores);
+        const struct stream_options options = {.most = http->service->options.max_reply_bytes,
+                                               .chores = http->chores,
+                                               .cutoff = http->connections.cutoff,
+                                               .send_us = send_us(http)};
+        exchange->stream = stream_open(exchange->connection, request, reply, &options);
         if (!exchange->stream)
             api_fail_memory(reply);
     }
@@ -589,7 +626,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     exchange->route->finish(http->service, request, reply);
     if (exchange->stream) {
         exchange->stage = STAGE_STREAMING;
-        events_end(request->events);
+        end_stream(exchange, false);
     }
     return false;
 }
@@ -770,7 +807,7 @@ static struct exchange *detach(struct exchange *exchange) {
     request->finish = work_finish;
     request->owner = exchange;
     if (request->job_count == 0) {
-        conclude(exchange);
+        conclude(exchange, false);
         return fork;
     }
     enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, the request may be freed */
@@ -799,14 +836,12 @@ static enum MHD_Result queue(const struct exchange *exchange, const struct reply
 static enum MHD_Result respond(struct exchange *exchange) {
     static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
     const struct connections *connections = &exchange->http->connections;
-    const int64_t read_us = (int64_t)connections->options.send_timeout_ms * 1000;
     struct reply *reply = &exchange->reply;
     struct MHD_Response *response;
     if (exchange->stage == STAGE_STREAMING) { /* the workers still own the reply: the last event has the outcome */
         response = stream_response(exchange->stream);
         if (!response)
             return MHD_NO;
-        connection_limit(connections, exchange->connection, SLOW_READER, exchange->request.deadline_us - clock_us() + read_us);
         return queue(exchange, &begun, response);
     }
     if (exchange->held == 0) { /* the reply was made on this thread, which others wait for */
@@ -821,7 +856,9 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response owns it from now on */
-    connection_limit(connections, exchange->connection, SLOW_READER, read_us);
+    if (exchange->request.models)
+        release_request(exchange);
+    connection_limit(connections, exchange->connection, SLOW_READER, send_us(exchange->http));
     enum MHD_Result queued = queue(exchange, reply, response);
     exchange->stage = STAGE_ANSWERED;
     return queued;
@@ -859,10 +896,6 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
     return respond(exchange);
 }
 
-static void run_end(void *owner) {
-    exchange_end(owner);
-}
-
 static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
     struct http *http = closure;
     struct exchange *exchange = *state;
@@ -881,11 +914,7 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
         return;
     }
     watch_remove(http->watch, &exchange->watched); /* before the socket is closed and its number is reused */
-    if (!events_close(exchange->request.events))
-        return;
-    if (api_is_large(&exchange->request)) /* freeing what the stream held may take long */
-        submit_chore(exchange, CHORE_RENDERING, true, run_end);
-    else
+    if (stream_close(exchange->stream))
         exchange_end(exchange);
 }
 

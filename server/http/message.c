@@ -1,6 +1,7 @@
 /* This module hides how requests and replies are written as HTTP messages: which headers count and which values they may have, how
  * clients are identified, how forms are encoded, and how a reply is compressed or sent event by event. */
 #include "server/http/message.h"
+#include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/decode/events.h"
 #include "server/endpoints/routes.h"
@@ -11,6 +12,7 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -573,19 +575,39 @@ void compress_reply(struct reply *reply) {
     reply->compressed = true;
 }
 
-/* ---- a reply as a stream of events ---- */
+/* ---- a reply as a stream of events ----
+ *
+ * One thread at a time writes events: the connection's, a chore that writes one large event, or from stream_take on the thread that
+ * ends the request. */
 
 /* The state of an event that a chore writes: no event, written, or the chore must be started. */
 enum fetched { NOT_FETCHED, FETCHED, TO_FETCH };
 
 struct stream {
     struct MHD_Connection *connection;
-    struct api_stream events;
-    size_t sent;           /* bytes of the current event */
-    struct chores *chores; /* write the events; NULL: events are small */
+    struct timed *timed;     /* of the connection; NULL: its time is not limited */
+    struct request *request; /* memory of the exchange, so that it can be cancelled after it was freed */
+    struct stream_options options;
+    bool large; /* chores write the events */
     struct chore chore;
+
+    /* only the thread that writes uses these */
+    struct api_stream events;
+    size_t sent; /* bytes of the current event */
     enum fetched fetched;
     int result; /* of api_stream_next, for the event that the chore wrote */
+
+    /* written by the thread that took the stream; constant after the end */
+    char *rest; /* [rest_length] events that are not sent yet */
+    size_t rest_length, rest_capacity, begun; /* begun: bytes of the rest that belong to the event that was being sent */
+    bool broken;                              /* memory ran out */
+
+    pthread_mutex_t lock; /* protects everything below */
+    pthread_cond_t idle;  /* writing became false */
+    bool writing;         /* a thread writes */
+    bool taken;           /* by the thread that ends the request */
+    bool parked;          /* the connection is suspended until the end */
+    bool ended, closed;
 };
 
 static void suspend_stream(void *owner) {
@@ -598,15 +620,20 @@ static void resume_stream(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
-                           struct chores *chores) {
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply,
+                           const struct stream_options *options) {
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return NULL;
     stream->connection = connection;
-    stream->chores = api_is_large(request) ? chores : NULL;
+    stream->timed = connection_timed(connection);
+    stream->request = request;
+    stream->options = *options;
+    stream->large = api_is_large(request);
+    pthread_mutex_init(&stream->lock, NULL);
+    pthread_cond_init(&stream->idle, NULL);
     if (events_follow(request, &(struct events_reader){suspend_stream, resume_stream, stream}) == 0 &&
-        api_stream_init(&stream->events, request, reply, most) == 0)
+        api_stream_init(&stream->events, request, reply, options->most) == 0)
         return stream;
     stream_free(stream);
     return NULL;
@@ -616,16 +643,58 @@ void stream_free(struct stream *stream) {
     if (!stream)
         return;
     api_stream_done(&stream->events);
+    pthread_cond_destroy(&stream->idle);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream->rest);
     free(stream);
 }
+
+/* Returns false if the stream is taken. Otherwise the caller writes until end_writing. */
+static bool begin_writing(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    while (stream->writing && !stream->taken)
+        pthread_cond_wait(&stream->idle, &stream->lock);
+    bool begun = !stream->taken;
+    stream->writing |= begun;
+    pthread_mutex_unlock(&stream->lock);
+    return begun;
+}
+
+/* Limits the time for the client to read what it has been sent. waits: it has read everything, and there is nothing else until the
+ * request is decoded further. Called before the end. */
+static void limit_reader(struct stream *stream, bool waits) {
+    const struct stream_options *options = &stream->options;
+    int64_t left_us = stream->request->deadline_us - clock_us();
+    if (stream->timed)
+        cutoff_set(options->cutoff, stream->timed, SLOW_READER, options->send_us + (waits && left_us > 0 ? left_us : 0));
+}
+
+static void end_writing(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    stream->writing = false;
+    pthread_cond_broadcast(&stream->idle);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* ---- while the request is decoded ---- */
 
 /* Writes the next event, as a chore. The previous event has been sent completely; the new one becomes current in stream_fill. */
 static void run_fetch(void *owner) {
     struct stream *stream = owner;
-    stream->result = api_stream_next(&stream->events);
-    stream->sent = stream->events.length;
-    stream->fetched = FETCHED;
+    if (begin_writing(stream)) {
+        stream->result = api_stream_next(&stream->events);
+        stream->sent = stream->events.length;
+        stream->fetched = FETCHED;
+        end_writing(stream);
+    }
     MHD_resume_connection(stream->connection);
+}
+
+/* Makes the event that a chore has written the current one. Returns the result of api_stream_next. */
+static int take_fetched(struct stream *stream) {
+    stream->sent = 0;
+    stream->fetched = NOT_FETCHED;
+    return stream->result;
 }
 
 /* Fills the buffer with as many available events as fit; returns the number of bytes, or -1 if memory runs out. */
@@ -641,13 +710,11 @@ static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
             return (ssize_t)filled;
 
         int next = 0;
-        if (!stream->chores) {
+        if (!stream->large) {
             stream->sent = 0;
             next = api_stream_next(&stream->events);
         } else if (fetched) {
-            stream->sent = 0;
-            next = stream->result;
-            stream->fetched = NOT_FETCHED;
+            next = take_fetched(stream);
         } else {
             stream->fetched = TO_FETCH;
         }
@@ -656,9 +723,8 @@ static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
     }
 }
 
-static ssize_t read_stream(void *closure, uint64_t position, char *buffer, size_t room) {
-    (void)position;
-    struct stream *stream = closure;
+/* Sends events; called while the caller writes. Returns as read_stream does. */
+static ssize_t send_events(struct stream *stream, char *buffer, size_t room) {
     for (;;) {
         ssize_t filled = stream_fill(stream, buffer, room);
         if (filled > 0)
@@ -669,17 +735,131 @@ static ssize_t read_stream(void *closure, uint64_t position, char *buffer, size_
             return MHD_CONTENT_READER_END_OF_STREAM;
         if (stream->fetched == TO_FETCH) {
             stream->chore = (struct chore){
-                .request = stream->events.request, .kind = CHORE_RENDERING, .large = true, .run = run_fetch, .owner = stream};
+                .request = stream->request, .kind = CHORE_RENDERING, .large = true, .run = run_fetch, .owner = stream};
             stream->fetched = NOT_FETCHED;
             MHD_suspend_connection(stream->connection);
-            chores_submit(stream->chores, &stream->chore);
-        } else if (!events_park(stream->events.request->events)) {
+            chores_submit(stream->options.chores, &stream->chore);
+        } else if (!events_park(stream->request->events)) {
             continue;
         }
-        return 0; /* libmicrohttpd calls this again once the connection is resumed */
+        return 0; /* libmicrohttpd calls read_stream again once the connection is resumed */
     }
 }
 
+/* ---- from the end of the decoding on ---- */
+
+/* Appends the bytes of the current event that are not sent yet. */
+static void keep_event(struct stream *stream) {
+    size_t count = stream->events.length - stream->sent, needed = stream->rest_length + count;
+    if (needed > stream->rest_capacity) {
+        size_t capacity = needed + stream->rest_capacity; /* at least twice as much */
+        char *rest = realloc(stream->rest, capacity);
+        stream->broken |= !rest;
+        if (!rest)
+            return;
+        stream->rest = rest;
+        stream->rest_capacity = capacity;
+    }
+    if (count > 0)
+        memcpy(stream->rest + stream->rest_length, stream->events.text + stream->sent, count);
+    stream->rest_length = needed;
+    stream->sent = stream->events.length;
+}
+
+void stream_take(struct stream *stream) {
+    events_end(stream->request->events);
+    pthread_mutex_lock(&stream->lock);
+    stream->taken = true;
+    while (stream->writing) /* for one event at most */
+        pthread_cond_wait(&stream->idle, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+    if (stream->fetched == FETCHED)
+        stream->broken |= take_fetched(stream) < 0;
+    bool whole = stream->sent == 0;
+    keep_event(stream);
+    stream->begun = whole ? 0 : stream->rest_length;
+}
+
+size_t stream_write(struct stream *stream) {
+    size_t before = stream->rest_length;
+    if (stream->events.over || stream->broken)
+        return 0;
+    int next = api_stream_next(&stream->events);
+    stream->sent = 0;
+    stream->broken |= next < 0;
+    if (next > 0)
+        keep_event(stream);
+    return stream->rest_length - before;
+}
+
+void stream_cut(struct stream *stream) {
+    stream->rest_length = stream->begun;
+    stream->broken |= api_stream_last(&stream->events) < 0;
+    stream->sent = 0;
+    keep_event(stream);
+}
+
+void stream_release(struct stream *stream) {
+    api_stream_done(&stream->events);
+    stream->sent = 0;
+}
+
+bool stream_end(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    stream->ended = true;
+    bool closed = stream->closed;
+    if (!closed)
+        limit_reader(stream, false);
+    if (stream->parked)
+        MHD_resume_connection(stream->connection);
+    pthread_mutex_unlock(&stream->lock);
+    return closed;
+}
+
+bool stream_close(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    stream->closed = true;
+    bool ended = stream->ended;
+    if (!ended) /* after the lock is released, the exchange may have been freed */
+        request_cancel(stream->request, CANCEL_CLIENT);
+    pthread_mutex_unlock(&stream->lock);
+    return ended;
+}
+
+static ssize_t send_rest(struct stream *stream, char *buffer, size_t room) {
+    size_t left = stream->rest_length - stream->sent, count = left < room ? left : room;
+    if (count == 0)
+        return stream->broken ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
+    memcpy(buffer, stream->rest + stream->sent, count);
+    stream->sent += count;
+    return (ssize_t)count;
+}
+
+/* ---- the connection's side ---- */
+
+/* Returns the number of bytes, 0 if the connection was suspended, or one of libmicrohttpd's codes for the end. */
+static ssize_t read_stream(void *closure, uint64_t position, char *buffer, size_t room) {
+    (void)position;
+    struct stream *stream = closure;
+    if (begin_writing(stream)) {
+        ssize_t sent = send_events(stream, buffer, room);
+        limit_reader(stream, sent == 0);
+        end_writing(stream);
+        return sent;
+    }
+    pthread_mutex_lock(&stream->lock);
+    bool ended = stream->ended;
+    stream->parked = !ended;
+    if (!ended)
+        MHD_suspend_connection(stream->connection);
+    pthread_mutex_unlock(&stream->lock);
+    return ended ? send_rest(stream, buffer, room) : 0;
+}
+
 struct MHD_Response *stream_response(struct stream *stream) {
+    if (begin_writing(stream)) {
+        limit_reader(stream, true);
+        end_writing(stream);
+    }
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, stream, NULL);
 }

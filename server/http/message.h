@@ -101,15 +101,40 @@ void compress_reply(struct reply *reply);
 
 /* ---- a reply as a stream of events ---- */
 
-/* libmicrohttpd asks for a piece whenever the socket is writable. While there is nothing to send, the connection is suspended. */
+/* libmicrohttpd asks for a piece whenever the socket is writable. While there is nothing to send, the connection is suspended.
+ *
+ * The stream writes events as its client reads them while the request is decoded. When that has ended, the thread that ended it
+ * writes all other events, so that the request, with its models, can be freed however slowly the client reads. */
 struct stream;
 
-/* Opens the stream of a request that is prepared but not submitted yet. reply: the one that its finish will set. most: maximum
- * bytes of an event. The chores write events that may be large. Returns NULL if memory runs out. */
-struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
-                           struct chores *chores);
-/* Accepts NULL. */
+struct stream_options {
+    size_t most;           /* bytes of an event */
+    struct chores *chores; /* write events that may be large */
+    struct cutoff *cutoff; /* limits the time in which the client reads */
+    int64_t send_us;       /* for each piece while the request is decoded, and for all the rest afterwards */
+};
+
+/* Opens the stream of a request that is prepared but not submitted yet. reply: the one that its finish will set. Called on the
+ * connection's thread, or while it is suspended. Returns NULL if memory runs out. */
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply,
+                           const struct stream_options *options);
+/* The request may have been freed since stream_release. Accepts NULL. */
 void stream_free(struct stream *stream);
+/* Returns the thread that ends the request the stream, whose reply is set: from now on its client waits until stream_end. */
+void stream_take(struct stream *stream);
+/* Writes the next event. Returns its bytes, which the stream keeps; 0 after the last event, or if memory runs out, which ends the
+ * stream there. */
+size_t stream_write(struct stream *stream);
+/* Drops the events that nothing has been sent of, and writes the reply instead. */
+void stream_cut(struct stream *stream);
+/* Ends the use of the request, which can be freed afterwards. */
+void stream_release(struct stream *stream);
+/* Returns true if the client has left: the caller then owns the exchange. Otherwise the connection owns it, and the caller must not
+ * use it any more. */
+bool stream_end(struct stream *stream);
+/* Notes that the client leaves. Returns true after stream_end: the caller then owns the exchange. Otherwise the request is
+ * cancelled (CANCEL_CLIENT), and the caller of stream_end will own it. */
+bool stream_close(struct stream *stream);
 /* Returns the response that the stream feeds, or NULL if memory runs out. The stream must outlive it. */
 struct MHD_Response *stream_response(struct stream *stream);
 

@@ -33,6 +33,7 @@ struct catalog {
     struct loading loading;         /* constant */
     struct metrics *metrics;
     atomic_size_t taken;        /* bytes of all models in memory */
+    atomic_size_t retired;      /* models in memory that are out of service */
     pthread_t threads[THREADS]; /* [started]; only the owner uses them */
     size_t started;
 
@@ -121,15 +122,16 @@ static void unkeep(struct catalog *catalog, struct served_model *model) {
 }
 
 /* Gives up the model's own reference to what is in memory, which its last user then frees. */
-static void let_go(struct served_model *model, struct loaded_model **gone) {
+static void let_go(struct catalog *catalog, struct served_model *model, struct loaded_model **gone) {
     model->loaded->next = *gone;
     *gone = model->loaded;
+    loaded_model_retire(model->loaded, &catalog->retired);
     model->loaded = NULL;
     model->state = MODEL_COLD;
 }
 
 static void unload(struct catalog *catalog, struct served_model *model, const char *reason, struct loaded_model **gone) {
-    let_go(model, gone);
+    let_go(catalog, model, gone);
     log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name), log_count("bytes", model->bytes),
               log_text("reason", reason));
     metrics_count(catalog->metrics, MODEL_UNLOADED);
@@ -392,7 +394,7 @@ static void *loader_run(void *argument) {
             set_failed(model, &error);
         gone = NULL;
         if (loaded && model->left)
-            let_go(model, &gone);
+            let_go(catalog, model, &gone);
         else if (loaded)
             keep(catalog, model);
         struct model_wait *waits = take_waits(catalog, model);
@@ -568,7 +570,7 @@ static void put_in_service(struct catalog *catalog, struct model_set *models) {
             model->left = true;
             unkeep(catalog, model);
             if (model->state == MODEL_READY)
-                let_go(model, &gone);
+                let_go(catalog, model, &gone);
         }
     }
     pthread_mutex_unlock(&catalog->lock);
@@ -783,6 +785,16 @@ static void reload(struct catalog *catalog) {
     pthread_mutex_lock(&catalog->lock);
 }
 
+/* Returns whether the reload that was ordered has to wait for requests that use models out of service. Requires the lock. */
+static bool reload_waits(struct catalog *catalog) {
+    size_t retired = atomic_load(&catalog->retired);
+    if (retired > 0 && strcmp(catalog->reloading, "waiting") != 0) {
+        catalog->reloading = "waiting";
+        log_event(LOG_INFO, "reload_waits", log_count("models", retired));
+    }
+    return retired > 0;
+}
+
 /* Compares all files of a model in use with its manifest. Requires the lock, which it releases in between. If they differ, no
  * further request gets the model, but requests that have it continue. */
 static void check_files(struct catalog *catalog, struct served_model *model) {
@@ -818,12 +830,13 @@ static void *reloader_run(void *argument) {
         struct served_model *unchecked = catalog->kept;
         while (unchecked && !unchecked->unchecked)
             unchecked = unchecked->next_kept;
-        if (catalog->reload_ordered && !catalog->changing)
+        bool ordered = catalog->reload_ordered && !catalog->changing, waits = ordered && reload_waits(catalog);
+        if (ordered && !waits)
             reload(catalog);
         else if (unchecked)
             check_files(catalog, unchecked);
         else
-            clock_wait(&catalog->changed, &catalog->lock, INT64_MAX);
+            clock_wait(&catalog->changed, &catalog->lock, waits ? clock_us() + LOOK_US : INT64_MAX);
     }
     struct reload *reloads = catalog->reloads;
     catalog->reloads = NULL;

@@ -3,8 +3,8 @@
  *
  * A set lists the models in service. It is replaced as a whole: a reload reads every folder again, those of --model and those in
  * --models, and loads the models that are in memory. When all of them have decoded a few words, the new set replaces the old one
- * atomically: later requests use it, and earlier ones keep the old set, which the last of them frees. If a model does not load,
- * nothing changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
+ * atomically: later requests use it, and earlier ones keep the old set, which the last of them frees. A reload does not begin before
+ * that, so that no model is in memory more than twice. If a model does not load, nothing changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
  *
  * The state of a model:
  *
@@ -54,6 +54,7 @@ struct loaded_model {
 
     /* private */
     atomic_size_t *taken;
+    atomic_size_t *retired; /* NULL: it is in service, or does not belong to a catalog */
     atomic_size_t references;
     struct loaded_model *next; /* for the catalog, which frees it */
 };
@@ -78,6 +79,9 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
 struct loaded_model *loaded_model_acquire(struct loaded_model *model);
 /* Accepts NULL. */
 void loaded_model_release(struct loaded_model *model);
+/* Notes that the model is out of service: retired counts it until it is freed. The caller has a reference and is the only one that
+ * calls this for the model. */
+void loaded_model_retire(struct loaded_model *model, atomic_size_t *retired);
 /* Returns whether there is more than one reference. */
 bool loaded_model_used(const struct loaded_model *model);
 
@@ -194,10 +198,10 @@ struct reload {
     struct reload *next;
 };
 /* Orders a reload that begins after this call, and returns at once. While a reload runs, at most one more follows, however often it
- * is ordered. reload: its finish is called at the end; NULL: none is called. Returns false if the catalog is closed; finish is then
+ * is ordered. It waits until models that are out of service are in no request's use any more. reload: its finish is called at the end; NULL: none is called. Returns false if the catalog is closed; finish is then
  * not called. */
 bool catalog_reload(struct catalog *catalog, struct reload *reload);
-/* Returns the state of the last reload: "none", "running", "done" or "failed". */
+/* Returns the state of the last reload: "none", "waiting", "running", "done" or "failed". */
 const char *catalog_reloading(struct catalog *catalog);
 
 enum catalog_verdict { CATALOG_DONE, CATALOG_BUSY, CATALOG_UNKNOWN, CATALOG_REFUSED };

@@ -44,7 +44,14 @@ static void loaded_model_free(struct loaded_model *model) {
     free(model->batches);
     translator_free(model->translator);
     atomic_fetch_sub(model->taken, model->bytes);
+    if (model->retired)
+        atomic_fetch_sub(model->retired, 1);
     free(model);
+}
+
+void loaded_model_retire(struct loaded_model *model, atomic_size_t *retired) {
+    model->retired = retired;
+    atomic_fetch_add(retired, 1);
 }
 
 /* After an error, the model contains the parts that were loaded before it. */

@@ -205,6 +205,68 @@ START_TEST(requests_keep_their_models) {
 }
 END_TEST
 
+/* Whoever reads slowly keeps no models. */
+START_TEST(unread_streams_keep_no_models) {
+    enum { STREAMS = 3 };
+    int connections[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        connections[i] = work_unread(&served, true);
+        metric_await(&served, "alignd_target_tokens_total{model=\"first\"}", (i + 1) * WORK_UNREAD_TOKENS, NULL);
+        hang_up();
+        metric_await(&served, SUCCESSES, i + 1, NULL);
+    }
+    metric_await(&served, SETS, 1, NULL);
+    ck_assert_double_eq(metric(&served, "alignd_requests_in_flight"), STREAMS + 1);
+    ck_assert_double_gt(metric(&served, "alignd_reply_bytes"), 0);
+    for (int i = 0; i < STREAMS; i++)
+        close(connections[i]);
+    metric_await(&served, "alignd_requests_in_flight", 1, NULL);
+    ck_assert_double_eq(metric(&served, "alignd_reply_bytes"), 0);
+}
+END_TEST
+
+START_TEST(two_generations_at_most) {
+    struct reply slow;
+    char *body = work_endless(1, 2);
+    struct flight *flight = flight_open(&served);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
+    metric_await_least(&served, "alignd_rows_live", 1, flight);
+    hang_up();
+    metric_await(&served, SUCCESSES, 1, flight);
+    hang_up();
+    daemon_await_log(&served, "event=reload_waits models=1");
+    check_models("first", 2, "waiting");
+    ck_assert_double_eq(metric(&served, SETS), 2);
+    flight_close(flight);
+    reply_done(&slow);
+    metric_await(&served, SUCCESSES, 2, NULL);
+    check_models("first", 3, "done");
+    metric_await(&served, SETS, 1, NULL);
+    free(body);
+}
+END_TEST
+
+START_TEST(terminated_while_a_reload_waits) {
+    struct reply slow;
+    char *body = work_endless(1, 2);
+    struct flight *flight = flight_open(&served);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 5000"}}, &slow);
+    metric_await_least(&served, "alignd_rows_live", 1, flight);
+    hang_up();
+    metric_await(&served, SUCCESSES, 1, flight);
+    hang_up();
+    daemon_await_log(&served, "event=reload_waits");
+    ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
+    flight_land(flight);
+    ck_assert_int_eq(slow.status, 504);
+    reply_done(&slow);
+    flight_close(flight);
+    daemon_end(&served);
+    daemon_start(&served, ARGUMENTS("--model", folder)); /* for teardown */
+    free(body);
+}
+END_TEST
+
 /* A load that takes long delays nobody, and what is asked for meanwhile is one more load. */
 START_TEST(loading_delays_nobody) {
     struct reply reply;
@@ -427,6 +489,9 @@ Suite *reload_suite(void) {
     tcase_add_test(tests, counters_do_not_fall);
     tcase_add_loop_test(tests, what_is_broken_changes_nothing, 0, sizeof broken / sizeof *broken);
     tcase_add_test(tests, requests_keep_their_models);
+    tcase_add_test(tests, unread_streams_keep_no_models);
+    tcase_add_test(tests, two_generations_at_most);
+    tcase_add_test(tests, terminated_while_a_reload_waits);
     tcase_add_test(tests, loading_delays_nobody);
     tcase_add_test(tests, reloading_under_load);
     tcase_add_test(tests, terminated_while_loading);

@@ -122,33 +122,11 @@ END_TEST
 
 /* ---- replies that are read slowly ---- */
 
-/* Texts of a request whose answer, with its large matrices, is more than the system buffers. */
-enum { MUCH = 48 };
-
-static int ask_for_much(bool stream) {
-    char body[4000], head[200];
-    int length = snprintf(
-        body, sizeof body,
-        "{\"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"include\": [\"attention\"], \"verbatim\": true, "
-        "\"stream\": %s, \"text\": [\"A\"",
-        stream ? "true" : "false");
-    for (int i = 1; i < MUCH; i++)
-        length += snprintf(body + length, sizeof body - (size_t)length, ", \"A boy plays in the snow %d.\"", i);
-    length += snprintf(body + length, sizeof body - (size_t)length, "]}");
-    int connection = raw_open(&served), small = 4096;
-    ck_assert_int_eq(setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
-    int head_length =
-        snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", length);
-    raw_write(connection, head, (size_t)head_length);
-    raw_write(connection, body, (size_t)length);
-    return connection;
-}
-
 /* Others go on; a few bytes now and then do not help. */
 START_TEST(slow_reader_of_a_matrix) {
     char byte;
-    int connection = ask_for_much(false);
-    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", MUCH * 1000, NULL);
+    int connection = work_unread(&served, false);
+    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", WORK_UNREAD_TOKENS, NULL);
     ck_assert_double_eq(metric(&served, ROWS), 0); /* holds no worker */
     check_serving();
     for (struct patience patience = {0}; metric(&served, CUT "{reason=\"reader\"}") < 1;) {
@@ -160,10 +138,11 @@ START_TEST(slow_reader_of_a_matrix) {
 }
 END_TEST
 
+/* The time to read it does not add to the time to decode it. */
 START_TEST(slow_reader_of_a_stream) {
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000", "--deadline-ms", "8000"));
-    int connection = ask_for_much(true);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000", "--deadline-ms", "1000000"));
+    int connection = work_unread(&served, true);
     metric_await(&served, CUT "{reason=\"reader\"}", 1, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
     check_serving();

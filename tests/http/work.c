@@ -2,6 +2,8 @@
 #include "tests/check.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 /* Up to 100 texts have the same length, and so the same work. fields: what stands before the texts. */
 static char *texts_body(size_t texts, const char *fields) {
@@ -27,4 +29,21 @@ char *work_endless(size_t texts, size_t beam_size) {
     char fields[100];
     snprintf(fields, sizeof fields, "'strategy': 'exact', 'beam_size': %zu, 'max_length': 1000", beam_size);
     return texts_body(texts, fields);
+}
+
+int work_unread(const struct daemon *daemon, bool stream) {
+    char fields[200], head[100];
+    snprintf(fields, sizeof fields,
+             "'strategy': 'greedy', 'min_length': %d, 'max_length': %d, 'include': ['attention'], 'verbatim': true, 'stream': %s",
+             WORK_UNREAD_LENGTH, WORK_UNREAD_LENGTH, stream ? "true" : "false");
+    char *body = texts_body(WORK_UNREAD_TEXTS, fields);
+    for (char *at = body; (at = strchr(at, '\'')) != NULL;)
+        *at = '"';
+    snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", strlen(body));
+    int connection = raw_open(daemon), small = 4096;
+    ck_assert_int_eq(setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    raw_write(connection, head, strlen(head));
+    raw_write(connection, body, strlen(body));
+    free(body);
+    return connection;
 }

@@ -3,6 +3,8 @@
 #ifndef ALIGND_TESTS_HTTP_WORK_H
 #define ALIGND_TESTS_HTTP_WORK_H
 
+#include "tests/http/client.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /* So many texts, each decoded to exactly so many tokens with a beam of this size (1: greedy). In the notation of call.json; the
@@ -16,5 +18,10 @@ char *work_endless(size_t texts, size_t beam_size);
 
 /* The daemon's arguments for it. */
 #define WORK_ENDLESS "--exact-steps", "1000000000"
+
+/* Sends a request whose answer, with its large matrices, is more than the system buffers, on a connection that nothing is read
+ * from; the caller closes it. It has so many tokens. */
+int work_unread(const struct daemon *daemon, bool stream);
+enum { WORK_UNREAD_TEXTS = 48, WORK_UNREAD_LENGTH = 1000, WORK_UNREAD_TOKENS = WORK_UNREAD_TEXTS * WORK_UNREAD_LENGTH };
 
 #endif
