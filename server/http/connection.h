@@ -2,9 +2,10 @@
  * connections, noticing clients that hang up, the certificate, and workarounds for the library's heads and replies.
  *
  * A connection has read_timeout_ms to send its first line, and each request has as long from its first line to arrive completely. A
- * reply has send_timeout_ms to be read; a stream has as long for each piece, and from the end of the decoding on for all the rest. In
- * between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd limits only silence, and a client could evade that by sending a byte now and then. So a thread shuts down the sockets of
- * connections that take too long, and the threads that serve them see that the peer is gone.
+ * reply has send_timeout_ms to be read; a stream has as long for each piece, and from the end of the decoding on for all the rest.
+ * In between, the deadline applies, and between two requests CONNECTION_IDLE_S. libmicrohttpd limits only silence, and a client
+ * could evade that by sending a byte now and then. So a thread shuts down the sockets of connections that take too long, and the
+ * threads that serve them see that the peer is gone.
  *
  * While at least three quarters of a crowd's places are taken, connections between two requests (SLOW_IDLE) are cut after a second.
  * When the last place is taken, the connection that has been silent for the longest time is cut at once (SLOW_SILENT). A connection

@@ -598,7 +598,7 @@ struct stream {
     int result; /* of api_stream_next, for the event that the chore wrote */
 
     /* written by the thread that took the stream; constant after the end */
-    char *rest; /* [rest_length] events that are not sent yet */
+    char *rest;                               /* [rest_length] events that are not sent yet */
     size_t rest_length, rest_capacity, begun; /* begun: bytes of the rest that belong to the event that was being sent */
     bool broken;                              /* memory ran out */
 

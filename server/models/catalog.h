@@ -3,8 +3,9 @@
  *
  * A set lists the models in service. It is replaced as a whole: a reload reads every folder again, those of --model and those in
  * --models, and loads the models that are in memory. When all of them have decoded a few words, the new set replaces the old one
- * atomically: later requests use it, and earlier ones keep the old set, which the last of them frees. A reload does not begin before
- * that, so that no model is in memory more than twice. If a model does not load, nothing changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
+ * atomically: later requests use it, and earlier ones keep the old set, which the last of them frees. A reload does not begin
+ * before that, so that no model is in memory more than twice. If a model does not load, nothing changes. Adding or removing a model
+ * makes a new set at once, which shares the others with the old one.
  *
  * The state of a model:
  *
@@ -198,8 +199,8 @@ struct reload {
     struct reload *next;
 };
 /* Orders a reload that begins after this call, and returns at once. While a reload runs, at most one more follows, however often it
- * is ordered. It waits until models that are out of service are in no request's use any more. reload: its finish is called at the end; NULL: none is called. Returns false if the catalog is closed; finish is then
- * not called. */
+ * is ordered. It waits until models that are out of service are in no request's use any more. reload: its finish is called at the
+ * end; NULL: none is called. Returns false if the catalog is closed; finish is then not called. */
 bool catalog_reload(struct catalog *catalog, struct reload *reload);
 /* Returns the state of the last reload: "none", "waiting", "running", "done" or "failed". */
 const char *catalog_reloading(struct catalog *catalog);
