@@ -33,7 +33,7 @@ ROOMS = {
     "model/text": Room("model/base", "numbers signs spans tokenizer"),
     "model/compute": Room("model/base", "kernels matrix"),
     "model/weights": Room("model/base model/compute", "config safetensors weights"),
-    "model/import": Room("model/base model/weights", "import source"),  # foreign folders become model folders
+    "model/import": Room("model/base model/text model/weights", "import source"),  # foreign folders become model folders
     "model/network": Room("model/base model/text model/compute model/weights", "network"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),

@@ -2,6 +2,7 @@
  * tokens name languages. */
 #include "model/base/utf8.h"
 #include "model/import/conversion.h"
+#include "model/text/tokenizer.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,72 +127,9 @@ static int read_json(struct pairs *pairs, const char *text, size_t length, struc
 
 /* ---- SentencePiece ---- */
 
-/* A protocol buffer's bytes. */
-struct buffer {
-    const unsigned char *at, *end;
-    bool fits;
-};
-
-static uint64_t varint(struct buffer *buffer) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; buffer->at < buffer->end && shift < 64; shift += 7) {
-        unsigned char byte = *buffer->at++;
-        value |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128)
-            return value;
-    }
-    buffer->fits = false;
-    return 0;
-}
-
-static void skip(struct buffer *buffer, uint64_t count) {
-    if (count > (uint64_t)(buffer->end - buffer->at))
-        buffer->fits = false;
-    else
-        buffer->at += count;
-}
-
-/* Finds the next field that has a length, and skips others, which are varints or numbers of 32 bits. Returns false at the end, or
- * if this is not a protocol buffer, which clears `fits`. */
-static bool next_field(struct buffer *buffer, uint64_t *number, struct buffer *field) {
-    while (buffer->fits && buffer->at < buffer->end) {
-        uint64_t tag = varint(buffer), length;
-        switch (tag & 7) {
-        case 0:
-            varint(buffer);
-            break;
-        case 2:
-            length = varint(buffer);
-            *field = (struct buffer){buffer->at, buffer->at, true};
-            skip(buffer, length);
-            field->end = buffer->at;
-            *number = tag >> 3;
-            return buffer->fits;
-        case 5:
-            skip(buffer, 4);
-            break;
-        default:
-            buffer->fits = false;
-        }
-    }
-    return false;
-}
-
-/* Finds the next piece of a SentencePiece model: field 1 of the next field 1 of the top. Returns false at the end, or if this is
- * not such a model, which clears top->fits. */
-static bool next_piece(struct buffer *top, struct buffer *text) {
-    struct buffer piece, field;
-    uint64_t number;
-    do {
-        if (!next_field(top, &number, &piece))
-            return false;
-    } while (number != 1);
-    *text = (struct buffer){.at = NULL};
-    while (next_field(&piece, &number, &field))
-        if (number == 1)
-            *text = field;
-    top->fits = piece.fits && text->at && utf8_valid((const char *)text->at, (size_t)(text->end - text->at));
-    return top->fits;
+static int count_piece(void *context, int id, const char *piece, size_t length) {
+    *(size_t *)context = (size_t)id + 1;
+    return utf8_valid(piece, length) ? 0 : -1;
 }
 
 static int read_sentencepiece(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
@@ -199,11 +137,8 @@ static int read_sentencepiece(const char *path, size_t size, struct arena *arena
     size_t bytes, count = 0;
     if (source_read(path, MOST_BYTES, arena, &content, &bytes, err) != 0)
         return -1;
-    struct buffer top = {(const unsigned char *)content, (const unsigned char *)content + bytes, true}, text;
-    while (next_piece(&top, &text))
-        count++;
-    if (!top.fits || (count == 0 && size == 0))
-        return error_set(err, ERROR_FORMAT, "%s: is not a SentencePiece model", path);
+    if (sentencepiece_each(path, content, bytes, count_piece, &count, err) != 0 || sentencepiece_check(path, content, bytes, err) != 0)
+        return -1;
     if (size && count != size)
         return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path, import_thousands(arena, count),
                          import_thousands(arena, size));
@@ -343,15 +278,20 @@ static int by_piece(const void *a, const void *b) {
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
+static int add_id(void *context, int id, const char *piece, size_t length) {
+    struct ids *ids = context;
+    ids->sorted[ids->size++] = (struct id){piece, length, (uint32_t)id};
+    return 0;
+}
+
 int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err) {
     struct ids made = {.sorted = arena_alloc(arena, vocabulary->size, sizeof *made.sorted)};
     if (!made.sorted)
         return error_memory(err);
     const char *content = vocabulary->content;
     const char *list = vocabulary->list ? vocabulary->list : vocabulary->sentencepiece ? NULL : content;
-    struct buffer top = {(const unsigned char *)content, (const unsigned char *)content + vocabulary->bytes, true}, text;
-    for (; !list && next_piece(&top, &text); made.size++)
-        made.sorted[made.size] = (struct id){(const char *)text.at, (size_t)(text.end - text.at), (uint32_t)made.size};
+    if (!list && sentencepiece_each("", content, vocabulary->bytes, add_id, &made, err) != 0)
+        return -1;
     for (size_t length; list && *list; list += length + 1, made.size++) {
         length = strcspn(list, "\n");
         made.sorted[made.size] = (struct id){list, length, (uint32_t)made.size};

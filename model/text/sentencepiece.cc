@@ -143,29 +143,11 @@ static bool file_valid(Bytes model) {
     return normalizer;
 }
 
-/* Reads the file into malloc'd bytes, which the caller owns, and checks it. */
-static int read_model(const char *path, char **bytes, size_t *size, struct error *err) {
-    char *data;
-    size_t length;
-    if (file_read(path, MAX_BYTES, &data, &length, err) != 0)
-        return -1;
-    if (!file_valid({reinterpret_cast<const unsigned char *>(data), length})) {
-        std::free(data);
-        return error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", path);
-    }
-    *bytes = data;
-    *size = length;
-    return 0;
-}
-
-int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err) {
-    char *bytes;
-    size_t size;
-    if (read_model(path, &bytes, &size, err) != 0)
-        return -1;
+int sentencepiece_each(const char *name, const char *bytes, size_t size, sentencepiece_take *take, void *context,
+                       struct error *err) {
     Bytes model{reinterpret_cast<const unsigned char *>(bytes), size};
     Field field;
-    bool good = true;
+    bool good = file_valid(model);
     for (int id = 0; good && model.size > 0;) {
         take_field(model, field);
         if (field.number != MODEL_PIECES || field.wire != WIRE_BYTES)
@@ -178,8 +160,17 @@ int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *conte
         }
         good = good && take(context, id++, reinterpret_cast<const char *>(text.data), text.size) == 0;
     }
+    return good ? 0 : error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", name);
+}
+
+int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err) {
+    char *bytes;
+    size_t size;
+    if (file_read(path, MAX_BYTES, &bytes, &size, err) != 0)
+        return -1;
+    const int result = sentencepiece_each(path, bytes, size, take, context, err);
     std::free(bytes);
-    return good ? 0 : error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", path);
+    return result;
 }
 
 /* ---- opening ---- */
@@ -217,17 +208,17 @@ static const Model &model_of(const void *model) {
     return *static_cast<const Model *>(model);
 }
 
-static void *spm_open(const char *path, const struct tokenizer_options *, struct tokenizer_ids *ids, struct error *err) {
+/* Makes the model of a file's bytes; the caller deletes it. Returns NULL with an error about the name. */
+static Model *make_model(const char *name, const char *bytes, size_t size, struct error *err) {
     static const int LOG_FATAL_ONLY = 3;
-    void *opened = nullptr;
+    Model *made = nullptr;
     static const bool once = (sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY), std::set_new_handler(release_reserve), true);
     static_cast<void>(once);
-    guarded(path, ERROR_FORMAT, err, [&] {
-        char *bytes;
-        size_t size;
-        if (read_model(path, &bytes, &size, err) != 0)
-            return -1;
-        std::unique_ptr<char, void (*)(void *)> owner(bytes, std::free);
+    if (!file_valid({reinterpret_cast<const unsigned char *>(bytes), size})) {
+        error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", name);
+        return nullptr;
+    }
+    guarded(name, ERROR_FORMAT, err, [&] {
         auto model = std::make_unique<Model>();
         const Processor &processor = model->processor;
         bool good = model->processor.LoadFromSerializedProto(std::string_view(bytes, size)).ok();
@@ -242,12 +233,29 @@ static void *spm_open(const char *path, const struct tokenizer_options *, struct
             model->texts.push_back(!processor.IsUnknown(id) && !processor.IsControl(id));
         }
         if (!good)
-            return error_set(err, ERROR_FORMAT, "%s: not a usable SentencePiece model", path);
-        *ids = {model->pieces.size(), processor.unk_id(), processor.bos_id(), processor.eos_id()};
-        opened = model.release();
+            return error_set(err, ERROR_FORMAT, "%s: not a usable SentencePiece model", name);
+        made = model.release();
         return 0;
     });
-    return opened;
+    return made;
+}
+
+int sentencepiece_check(const char *name, const char *bytes, size_t size, struct error *err) {
+    const Model *model = make_model(name, bytes, size, err);
+    delete model;
+    return model ? 0 : -1;
+}
+
+static void *spm_open(const char *path, const struct tokenizer_options *, struct tokenizer_ids *ids, struct error *err) {
+    char *bytes;
+    size_t size;
+    if (file_read(path, MAX_BYTES, &bytes, &size, err) != 0)
+        return nullptr;
+    Model *model = make_model(path, bytes, size, err);
+    std::free(bytes);
+    if (model)
+        *ids = {model->pieces.size(), model->processor.unk_id(), model->processor.bos_id(), model->processor.eos_id()};
+    return model;
 }
 
 static void spm_free(void *model) {

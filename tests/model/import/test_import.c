@@ -222,7 +222,7 @@ static const struct {
     {"v.json", "{", "v.json: line 1: "},
     {"v.json", "[1]", "v.json: is not an object of words and ids"},
     {"v.json", "{\"</s>\": true}", "has the id true, which is not a number"},
-    {"v.spm", "no model", "v.spm: is not a SentencePiece model"},
+    {"v.spm", "no model", "v.spm: not a SentencePiece model"},
 };
 
 START_TEST(wrong_vocabularies_are_refused) {
@@ -253,6 +253,28 @@ START_TEST(sentencepiece_is_read) {
     json_decref(files.section);
     expect(vocabulary_segmented("tests/data/tiny.en.spm", &file, &arena, &both, &err),
            "segments text, and so does the vocabulary beside it");
+}
+END_TEST
+
+/* What no tokenizer can be opened from is not imported either. */
+START_TEST(damaged_sentencepiece_is_refused) {
+    static const char charsmap[] = "\x1a\x04\x12\x02zz", score[] = "\x0a\x08\x0a\x01z\x15\0\0\xc0\x7f",
+                      nul[] = "\x0a\x04\x0a\x02z\0";
+    const struct {
+        const char *bytes;
+        size_t count, size;
+    } tails[] = {{charsmap, sizeof charsmap - 1, 200}, {score, sizeof score - 1, 201}, {nul, sizeof nul - 1, 201}};
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        struct vocabulary made;
+        char bytes[1 << 16];
+        FILE *file = fopen("tests/data/tiny.en.spm", "rb");
+        size_t count = fread(bytes, 1, sizeof bytes - tails[i].count, file);
+        ck_assert(feof(file) && fclose(file) == 0);
+        memcpy(bytes + count, tails[i].bytes, tails[i].count);
+        const char *path = put_file(folder.path, "v.spm", bytes, count + tails[i].count);
+        ck_assert_ptr_null(tokenizer_open("sentencepiece", path, NULL, NULL));
+        expect(vocabulary_import(path, tails[i].size, &arena, &made, &err), "SentencePiece model");
+    }
 }
 END_TEST
 
@@ -668,6 +690,7 @@ Suite *import_suite(void) {
     tcase_add_test(tcase, vocabularies_are_read);
     tcase_add_loop_test(tcase, wrong_vocabularies_are_refused, 0, COUNT(wrong_words));
     tcase_add_test(tcase, sentencepiece_is_read);
+    tcase_add_test(tcase, damaged_sentencepiece_is_refused);
     tcase_add_test(tcase, binary_shortlists);
     tcase_add_test(tcase, text_shortlists);
     tcase_add_test(tcase, quality_models);
