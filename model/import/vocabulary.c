@@ -137,7 +137,8 @@ static int read_sentencepiece(const char *path, size_t size, struct arena *arena
     size_t bytes, count = 0;
     if (source_read(path, MOST_BYTES, arena, &content, &bytes, err) != 0)
         return -1;
-    if (sentencepiece_each(path, content, bytes, count_piece, &count, err) != 0 || sentencepiece_check(path, content, bytes, err) != 0)
+    if (sentencepiece_each(path, content, bytes, count_piece, &count, err) != 0 ||
+        sentencepiece_check(path, content, bytes, err) != 0)
         return -1;
     if (size && count != size)
         return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path, import_thousands(arena, count),

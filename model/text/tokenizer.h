@@ -209,7 +209,8 @@ extern const struct tokenizer_kind tokenizer_sentencepiece; /* in sentencepiece.
 typedef int sentencepiece_take(void *context, int id, const char *piece, size_t length);
 int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err);
 /* The same with the bytes of a file, into which the pieces point. name: of the file, for errors. */
-int sentencepiece_each(const char *name, const char *bytes, size_t size, sentencepiece_take *take, void *context, struct error *err);
+int sentencepiece_each(const char *name, const char *bytes, size_t size, sentencepiece_take *take, void *context,
+                       struct error *err);
 /* Returns -1 with ERROR_FORMAT or ERROR_MEMORY if no tokenizer can be opened from these bytes of a file. */
 int sentencepiece_check(const char *name, const char *bytes, size_t size, struct error *err);
 

@@ -4,8 +4,8 @@
  * A set lists the models in service. It is replaced as a whole: a reload reads every folder again, those of --model and those in
  * --models, and loads the models that are in memory. When all of them have decoded a few words, the new set replaces the old one
  * atomically: later requests use it, and earlier ones keep the old set, which the last of them frees. A reload does not begin
- * before that, so that no model is in memory more than twice. If a model does not load, nothing changes. Adding or removing a model
- * makes a new set at once, which shares the others with the old one.
+ * while requests use models of an earlier set, so that no model is in memory more than twice. If a model does not load, nothing
+ * changes. Adding or removing a model makes a new set at once, which shares the others with the old one.
  *
  * The state of a model:
  *

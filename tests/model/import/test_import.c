@@ -3,6 +3,7 @@
 #include "model/base/file.h"
 #include "model/import/conversion.h"
 #include "model/import/import.h"
+#include "model/text/tokenizer.h"
 #include "model/weights/config.h"
 #include "model/weights/safetensors.h"
 #include "tests/model/import/making.h"
@@ -266,7 +267,7 @@ START_TEST(damaged_sentencepiece_is_refused) {
     } tails[] = {{charsmap, sizeof charsmap - 1, 200}, {score, sizeof score - 1, 201}, {nul, sizeof nul - 1, 201}};
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
         struct vocabulary made;
-        char bytes[1 << 16];
+        static char bytes[1 << 19];
         FILE *file = fopen("tests/data/tiny.en.spm", "rb");
         size_t count = fread(bytes, 1, sizeof bytes - tails[i].count, file);
         ck_assert(feof(file) && fclose(file) == 0);
