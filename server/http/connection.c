@@ -745,6 +745,24 @@ static const struct {
     {STATUS_VERSION, STATUS_VERSION, "invalid_request", "the version must be HTTP/1.0 or HTTP/1.1"},
 };
 
+struct passage connection_passage(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct passage passage = {.fd = info->connect_fd};
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    passage.session = info ? info->tls_session : NULL;
+    return passage;
+}
+
+void passage_send(const struct passage *passage, const char *bytes, size_t length) {
+    if (passage->session) {
+        gnutls_record_send(passage->session, bytes, length); /* the socket does not block; GnuTLS lets another thread receive */
+        gnutls_bye(passage->session, GNUTLS_SHUT_WR);
+    } else {
+        send(passage->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    shutdown(passage->fd, SHUT_WR);
+}
+
 /* 0.9.75 continues after it has refused a Content-Length and begins the same reply again. So the reply is written directly to the
  * socket, and the library then closes the connection. An HTTPS connection is closed without a reply. 0.9.76 does not need this. */
 static bool send_past(struct MHD_Connection *connection, const struct reply *reply) {
@@ -757,9 +775,9 @@ static bool send_past(struct MHD_Connection *connection, const struct reply *rep
     int length =
         snprintf(text, sizeof text, "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
                  reply->status, MHD_get_reason_phrase_for(reply->status), reply->content_type, reply->length, reply->body);
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info && length > 0 && (size_t)length < sizeof text)
-        send(info->connect_fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT); /* the connection closes, so the rest is lost */
+    const struct passage passage = connection_passage(connection);
+    if (length > 0 && (size_t)length < sizeof text)
+        passage_send(&passage, text, (size_t)length);
     return true;
 }
 

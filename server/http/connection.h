@@ -149,6 +149,17 @@ int connection_check(struct MHD_Connection *connection, const char *method, cons
  * if the reply is not queued. */
 bool connection_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 
+/* A way to write to a connection past libmicrohttpd, which cannot reply before a body has arrived. */
+struct passage {
+    int fd;
+    gnutls_session_t session; /* NULL: no HTTPS */
+};
+/* Called on the connection's thread. */
+struct passage connection_passage(struct MHD_Connection *connection);
+/* Writes the whole reply and ends the sending side, so that the library must not reply. What the socket does not take at once is
+ * lost. Thread-safe while the connection is open and its thread sends nothing. */
+void passage_send(const struct passage *passage, const char *bytes, size_t length);
+
 /* Notes that the head of a request is complete. */
 void connection_begun(const struct connections *connections, struct MHD_Connection *connection);
 /* Begins a stage, which may take this long: SLOW_REQUEST while the complete request is handled, SLOW_READER while a reply is sent,

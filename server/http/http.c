@@ -58,10 +58,11 @@ struct http {
     uint32_t id_prefix;   /* the prefix of generated request ids */
     atomic_uint_least32_t id_counter;
 
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t idle;  /* in_flight became 0 */
-    size_t in_flight;     /* exchanges whose request is complete or refused, until they end */
-    bool untidy;          /* requests that were decoded have ended since http_tidy */
+    pthread_mutex_t lock;       /* guards all below */
+    struct exchange *receiving; /* the exchanges whose body has not arrived */
+    pthread_cond_t idle;        /* in_flight became 0 */
+    size_t in_flight;           /* exchanges whose request is complete or refused, until they end */
+    bool untidy;                /* requests that were decoded have ended since http_tidy */
 };
 
 /* Time and tokens that a request used, for its log line. */
@@ -91,7 +92,12 @@ struct exchange {
     const char *method;        /* as api_method returns it */
     char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
     struct spent spent;
-    bool whole; /* the request is complete or refused, and counted in http->in_flight */
+    bool whole;                       /* the request is complete or refused, and counted in http->in_flight */
+    bool listed;                      /* in http->receiving, whose lock guards this and the links */
+    struct exchange *next, *previous; /* in that list */
+    struct passage passage;           /* while it is listed */
+    const char *origin;               /* the header; NULL: none */
+    atomic_bool passed;               /* it was answered past libmicrohttpd, before its body had arrived */
     int64_t began_us;
     struct body body;
     size_t discarded; /* bytes of the body that were not kept */
@@ -173,6 +179,55 @@ static void clear_reply(struct exchange *exchange) {
     exchange->reply = (struct reply){.dialect = exchange->reply.dialect};
 }
 
+/* ---- bodies that arrive while the daemon stops ----
+ *
+ * libmicrohttpd cannot reply before a body has arrived, and whether it ever does is up to the client. */
+
+/* Lists an exchange whose head is complete. */
+static void list_receiving(struct exchange *exchange) {
+    struct http *http = exchange->http;
+    exchange->passage = connection_passage(exchange->connection);
+    pthread_mutex_lock(&http->lock);
+    exchange->next = http->receiving;
+    if (http->receiving)
+        http->receiving->previous = exchange;
+    http->receiving = exchange;
+    exchange->listed = true;
+    pthread_mutex_unlock(&http->lock);
+}
+
+/* Requires the lock. */
+static void unlist(struct exchange *exchange) {
+    if (!exchange->listed)
+        return;
+    *(exchange->previous ? &exchange->previous->next : &exchange->http->receiving) = exchange->next;
+    if (exchange->next)
+        exchange->next->previous = exchange->previous;
+    exchange->listed = false;
+}
+
+/* Answers the requests whose bodies have not arrived with 503. Their connections' threads discard what still arrives, since a
+ * client that is sending when the connection closes may never see the reply. */
+static void refuse_bodies(struct http *http) {
+    pthread_mutex_lock(&http->lock);
+    for (struct exchange *exchange; (exchange = http->receiving) != NULL; unlist(exchange)) {
+        struct reply reply = {.dialect = exchange->reply.dialect};
+        api_fail_unready(SERVICE_DRAINING, &reply);
+        reply.close = true;
+        const struct heading heading = {http->service,    exchange->route, exchange->method, exchange->id, exchange->trace,
+                                        exchange->origin, &reply};
+        size_t length;
+        char *text = reply_text(&heading, &length);
+        if (text)
+            passage_send(&exchange->passage, text, length);
+        atomic_store(&exchange->passed, text != NULL);
+        metrics_rejected(http->service->metrics, REJECTED_DRAINING);
+        free(text);
+        free(reply.body);
+    }
+    pthread_mutex_unlock(&http->lock);
+}
+
 /* ---- the body ---- */
 
 /* gone: see watch_add. */
@@ -207,7 +262,8 @@ static bool receive(struct exchange *exchange, const char *bytes, size_t *count)
         if (request_reason(&exchange->request) != CANCEL_NONE)
             return false;
     }
-    if (exchange->reply.status == 0 && exchange->discarded == 0 && *count <= most - body->length) {
+    if (exchange->reply.status == 0 && exchange->discarded == 0 && !atomic_load(&exchange->passed) &&
+        *count <= most - body->length) {
         enum body_verdict verdict = body_receive(http->bodies, body, exchange->request.client, bytes, *count);
         if (verdict != BODY_FULL) {
             *count = 0;
@@ -241,6 +297,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->began_us = clock_us();
     exchange->path = path;
     exchange->method = route_method(method);
+    exchange->origin = sent_header(connection, "Origin");
     const struct gate *gate = connection_gate(connection);
     const struct route *route = routes_find(path, exchange->method, &exchange->endpoint);
     exchange->route = route && gate && gate->admin && !route_has(route, ROUTE_ADMIN) ? NULL : route;
@@ -257,12 +314,15 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     return exchange;
 }
 
-/* Called when the request is complete or refused. */
-static void count_in_flight(struct exchange *exchange) {
-    pthread_mutex_lock(&exchange->http->lock);
-    exchange->http->in_flight++;
-    pthread_mutex_unlock(&exchange->http->lock);
-    exchange->whole = true;
+/* Called when the request is complete or refused. Returns false if it has been answered already. */
+static bool count_in_flight(struct exchange *exchange) {
+    struct http *http = exchange->http;
+    pthread_mutex_lock(&http->lock);
+    unlist(exchange);
+    exchange->whole = !atomic_load(&exchange->passed);
+    http->in_flight += exchange->whole;
+    pthread_mutex_unlock(&http->lock);
+    return exchange->whole;
 }
 
 /* Makes another exchange for the same connection, with an empty request and this reply, which it takes over. Returns NULL if memory
@@ -278,6 +338,7 @@ static struct exchange *exchange_fork(const struct exchange *exchange, const str
                               .method = exchange->method,
                               .route = exchange->route,
                               .endpoint = exchange->endpoint,
+                              .origin = exchange->origin,
                               .gzip = exchange->gzip,
                               .reply = *reply};
     request_init(&fork->request);
@@ -824,9 +885,8 @@ static struct exchange *detach(struct exchange *exchange) {
 
 /* A reply that lacks a header is not sent: if memory runs out, the connection closes. */
 static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
-    const char *origin = sent_header(exchange->connection, "Origin");
     const struct heading heading = {
-        exchange->http->service, exchange->route, exchange->method, exchange->id, exchange->trace, origin, reply};
+        exchange->http->service, exchange->route, exchange->method, exchange->id, exchange->trace, exchange->origin, reply};
     bool queued = headers_add(&heading, response) == 0 && connection_queue(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     return queued ? MHD_YES : MHD_NO;
@@ -878,8 +938,11 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         if (connection_check(connection, method, version, &exchange->reply) == 0 &&
             sent_length(connection, &length, &exchange->reply) == 0)
             judge_head(exchange, length);
-        if (exchange->reply.status == 0 || (!exchange->reply.close && length <= REST_BYTES))
+        if (exchange->reply.status == 0 || (!exchange->reply.close && length <= REST_BYTES)) {
+            if (length > 0)
+                list_receiving(exchange);
             return MHD_YES;
+        }
         exchange->reply.close = true;
         count_in_flight(exchange);
         return respond(exchange); /* the rest of the request is not read */
@@ -887,7 +950,8 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
     if (*upload_bytes > 0)
         return receive(exchange, upload, upload_bytes) ? MHD_YES : MHD_NO;
     if (exchange->stage == STAGE_RECEIVING) {
-        count_in_flight(exchange);
+        if (!count_in_flight(exchange))
+            return MHD_NO;
         connection_limit(&http->connections, connection, SLOW_REQUEST, INT64_MAX);
         if (work_begin(exchange))
             return MHD_YES; /* libmicrohttpd calls this again once the connection is resumed */
@@ -902,8 +966,15 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     if (!exchange)
         return;
     *state = NULL;
+    pthread_mutex_lock(&http->lock);
+    unlist(exchange);
+    pthread_mutex_unlock(&http->lock);
     if (exchange->stage == STAGE_WAITING)
         watch_remove(http->watch, &exchange->watched);
+    if (atomic_load(&exchange->passed)) {
+        exchange->reply.status = STATUS_UNAVAILABLE;
+        exchange->stage = STAGE_ANSWERED;
+    }
     connection_limit(&http->connections, connection, SLOW_IDLE, (int64_t)CONNECTION_IDLE_S * 1000000);
     const struct reply *reply = &exchange->reply;
     if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED && reply->sent &&
@@ -968,6 +1039,7 @@ int http_reload_certificate(struct http *http, struct error *err) {
 
 void http_quiesce(struct http *http) {
     http_listeners_quiesce(http->listeners);
+    refuse_bodies(http);
 }
 
 void http_tidy(struct http *http) {
@@ -997,6 +1069,7 @@ void http_stop(struct http *http) {
         while (!http_wait_chores(http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
             ;
     }
+    refuse_bodies(http);
     if (http->bodies)
         bodies_close(http->bodies);
     http_listeners_stop(http->listeners);

@@ -40,7 +40,7 @@ int http_reload_certificate(struct http *http, struct error *err);
  */
 void http_tidy(struct http *http);
 
-/* Stops accepting connections; requests on open ones are still answered. */
+/* Stops accepting connections. Requests on open ones are still answered, those whose bodies have not arrived with 503 at once. */
 void http_quiesce(struct http *http);
 /* Waits until no chore of this kind waits or runs. Returns false after timeout_ms, and then cancels the requests of all waiting and
  * later chores. */

@@ -516,6 +516,34 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     return headed.failed ? -1 : 0;
 }
 
+static enum MHD_Result put_line(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind;
+    fprintf(closure, "%s: %s\r\n", name, value);
+    return MHD_YES;
+}
+
+char *reply_text(const struct heading *heading, size_t *length) {
+    const struct reply *reply = heading->reply;
+    char *text = NULL;
+    struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    FILE *out = response && headers_add(heading, response) == 0 ? open_memstream(&text, length) : NULL;
+    if (out) {
+        fprintf(out, "HTTP/1.1 %u %s\r\nContent-Length: %zu\r\n", reply->status, MHD_get_reason_phrase_for(reply->status),
+                reply->length);
+        MHD_get_response_headers(response, put_line, out);
+        fputs("\r\n", out);
+        fwrite(reply->body, 1, reply->length, out);
+        bool failed = ferror(out);
+        if (fclose(out) != 0 || failed) {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (response)
+        MHD_destroy_response(response);
+    return text;
+}
+
 /* ---- a reply's body as gzip ---- */
 
 /* Returns true for "q=0" or "q=0.000": the client does not accept the encoding. */

@@ -83,6 +83,8 @@ struct heading {
 };
 /* Returns -1 if memory runs out; some headers are then missing. */
 int headers_add(const struct heading *heading, struct MHD_Response *response);
+/* Writes a reply as HTTP/1.1, with the same headers. Returns malloc'ed bytes [*length], or NULL if memory runs out. */
+char *reply_text(const struct heading *heading, size_t *length);
 
 /* ---- a reply's body as gzip ---- */
 

@@ -240,16 +240,40 @@ START_TEST(grace_time_ends) {
 }
 END_TEST
 
-/* A request that never came in whole is owed nothing, and holds nothing up. */
+/* A request that has not come in whole is refused, in the manner of its service, and holds nothing up. */
 START_TEST(half_a_request) {
-    static const char half[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\":";
+    static const struct {
+        const char *sent, *error;
+    } rows[] = {
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\":", "\"code\":\"unavailable\""},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"text\":\r\n",
+         "\"code\":\"unavailable\""},
+        {"POST /v2/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{\"text\":", "\"message\":"},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
     struct daemon daemon;
+    int connections[ROWS];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
-    int connection = raw_open(&daemon);
-    raw_write(connection, half, sizeof half - 1);
-    metric_await(&daemon, "alignd_requests_in_flight", 2, NULL);
-    daemon_stop(&daemon);
-    close(connection);
+    for (size_t i = 0; i < ROWS; i++) {
+        connections[i] = raw_open(&daemon);
+        raw_write(connections[i], rows[i].sent, strlen(rows[i].sent));
+    }
+    metric_await(&daemon, "alignd_requests_in_flight", ROWS + 1, NULL);
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    ck_assert_int_eq(daemon_wait(&daemon), 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        char reply[4096];
+        ssize_t length = recv(connections[i], reply, sizeof reply - 1, MSG_WAITALL); /* up to its end */
+        ck_assert_int_gt(length, 0);
+        reply[length] = '\0';
+        ck_assert_msg(strncmp(reply, "HTTP/1.1 503 ", strlen("HTTP/1.1 503 ")) == 0, "%s", reply);
+        ck_assert_ptr_nonnull(strstr(reply, "\r\nConnection: close\r\n"));
+        ck_assert_ptr_nonnull(strstr(reply, "\r\nRetry-After: "));
+        ck_assert_ptr_nonnull(strstr(reply, "the server is shutting down"));
+        ck_assert_msg(strstr(reply, rows[i].error) != NULL, "%s", reply);
+        close(connections[i]);
+    }
+    ck_assert(daemon_logged(&daemon, "status=503"));
 }
 END_TEST
 
