@@ -499,18 +499,26 @@ static void resume(struct exchange *exchange) {
         MHD_resume_connection(exchange->connection);
 }
 
+/* Drops events that do not fit beside other unread replies. The stream ends with that error, or with the one that it has. */
+static void cut_stream(struct exchange *exchange) {
+    if (exchange->reply.status == STATUS_OK) {
+        clear_reply(exchange);
+        api_fail_unread(exchange->http->service, &exchange->reply);
+    } else if (stream_is_whole(exchange->stream)) {
+        return;
+    }
+    release_reply(exchange);
+    stream_cut(exchange->stream);
+}
+
 /* Writes the events that the client has not read, and frees the request. If they do not fit beside other unread replies, the stream
- * ends with that error. chore: this thread runs the exchange's chore. */
+ * ends with an error. chore: this thread runs the exchange's chore. */
 static void end_stream(struct exchange *exchange, bool chore) {
     struct stream *stream = exchange->stream;
     stream_take(stream);
     for (size_t bytes; (bytes = stream_write(stream)) > 0 && request_reason(&exchange->request) != CANCEL_CLIENT;) {
-        if (!hold(exchange, bytes)) {
-            release_reply(exchange);
-            clear_reply(exchange);
-            api_fail_unread(exchange->http->service, &exchange->reply);
-            stream_cut(stream);
-        }
+        if (!hold(exchange, bytes))
+            cut_stream(exchange);
         if (chore)
             chores_pause(exchange->http->chores, &exchange->chore);
     }

@@ -812,12 +812,18 @@ size_t stream_write(struct stream *stream) {
     size_t before = stream->rest_length;
     if (stream->events.over || stream->broken)
         return 0;
-    int next = api_stream_next(&stream->events);
+    int next;
+    while ((next = api_stream_next(&stream->events)) == 0) { /* an event that would have been too long */
+    }
     stream->sent = 0;
     stream->broken |= next < 0;
     if (next > 0)
         keep_event(stream);
     return stream->rest_length - before;
+}
+
+bool stream_is_whole(const struct stream *stream) {
+    return stream->events.over;
 }
 
 void stream_cut(struct stream *stream) {

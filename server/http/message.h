@@ -127,6 +127,8 @@ void stream_take(struct stream *stream);
 /* Writes the next event. Returns its bytes, which the stream keeps; 0 after the last event, or if memory runs out, which ends the
  * stream there. */
 size_t stream_write(struct stream *stream);
+/* Returns true if the last event has been written, which took the reply's body. */
+bool stream_is_whole(const struct stream *stream);
 /* Drops the events that nothing has been sent of, and writes the reply instead. */
 void stream_cut(struct stream *stream);
 /* Ends the use of the request, which can be freed afterwards. */
