@@ -343,7 +343,7 @@ class Trap:
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"decoder_ffn_dim": 5})), r"model.decoder.layers.0.fc1.weight: shape \(12, 8\), expected \(5, 8\)"),
     (lambda f: (f / "vocab.json").write_text('{"a": 0}'), "vocab.json: must give each of the ids 0 to"),
     (lambda f: (f / "vocab.json").unlink(), "vocab.json: "),
-    (lambda f: (f / "source.spm").write_bytes(b"no"), "source.spm: is not a SentencePiece model"),
+    (lambda f: (f / "source.spm").write_bytes(b"no"), "source.spm: not a SentencePiece model"),
     (lambda f: (f / "model.safetensors").write_bytes(b"\xff" * 40), "model.safetensors: "),
     (lambda f: (f / "model.safetensors").unlink(), "has neither model.safetensors nor pytorch_model.bin"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"eos_token_id": 1})), "config.json: eos_token_id 1 is not the id of </s> in vocab.json"),
