@@ -527,27 +527,39 @@ static struct span word_before(const char *text, size_t at) {
     return word;
 }
 
+static size_t skip_spaces(const char *text, size_t length, size_t at) {
+    for (size_t next = at; at < length && character_is_space(character_next(text, length, &next));)
+        at = next;
+    return at;
+}
+
+/* True if only full stops and the like follow. */
+static bool ends_text(const char *text, size_t length, size_t at) {
+    at = skip_spaces(text, length, at);
+    while (at < length && (text[at] == '.' || text[at] == '!'))
+        at++;
+    return skip_spaces(text, length, at) == length;
+}
+
 /* True if the Roman numeral in text[begin, end) names something. Two letters do; one letter may be a word, such as the English I,
- * and needs a word such as "part" before it, or a name that does not begin the sentence, whose last word the letter is. */
+ * and needs a word such as "part" before it, or a name that does not begin the sentence, whose last word the letter is. Reads no
+ * more than the words beside it, since a text may have many. */
 static bool is_named(const struct number_words *words, const char *text, size_t length, size_t begin, size_t end) {
     if (end > begin + 1)
         return true;
-    struct span word = word_before(text, begin), rest = segmenter_trim(text + end, length - end);
-    struct span before = segmenter_trim(text, word.begin);
-    bool last = true;
-    for (size_t i = rest.begin; i < rest.end; i++)
-        last = last && (text[end + i] == '.' || text[end + i] == '!');
+    struct span word = word_before(text, begin);
     if (word.end == word.begin)
-        return last && before.end == before.begin && begin == segmenter_trim(text, length).begin && !ascii_upper(text[begin]);
+        return word.begin == 0 && !ascii_upper(text[begin]) && ends_text(text, length, end);
     char key[NUMBER_WORDS_KEY];
-    size_t used = number_words_key(key, 0, text + word.begin, word.end - word.begin), at = word.begin;
+    size_t used = number_words_key(key, 0, text + word.begin, word.end - word.begin), at = word.begin, before = word.begin;
     const struct number_word *found = used > 0 ? number_words_find(words, key, used) : NULL;
     if (found && (found->roles & NUMBER_NAMED))
         return true;
-    bool name = u_isupper(character_next(text, length, &at)) && before.end > before.begin;
-    size_t former = before.end;
-    int32_t mark = name ? character_previous(text, &former) : 0;
-    return name && last && ascii_upper(text[begin]) && (is_letter(mark) || character_digit(mark) >= 0 || mark == ',');
+    int32_t mark = ' ';
+    while (before > 0 && character_is_space(mark))
+        mark = character_previous(text, &before);
+    return u_isupper(character_next(text, length, &at)) && ascii_upper(text[begin]) &&
+           (is_letter(mark) || character_digit(mark) >= 0 || mark == ',') && ends_text(text, length, end);
 }
 
 bool numbers_may_stand(const struct number_words *words, const char *text, size_t length) {

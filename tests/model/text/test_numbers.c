@@ -4,6 +4,7 @@
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -296,6 +297,19 @@ START_TEST(texts_with_numbers_are_found) {
 }
 END_TEST
 
+/* Each numeral looks only at the words beside it: otherwise this takes minutes, and the test times out. */
+START_TEST(a_text_of_numerals) {
+    enum { COUNT = 300000 };
+    char *text = malloc(2 * COUNT + 2);
+    ck_assert_ptr_nonnull(text);
+    for (size_t i = 0; i < COUNT; i++)
+        memcpy(text + 2 * i, "I ", 2);
+    memcpy(text + 2 * COUNT, "x", 2);
+    ck_assert(!numbers_may_stand(language_of("en"), text, 2 * COUNT + 1));
+    free(text);
+}
+END_TEST
+
 /* The numbers of a text that are held, one after the other. */
 static const struct {
     const char *language, *text, *held;
@@ -398,6 +412,7 @@ Suite *numbers_suite(void) {
     tcase_add_test(tcase, what_is_written_is_read_again);
     tcase_add_test(tcase, parts_that_are_skipped_have_no_amounts);
     tcase_add_test(tcase, texts_with_numbers_are_found);
+    tcase_add_test(tcase, a_text_of_numerals);
     tcase_add_test(tcase, labels_are_held);
     tcase_add_test(tcase, a_language_without_numbers_is_not_opened);
     tcase_add_test(tcase, odd_texts_are_read);
