@@ -76,7 +76,7 @@ static size_t split(const char *text, size_t length, struct span *words) {
 }
 
 uint32_t fuzz_strange(const char *bytes, size_t length, size_t segment) {
-    enum { HASHED = 256 }; /* bytes: each segment of a long document asks */
+    enum { HASHED = 256 };     /* bytes: each segment of a long document asks */
     uint32_t out = 2166136261; /* FNV-1a */
     for (size_t i = 0; i < length && i < HASHED; i++)
         out = (out ^ (unsigned char)bytes[i]) * 16777619;
