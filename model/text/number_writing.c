@@ -150,6 +150,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
 int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
                        struct opaque_runs *runs, struct arena *arena, struct error *err) {
     struct amounts amounts;
+    size_t passed = 0; /* amounts that end before the run, and so before all later ones */
     bool read = false;
     for (size_t i = 0; source && target && i < runs->count; i++) {
         struct opaque_run *run = &runs->all[i];
@@ -162,8 +163,10 @@ int numbers_write_runs(const struct number_words *source, const struct number_wo
             return -1;
         read = true;
         const struct amount *amount = NULL; /* the amount that contains the run */
-        for (size_t k = 0; k < amounts.count && !amount; k++)
-            if (!amounts.all[k].weak && amounts.all[k].span.begin <= run->begin && amounts.all[k].span.end >= run->end)
+        while (passed < amounts.count && amounts.all[passed].span.end <= run->begin)
+            passed++;
+        for (size_t k = passed; k < amounts.count && !amount && amounts.all[k].span.begin <= run->begin; k++)
+            if (!amounts.all[k].weak && amounts.all[k].span.end >= run->end)
                 amount = &amounts.all[k];
         if (!amount || (code && (amount->sign == 0 || amount->symbol.end == 0)))
             continue;
