@@ -88,8 +88,6 @@ static const struct document_format *format_of(uint8_t first) {
     return format;
 }
 
-enum { MOST_MARKS = 131072 }; /* of a document; each has a byte or more */
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
@@ -102,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool decoded = false, again;
     char *out = translate(format, source, size - 1, data[0] % 16, &arena, &once, &decoded);
     /* it may now be text in the encoding that it states, which it was not before, or have more texts and marks than there may be */
-    if (out && !decoded && once < MOST_MARKS)
+    if (out && !decoded && once < MARKUP_MAX_PIECES)
         FUZZ_CHECK(translate(format, out, once, data[0] % 16, &arena, &twice, &again));
     arena_done(&arena);
     free(source);
