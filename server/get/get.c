@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,18 +67,6 @@ static bool is_stopped(const struct job *job) {
     return job->options->stop && *job->options->stop;
 }
 
-__attribute__((format(printf, 2, 3))) static bool put_path(char path[MODEL_PATH_BYTES], const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(path, MODEL_PATH_BYTES, format, arguments);
-    va_end(arguments);
-    return length >= 0 && length < MODEL_PATH_BYTES;
-}
-
-static enum get_status fail_file(struct error *err, const char *path) {
-    return get_fail(err, GET_FAILED, ERROR_FILE, "%.400s: %s", path, strerror(errno));
-}
-
 /* ---- the work folder ---- */
 
 static enum get_status make_work(struct job *job, const char *name, struct error *err) {
@@ -90,7 +77,7 @@ static enum get_status make_rooms(const struct job *job, struct error *err) {
     const char *const paths[] = {job->room.path, job->in, job->out};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (mkdir(paths[i], 0755) != 0 && errno != EEXIST)
-            return fail_file(err, paths[i]);
+            return work_fail(err, paths[i]);
     return GET_DONE;
 }
 
@@ -105,7 +92,7 @@ static enum get_status take_room(struct job *job, struct error *err) {
     if (status != GET_DONE)
         return status;
     work_sweep(job->work);
-    if (put_path(job->in, "%s/in", job->room.path) && put_path(job->out, "%s/out", job->room.path))
+    if (work_path(job->in, "%s/in", job->room.path) && work_path(job->out, "%s/out", job->room.path))
         return GET_DONE;
     room_release(&job->room);
     return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
@@ -129,8 +116,8 @@ static enum get_status look(const struct job *job, struct got *got, struct error
     struct installed model;
     struct error unreadable = {0};
     bool found = false;
-    if (!put_path(folder, "%s/%s", job->options->into, plan->name))
-        return fail_file(err, job->options->into);
+    if (!work_path(folder, "%s/%s", job->options->into, plan->name))
+        return work_fail(err, job->options->into);
 
     /* A model from this URL may have any name. */
     if (plan->kind == SOURCE_URL && installed_list(job->options->into, &list, NULL) == 0)
@@ -172,13 +159,13 @@ static enum get_status download_all(struct job *job, struct error *err) {
         bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE, there = false;
         struct stat now;
         enum get_status status = GET_DONE;
-        if (!put_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
-            return fail_file(err, job->in);
+        if (!work_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
+            return work_fail(err, job->in);
         char *slash = strrchr(file->name, '/') ? strrchr(path, '/') : NULL; /* another file has the same name */
         if (slash) {
             *slash = '\0';
             if (mkdir(path, 0755) != 0 && errno != EEXIST)
-                return fail_file(err, path);
+                return work_fail(err, path);
             *slash = '/';
         }
 
@@ -212,11 +199,11 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
     char from[MODEL_PATH_BYTES], to[MODEL_PATH_BYTES], sha256[65];
     struct error inner = {0};
     struct stat now;
-    if (!put_path(from, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : "") ||
-        !put_path(to, "%s/%s", job->parts, file->name))
-        return fail_file(err, job->in);
+    if (!work_path(from, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : "") ||
+        !work_path(to, "%s/%s", job->parts, file->name))
+        return work_fail(err, job->in);
     if (!file->packed)
-        return link(from, to) == 0 || rename(from, to) == 0 ? GET_DONE : fail_file(err, to);
+        return link(from, to) == 0 || rename(from, to) == 0 ? GET_DONE : work_fail(err, to);
     const struct archive_limits limits = {1, file->unpacked_bytes, UINT64_MAX};
     if (archive_expand(from, to, &limits, job->options->stop, &inner) != 0) {
         if (is_stopped(job))
@@ -275,20 +262,20 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
     struct import_made result;
     enum get_status status = GET_DONE;
     tell(job, (struct get_event){.kind = GET_IMPORTS});
-    if (!put_path(above, "%s/parts", job->room.path) ||
-        !put_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
-        return fail_file(err, job->room.path);
+    if (!work_path(above, "%s/parts", job->room.path) ||
+        !work_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
+        return work_fail(err, job->room.path);
 
     model_folder_delete(above);
     model_folder_delete(job->out);
     if (mkdir(above, 0755) != 0 || mkdir(job->parts, 0755) != 0 || mkdir(job->out, 0755) != 0)
-        return fail_file(err, above);
+        return work_fail(err, above);
     for (size_t i = 0; !archive && status == GET_DONE && i < plan->count; i++)
         status = unpack(job, &plan->files[i], err);
     if (status != GET_DONE)
         return status;
-    if (archive ? !put_path(path, "%s/%s", job->in, plan->files[0].name) : !put_path(path, "%s", job->parts))
-        return fail_file(err, job->in);
+    if (archive ? !work_path(path, "%s/%s", job->in, plan->files[0].name) : !work_path(path, "%s", job->parts))
+        return work_fail(err, job->in);
 
     const struct import_origin origin = {source_name_of(plan->kind), plan->asked, plan->version, main_url(plan), plan->licence,
                                          plan->attribution};
@@ -319,8 +306,8 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
 static enum get_status publish(const struct job *job, const char *made, struct got *got, struct error *err) {
     char folder[MODEL_PATH_BYTES];
     const char *name = strrchr(made, '/') + 1;
-    if (!put_path(folder, "%s/%s", job->options->into, name))
-        return fail_file(err, job->out);
+    if (!work_path(folder, "%s/%s", job->options->into, name))
+        return work_fail(err, job->out);
     struct installed model;
     if (job->options->make_room) {
         if (installed_read(made, &model, err) != 0)
@@ -341,7 +328,7 @@ static enum get_status publish(const struct job *job, const char *made, struct g
     else
         errno = EEXIST;
     if (renamed != 0)
-        return fail_file(err, folder);
+        return work_fail(err, folder);
     int directory = open(job->options->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory >= 0) {
         fsync(directory);
@@ -521,8 +508,8 @@ enum get_status get_import(const struct get_options *options, const struct impor
     for (size_t i = 0; i < import->path_count; i++)
         if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
             return GET_FAILED;
-    bool fits = import->name                 ? put_path(folder, "%s/%s", import->into, import->name)
-                : import->from && import->to ? put_path(folder, "%s/%s-%s", import->into, import->from, import->to)
+    bool fits = import->name                 ? work_path(folder, "%s/%s", import->into, import->name)
+                : import->from && import->to ? work_path(folder, "%s/%s-%s", import->into, import->from, import->to)
                                              : true;
     if (!fits || !*import->into || strlen(import->into) > MODEL_PATH_BYTES / 2)
         return get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
@@ -595,7 +582,7 @@ enum get_status get_list(const struct get_options *options, const char *what, FI
             continue;
         if (list[i].bytes)
             snprintf(size, sizeof size, "%.1f MB", (double)list[i].bytes / 1e6);
-        bool here = put_path(folder, "%s/%s/config.json", options->into, list[i].pair) && access(folder, F_OK) == 0;
+        bool here = work_path(folder, "%s/%s/config.json", options->into, list[i].pair) && access(folder, F_OK) == 0;
         print_line(out, "%-12s %-6s %9s  %-20s %s%s", list[i].pair, list[i].version, size, list[i].detail, list[i].licence,
                    here ? "  (installed)" : "");
         shown++;

@@ -79,6 +79,11 @@ struct room {
     int lock; /* -1: not taken */
 };
 
+/* Writes a path. Returns false if it is too long. */
+__attribute__((format(printf, 2, 3))) bool work_path(char path[MODEL_PATH_BYTES], const char *format, ...);
+/* Sets the error of a file by errno, and returns GET_FAILED. */
+enum get_status work_fail(struct error *err, const char *path);
+
 /* Makes the folder INTO/NAME, whose path is written to work, and the folders that lead to it. */
 enum get_status work_make(const char *into, const char *name, char work[MODEL_PATH_BYTES], struct error *err);
 

@@ -16,7 +16,7 @@ enum { WAIT_STEP_US = 100 * 1000 };
 
 static const char lock_ending[] = ".lock";
 
-__attribute__((format(printf, 2, 3))) static bool put_path(char path[MODEL_PATH_BYTES], const char *format, ...) {
+bool work_path(char path[MODEL_PATH_BYTES], const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(path, MODEL_PATH_BYTES, format, arguments);
@@ -24,7 +24,7 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[MODEL_PATH_
     return length >= 0 && length < MODEL_PATH_BYTES;
 }
 
-static enum get_status fail_file(struct error *err, const char *path) {
+enum get_status work_fail(struct error *err, const char *path) {
     return get_fail(err, GET_FAILED, ERROR_FILE, "%.400s: %s", path, strerror(errno));
 }
 
@@ -35,10 +35,10 @@ static enum get_status fail_length(struct error *err, const char *path) {
 enum get_status work_make(const char *into, const char *name, char work[MODEL_PATH_BYTES], struct error *err) {
     if (installed_make(into, err) != 0)
         return GET_FAILED;
-    if (!put_path(work, "%s/%s", into, name))
+    if (!work_path(work, "%s/%s", into, name))
         return fail_length(err, into);
     if (mkdir(work, 0755) != 0 && errno != EEXIST)
-        return fail_file(err, work);
+        return work_fail(err, work);
     return GET_DONE;
 }
 
@@ -65,18 +65,18 @@ static enum locked try_lock(const struct room *room) {
 enum get_status room_take(struct room *room, const char *work, const char *key, const struct room_wait *wait, struct error *err) {
     bool waits = false;
     room->lock = -1;
-    if (!put_path(room->path, "%s/%s", work, key) || !put_path(room->lock_path, "%s%s", room->path, lock_ending))
+    if (!work_path(room->path, "%s/%s", work, key) || !work_path(room->lock_path, "%s%s", room->path, lock_ending))
         return fail_length(err, work);
     for (;;) {
         room->lock = open(room->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (room->lock < 0 && errno == ENOENT && (mkdir(work, 0755) == 0 || errno == EEXIST)) /* another import removed it */
             continue;
         if (room->lock < 0)
-            return fail_file(err, room->lock_path);
+            return work_fail(err, room->lock_path);
         enum locked locked = try_lock(room);
         if (locked == LOCK_OURS)
             return GET_DONE;
-        enum get_status status = locked == LOCK_FAILED ? fail_file(err, room->lock_path) : GET_DONE;
+        enum get_status status = locked == LOCK_FAILED ? work_fail(err, room->lock_path) : GET_DONE;
         close_lock(room);
         if (status != GET_DONE)
             return status;
@@ -93,11 +93,11 @@ enum get_status room_take(struct room *room, const char *work, const char *key, 
 
 enum get_status room_make(struct room *room, const char *work, struct error *err) {
     for (;;) {
-        if (!put_path(room->lock_path, "%s/.list-XXXXXX%s", work, lock_ending))
+        if (!work_path(room->lock_path, "%s/.list-XXXXXX%s", work, lock_ending))
             return fail_length(err, work);
         room->lock = mkostemps(room->lock_path, (int)strlen(lock_ending), O_CLOEXEC);
         if (room->lock < 0)
-            return fail_file(err, work);
+            return work_fail(err, work);
         enum locked locked = try_lock(room);
         if (locked == LOCK_OURS || locked == LOCK_FAILED) /* a file system without locks: nobody can take it, either */
             break;
@@ -106,7 +106,7 @@ enum get_status room_make(struct room *room, const char *work, struct error *err
     snprintf(room->path, sizeof room->path, "%.*s", (int)(strlen(room->lock_path) - strlen(lock_ending)), room->lock_path);
     if (mkdir(room->path, 0700) == 0)
         return GET_DONE;
-    enum get_status status = fail_file(err, room->path);
+    enum get_status status = work_fail(err, room->path);
     room_release(room);
     return status;
 }
@@ -124,7 +124,7 @@ void work_sweep(const char *work) {
         struct room room;
         size_t length = strlen(entry->d_name), ending = strlen(lock_ending);
         if (length <= ending || strcmp(entry->d_name + length - ending, lock_ending) != 0 ||
-            !put_path(room.lock_path, "%s/%s", work, entry->d_name))
+            !work_path(room.lock_path, "%s/%s", work, entry->d_name))
             continue;
         snprintf(room.path, sizeof room.path, "%.*s", (int)(strlen(room.lock_path) - ending), room.lock_path);
         room.lock = open(room.lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);

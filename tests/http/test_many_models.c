@@ -336,6 +336,16 @@ static struct flight *occupy(struct reply *slow) {
     return flight;
 }
 
+/* Ends what occupies the memory; the request that waits for it is answered. */
+static void vacate(struct flight *busy, struct reply *slow, struct flight *waiting, struct reply *patient) {
+    flight_close(busy);
+    reply_done(slow);
+    flight_land(waiting);
+    ck_assert_msg(patient->status == 200, "%ld %s", patient->status, patient->body);
+    reply_done(patient);
+    flight_close(waiting);
+}
+
 /* Whoever has a longer deadline gets the model once there is room. Meanwhile the daemon answers others. */
 START_TEST(requests_wait_for_room) {
     char retry[HEADER_BYTES];
@@ -352,12 +362,7 @@ START_TEST(requests_wait_for_room) {
     check_state("b", "loading");
     ck_assert_double_ge(metric(&models_served, "alignd_rows_live"), 1); /* what is in use stays */
 
-    flight_close(busy);
-    reply_done(&slow);
-    flight_land(waiting);
-    ck_assert_msg(patient.status == 200, "%ld %s", patient.status, patient.body);
-    reply_done(&patient);
-    flight_close(waiting);
+    vacate(busy, &slow, waiting, &patient);
     check_state("b", "ready");
 }
 END_TEST
@@ -389,12 +394,7 @@ START_TEST(a_model_that_is_removed_makes_room) {
     ck_assert_int_eq(removed.status, 200);
     reply_done(&removed);
     ck_assert_double_ge(metric(&models_served, "alignd_rows_live"), 1);
-    flight_close(busy);
-    reply_done(&slow);
-    flight_land(waiting);
-    ck_assert_msg(patient.status == 200, "%ld %s", patient.status, patient.body);
-    reply_done(&patient);
-    flight_close(waiting);
+    vacate(busy, &slow, waiting, &patient);
 }
 END_TEST
 

@@ -13,6 +13,7 @@
  *   documents a client's finished document is there after others have uploaded theirs
  *
  * Variables: ATTACKS (all; ATTACKS=heads): those whose name contains this; ATTACK_SECONDS. */
+#include "tests/archive.h"
 #include "tests/load/crowd.h"
 #include "tests/load/server.h"
 #include "tests/load/tool.h"
@@ -22,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { LIMIT_MIB = 512, HEALTH_S = 2, SENTENCE_S = 6, PATIENCE_S = 20, MAX_OPTIONS = 16, CLIENTS = 64, MAX_ADDRESSES = 8 };
 enum { LONG = 1000000, LARGE = 9000000, UPLOADS = 10, HEAD_BYTES = 1024, KEYS = 2, KEY_BYTES = 128 };
@@ -63,59 +63,16 @@ static char *make_long(size_t length) {
 
 /* ---- a document ---- */
 
-struct member {
-    const char *name, *bytes;
-    size_t length;
-};
-
-static void put_number(FILE *out, size_t number, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        fputc(i < sizeof number ? (int)(number >> 8 * i & 255) : 0, out);
-}
-
-/* Writes what the directory and the header of a stored member have in common. */
-static void put_common(FILE *out, const struct member *member) {
-    put_number(out, 20, 8); /* version, flags, method, time */
-    put_number(out, 0x21, 2);
-    put_number(out, crc32(0, (const unsigned char *)member->bytes, (unsigned)member->length), 4);
-    put_number(out, member->length, 4);
-    put_number(out, member->length, 4);
-    put_number(out, strlen(member->name), 4);
-}
-
 /* A docx of one sentence and a picture of so many bytes. The caller frees it. */
 static char *make_document(size_t picture, size_t *length) {
     static const char text[] = "<w:document xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"><w:body><w:p>"
                                "<w:r><w:t>A boy plays.</w:t></w:r></w:p></w:body></w:document>";
-    char *pixels = calloc(picture, 1), *bytes = NULL, *central = NULL;
-    const struct member members[] = {{"word/document.xml", text, sizeof text - 1}, {"word/media/a.png", pixels, picture}};
-    size_t central_length, count = sizeof members / sizeof *members;
-    FILE *out = open_memstream(&bytes, length), *directory = open_memstream(&central, &central_length);
-    tool_check(pixels && out && directory, "memory");
-    for (size_t i = 0; i < count; i++) {
-        fwrite("PK\1\2", 1, 4, directory);
-        put_number(directory, 20, 2);
-        put_common(directory, &members[i]);
-        put_number(directory, 0, 10);
-        put_number(directory, (size_t)ftell(out), 4);
-        fputs(members[i].name, directory);
-        fwrite("PK\3\4", 1, 4, out);
-        put_common(out, &members[i]);
-        fputs(members[i].name, out);
-        fwrite(members[i].bytes, 1, members[i].length, out);
-    }
-    fclose(directory);
-    size_t begin = (size_t)ftell(out);
-    fwrite(central, 1, central_length, out);
-    fwrite("PK\5\6", 1, 4, out);
-    put_number(out, 0, 4);
-    put_number(out, count, 2);
-    put_number(out, count, 2);
-    put_number(out, central_length, 4);
-    put_number(out, begin, 4);
-    put_number(out, 0, 2);
-    fclose(out);
-    free(central);
+    char *pixels = malloc(picture + 1);
+    tool_check(pixels, "memory");
+    memset(pixels, 'x', picture);
+    pixels[picture] = '\0';
+    char *bytes =
+        archive_make((const struct entry[]){{"word/document.xml", text, true}, {"word/media/a.png", pixels, true}, {0}}, length);
     free(pixels);
     return bytes;
 }

@@ -323,18 +323,23 @@ START_TEST(lean_sentences_are_made_again) {
 }
 END_TEST
 
+/* Begins a lean request for the text, with the model and the search of the other request. */
+static void begin_lean(struct request *lean, struct text *text) {
+    request_init(lean);
+    lean->loaded = loaded_model_acquire(request.loaded);
+    lean->search = request.search;
+    lean->split = lean->lean = true;
+    lean->texts = text;
+    lean->text_count = 1;
+}
+
 /* Prepares a lean request and returns how many of its sentences are not decoded themselves. prepared: changes it before. */
 static size_t count_twins(const char *source, void (*prepared)(struct request *lean), const char *twins) {
     struct request lean;
     struct text text = {.source = source, .source_length = strlen(source)};
     enum request_input input;
     char found[64] = "";
-    request_init(&lean);
-    lean.loaded = loaded_model_acquire(request.loaded);
-    lean.search = request.search;
-    lean.split = lean.lean = true;
-    lean.texts = &text;
-    lean.text_count = 1;
+    begin_lean(&lean, &text);
     if (prepared)
         prepared(&lean);
     ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
@@ -380,12 +385,7 @@ START_TEST(lean_requests_fail_once) {
     enum request_input input;
     struct error error = {0};
     start(false, "{\"text\":\"One.\"}");
-    request_init(&lean);
-    lean.loaded = loaded_model_acquire(request.loaded);
-    lean.search = request.search;
-    lean.split = lean.lean = true;
-    lean.texts = &text;
-    lean.text_count = 1;
+    begin_lean(&lean, &text);
     ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
     error_set(&error, ERROR_LENGTH, "too long");
     request_fail(&lean, &error);
