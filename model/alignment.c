@@ -1,9 +1,10 @@
-/* This file computes what a model attended to, after a search has ended: the rows of its alignment head, and the weights of a
- * transformer's heads.
+/* This file computes what a model attended to, after a search has ended: the rows of its alignment
+ * head, and the weights of a transformer's heads.
  *
- * For the alignment head, the batch keeps the output of the decoder's top layer of each step until the sentence leaves, and rows
- * are computed for finished hypotheses only. For the heads, nothing is kept: the best hypothesis is run through the network again.
- * Rows do not influence each other, so this gives the same weights, bit by bit. */
+ * For the alignment head, the batch keeps the output of the decoder's top layer of each step until
+ * the sentence leaves, and rows are computed for finished hypotheses only. For the heads, nothing
+ * is kept: the best hypothesis is run through the network again. Rows do not influence each other,
+ * so this gives the same weights, bit by bit. */
 #include "model/model.h"
 #include "model/rendering.h"
 #include <stdint.h>
@@ -11,18 +12,21 @@
 
 /* ---- the alignment head ---- */
 
-int alignment_init(struct alignment *alignment, const struct model_config *config, const struct loader *loader) {
+int alignment_init(struct alignment *alignment, const struct model_config *config,
+                   const struct loader *loader) {
     size_t size = config->alignment.size;
     *alignment = (struct alignment){.kernels = loader->kernels};
     if (size == 0)
         return 0;
-    block_linear(&alignment->query, "alignment", "query", size, config->decoder.embedding + config->decoder.hidden, true, loader);
-    block_linear(&alignment->key, "alignment", "key", size, config_annotation_size(config) + config->encoder.embedding, false,
-                 loader);
+    block_linear(&alignment->query, "alignment", "query", size,
+                 config->decoder.embedding + config->decoder.hidden, true, loader);
+    block_linear(&alignment->key, "alignment", "key", size,
+                 config_annotation_size(config) + config->encoder.embedding, false, loader);
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
-int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err) {
+int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch,
+                         struct error *err) {
     const struct translator *t = sentence->translator;
     const struct linear *key = &t->alignment.key;
     size_t length = sentence->length, size = t->encoder.annotation;
@@ -45,10 +49,11 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
     return 0;
 }
 
-/* Returns where a step's top layer is stored: in the attention row, or in the memory that the step left for later, which the
- * sentence owns. */
+/* Returns where a step's top layer is stored: in the attention row, or in the memory that the step
+ * left for later, which the sentence owns. */
 static float *place_of_top(const struct sentence *sentence, const float *attention) {
-    float *end = (float *)(uintptr_t)(attention + sentence->length + sentence->options.keep), *added;
+    float *end = (float *)(uintptr_t)(attention + sentence->length + sentence->options.keep),
+          *added;
     size_t own = sentence_top_inline(sentence);
     if (own > 0)
         return end - own;
@@ -62,19 +67,22 @@ void soft_alignment_keep(const struct sentence *sentence, float *attention, cons
         memcpy(place_of_top(sentence, attention), top, size * sizeof *top);
 }
 
-void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys, size_t length, float *queries,
-                    float *rows) {
+void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys,
+                    size_t length, float *queries, float *rows) {
     const struct linear *query = &alignment->query;
     linear_apply(query, x, query->in, n, queries, query->out);
     for (size_t i = 0; i < n; i++) {
-        alignment->kernels->dot(queries + i * query->out, keys, length, query->out, rows + i * length);
+        alignment->kernels->dot(queries + i * query->out, keys, length, query->out,
+                                rows + i * length);
         alignment->kernels->softmax(rows + i * length, length);
     }
 }
 
-/* Makes the rows [count, T] of tokens [count] from the attention rows of the steps that decided them. */
-static int make_rows(const struct sentence *sentence, const int *tokens, const float *const *attention, size_t count,
-                     struct arena *scratch, float *rows, struct error *err) {
+/* Makes the rows [count, T] of tokens [count] from the attention rows of the steps that decided
+ * them. */
+static int make_rows(const struct sentence *sentence, const int *tokens,
+                     const float *const *attention, size_t count, struct arena *scratch,
+                     float *rows, struct error *err) {
     const struct translator *t = sentence->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
     size_t length = sentence->length, size = t->alignment.query.in;
@@ -88,12 +96,14 @@ static int make_rows(const struct sentence *sentence, const int *tokens, const f
     for (size_t i = 0; i < count; i++) {
         int token = sentence->copies ? copies_input(sentence->copies, tokens[i]) : tokens[i];
         decoder_embed(&t->decoder, token, x + i * size);
-        memcpy(x + i * size + shape->input, place_of_top(sentence, attention[i]), shape->top * sizeof *x);
+        memcpy(x + i * size + shape->input, place_of_top(sentence, attention[i]),
+               shape->top * sizeof *x);
     }
     alignment_rows(&t->alignment, x, count, sentence->alignment_keys, length, queries, rows);
     arena_release(scratch, mark);
 
-    /* if the head read <unk> for a phrase of a single token, such as a placeholder, the source tokens of the phrase are used */
+    /* if the head read <unk> for a phrase of a single token, such as a placeholder, the source
+     * tokens of the phrase are used */
     const struct phrases *phrases = &sentence->options.phrases;
     for (size_t i = 0; sentence->copies && i < count; i++) {
         if (!copies_token(sentence->copies, tokens[i]))
@@ -120,7 +130,8 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
         size_t earlier = sentence_closest(sentence, i, true, &common);
         size_t own = h->length + h->ended - common;
         struct arena_mark mark = arena_mark(scratch);
-        int *tokens = arena_alloc(scratch, h->length + 1, sizeof *tokens); /* with </s>, which a hypothesis does not list */
+        int *tokens = arena_alloc(scratch, h->length + 1,
+                                  sizeof *tokens); /* with </s>, which a hypothesis does not list */
         float *rows = arena_alloc(&sentence->arena, own * length, sizeof *rows);
         const float **alignment = arena_alloc(&sentence->arena, common + own, sizeof *alignment);
         status = tokens && rows && alignment ? 0 : error_memory(err);
@@ -128,10 +139,12 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
             if (h->length > 0)
                 memcpy(tokens, h->tokens, h->length * sizeof *tokens);
             tokens[h->length] = tokenizer_end(sentence->translator->target);
-            status = make_rows(sentence, tokens + common, h->attention + common, own, scratch, rows, err);
+            status = make_rows(sentence, tokens + common, h->attention + common, own, scratch, rows,
+                               err);
         }
         for (size_t j = 0; j < common + own && status == 0; j++)
-            alignment[j] = j < common ? sentence->hypotheses[earlier].alignment[j] : rows + (j - common) * length;
+            alignment[j] = j < common ? sentence->hypotheses[earlier].alignment[j]
+                                      : rows + (j - common) * length;
         if (status == 0)
             h->alignment = alignment;
         arena_release(scratch, mark);
@@ -139,8 +152,8 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
     return status;
 }
 
-const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention, struct arena *arena,
-                                struct error *err) {
+const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention,
+                                struct arena *arena, struct error *err) {
     if (sentence_top(sentence) == 0)
         return attention;
     float *row = arena_alloc(arena, sentence->length, sizeof *row);
@@ -154,7 +167,8 @@ const float *soft_alignment_row(const struct sentence *sentence, int token, cons
 /* ---- the heads of a transformer ---- */
 
 /* Rows before the i-th of the decoder hold 1 + 2 + ... + i weights of each head. */
-const float *looks_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, size_t *count) {
+const float *looks_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head,
+                       size_t i, size_t *count) {
     const struct look_set *set = &looks->parts[part];
     size_t heads = set->heads, of_all = set->layers * heads;
     *count = part == LOOKS_DECODER ? i + 1 : looks->source;
@@ -168,15 +182,19 @@ bool looks_there(const struct translator *translator) {
     return translator->encoder.self.layers > 0 || translator->decoder.cross.layers > 0;
 }
 
-/* Returns the weights of all layers and heads of one step, which are adjacent, or NULL if the part has no layers. */
+/* Returns the weights of all layers and heads of one step, which are adjacent, or NULL if the part
+ * has no layers. */
 static float *weights_at(const struct looks *looks, enum looks_part part, size_t step) {
     size_t count;
     const struct look_set *set = &looks->parts[part];
-    return set->layers > 0 ? set->weights + (looks_row(looks, part, 0, 0, step, &count) - set->weights) : NULL;
+    return set->layers > 0
+               ? set->weights + (looks_row(looks, part, 0, 0, step, &count) - set->weights)
+               : NULL;
 }
 
 /* Computes the steps of the best hypothesis again, as rows that continue one another. */
-static int look_at_target(const struct sentence *sentence, const struct looks *looks, struct arena *scratch, struct error *err) {
+static int look_at_target(const struct sentence *sentence, const struct looks *looks,
+                          struct arena *scratch, struct error *err) {
     enum { ROWS = 32 }; /* steps computed at once, if the decoder has no state */
     const struct decoder *decoder = &sentence->translator->decoder;
     const struct decoder_shape *shape = &decoder->shape;
@@ -196,7 +214,8 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
     float *state = arena_zalloc(scratch, shape->state, sizeof *state);
     struct row *rows = arena_alloc(scratch, ROWS, sizeof *rows);
     float *readouts = arena_alloc(scratch, ROWS * shape->readout, sizeof *readouts);
-    float *attention = arena_alloc(scratch, looks->source, sizeof *attention); /* nothing reads it */
+    float *attention =
+        arena_alloc(scratch, looks->source, sizeof *attention); /* nothing reads it */
     int status = arena_failed(scratch) ? error_memory(err) : 0;
     if (status == 0 && opened > 0)
         memcpy(past, sentence->opening_past, opened * sizeof *past);
@@ -210,25 +229,27 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
             size_t step = first + r;
             int token = step == 0 ? begin : tokens[step - 1];
             float *seen = weights_at(looks, LOOKS_DECODER, step);
-            rows[r] = (struct row){.token = sentence->copies && step > 0 ? copies_input(sentence->copies, token) : token,
-                                   .step = opened + step,
-                                   .memory = sentence->memory,
-                                   .copies = sentence->copies,
-                                   .forced = sentence_forced(sentence, step),
-                                   .past = shape->past > 0 ? past : NULL,
-                                   .added = shape->past > 0 ? added + step * shape->past : NULL,
-                                   .state = state,
-                                   .attention = attention,
-                                   .readout = readouts + r * shape->readout,
-                                   .looks = {.self = seen && opened > 0 ? wide + r * heads * (opened + steps) : seen,
-                                             .cross = weights_at(looks, LOOKS_CROSS, step)}};
+            rows[r] = (struct row){
+                .token =
+                    sentence->copies && step > 0 ? copies_input(sentence->copies, token) : token,
+                .step = opened + step,
+                .memory = sentence->memory,
+                .copies = sentence->copies,
+                .forced = sentence_forced(sentence, step),
+                .past = shape->past > 0 ? past : NULL,
+                .added = shape->past > 0 ? added + step * shape->past : NULL,
+                .state = state,
+                .attention = attention,
+                .readout = readouts + r * shape->readout,
+                .looks = {.self = seen && opened > 0 ? wide + r * heads * (opened + steps) : seen,
+                          .cross = weights_at(looks, LOOKS_CROSS, step)}};
         }
         status = decoder_step(decoder, rows, count, scratch, err);
         for (size_t r = 0; status == 0 && opened > 0 && self->layers > 0 && r < count; r++) {
             size_t own = first + r + 1; /* columns of the answer's tokens */
             for (size_t h = 0; h < heads; h++)
-                memcpy(weights_at(looks, LOOKS_DECODER, first + r) + h * own, rows[r].looks.self + h * (opened + own) + opened,
-                       own * sizeof *wide);
+                memcpy(weights_at(looks, LOOKS_DECODER, first + r) + h * own,
+                       rows[r].looks.self + h * (opened + own) + opened, own * sizeof *wide);
         }
     }
     arena_release(scratch, mark);
@@ -238,7 +259,8 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
 int looks_end(struct sentence *sentence, struct arena *scratch, struct error *err) {
     const struct translator *t = sentence->translator;
     const struct hypothesis *best = &sentence->hypotheses[0];
-    const struct lookers *lookers[LOOKS_PARTS] = {&t->encoder.self, &t->decoder.self, &t->decoder.cross};
+    const struct lookers *lookers[LOOKS_PARTS] = {&t->encoder.self, &t->decoder.self,
+                                                  &t->decoder.cross};
     if (!sentence->wants_looks)
         return 0;
     struct looks *looks = arena_zalloc(&sentence->arena, 1, sizeof *looks);
@@ -249,10 +271,13 @@ int looks_end(struct sentence *sentence, struct arena *scratch, struct error *er
     for (size_t part = 0; part < LOOKS_PARTS; part++) {
         struct look_set *set = &looks->parts[part];
         size_t n = looks->target;
-        size_t pairs = part == LOOKS_DECODER ? n * (n + 1) / 2 : looks->source * (part == LOOKS_ENCODER ? looks->source : n);
+        size_t pairs = part == LOOKS_DECODER
+                           ? n * (n + 1) / 2
+                           : looks->source * (part == LOOKS_ENCODER ? looks->source : n);
         set->layers = lookers[part]->layers;
         set->heads = lookers[part]->heads;
-        set->weights = arena_alloc(&sentence->arena, set->layers * set->heads * pairs, sizeof(float));
+        set->weights =
+            arena_alloc(&sentence->arena, set->layers * set->heads * pairs, sizeof(float));
         if (!set->weights)
             return error_memory(err);
     }
@@ -263,7 +288,8 @@ int looks_end(struct sentence *sentence, struct arena *scratch, struct error *er
             return error_memory(err);
         for (size_t j = 0; j < sentence->length; j++)
             ids[j] = sentence->tokens[j].id;
-        if (encoder_look(&t->encoder, ids, sentence->length, scratch, looks->parts[LOOKS_ENCODER].weights, err) != 0)
+        if (encoder_look(&t->encoder, ids, sentence->length, scratch,
+                         looks->parts[LOOKS_ENCODER].weights, err) != 0)
             return -1;
         arena_release(scratch, mark);
     }

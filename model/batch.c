@@ -1,7 +1,8 @@
-/* A batch holds the live rows of one worker. The rows of a sentence are adjacent, and sentences are in the order of their
- * admission. Each step copies the states of the surviving rows into the other of two matrices, which closes the gaps that finished
- * sentences leave. A sentence passes through this file from top to bottom: it waits, is encoded, starts its search, takes its
- * steps, and leaves with its answer. */
+/* A batch holds the live rows of one worker. The rows of a sentence are adjacent, and sentences are
+ * in the order of their admission. Each step copies the states of the surviving rows into the other
+ * of two matrices, which closes the gaps that finished sentences leave. A sentence passes through
+ * this file from top to bottom: it waits, is encoded, starts its search, takes its steps, and
+ * leaves with its answer. */
 #include "model/model.h"
 #include "model/network/network.h"
 #include "model/sentence.h"
@@ -10,37 +11,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step processes its rows in groups of at most GROUP_ROWS: enough to run products at full speed, and few enough to keep their
- * logits in the cache until the searches have read them. */
+/* A step processes its rows in groups of at most GROUP_ROWS: enough to run products at full speed,
+ * and few enough to keep their logits in the cache until the searches have read them. */
 enum { GROUP_ROWS = 64 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 
-/* One part of an encoding, which runs between two steps of the live rows, has PART_WORK multiplications, about 10 ms. The last part
- * may do as many again for the decoder. */
+/* One part of an encoding, which runs between two steps of the live rows, has PART_WORK
+ * multiplications, about 10 ms. The last part may do as many again for the decoder. */
 enum { PART_WORK = 1 << 29 };
 
-/* Encoding sentences together is cheaper, because each encoding reads the encoder's weights once per token of its longest sentence.
- * While GATHER_ROWS or more rows are live, new sentences wait up to GATHER_STEPS steps for each other. */
+/* Encoding sentences together is cheaper, because each encoding reads the encoder's weights once
+ * per token of its longest sentence. While GATHER_ROWS or more rows are live, new sentences wait up
+ * to GATHER_STEPS steps for each other. */
 enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 
-/* At most ENCODE_TOKENS tokens are encoded together, which bounds scratch memory and the time that an admission delays the other
- * rows. */
+/* At most ENCODE_TOKENS tokens are encoded together, which bounds scratch memory and the time that
+ * an admission delays the other rows. */
 enum { ENCODE_TOKENS = 512 };
 
-/* ENCODING_BYTES is large enough for a group of a small model, so that groups of different sizes reuse the same block. The kernel
- * provides only pages that are touched. */
+/* ENCODING_BYTES is large enough for a group of a small model, so that groups of different sizes
+ * reuse the same block. The kernel provides only pages that are touched. */
 enum { ENCODING_BYTES = 16 << 20 };
 
-/* The block for a sentence's answer has at most this many bytes, unless one array is larger, because hypotheses may share rows. */
+/* The block for a sentence's answer has at most this many bytes, unless one array is larger,
+ * because hypotheses may share rows. */
 enum { MOST_ANSWER_BYTES = 32 * 1024 };
 
-/* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or
- * 0], states [n, S]. There are at most as many slots as tokens, and exactly as many if the output copies. */
+/* A group of sentences that is being encoded: keys [slots, A], values [slots, P], copy_keys
+ * [tokens, K], copy_gates [tokens, 1 or 0], states [n, S]. There are at most as many slots as
+ * tokens, and exactly as many if the output copies. */
 struct encoding {
-    size_t n, tokens;         /* 0: no group */
-    size_t slots, remembered; /* slots: 0 until there are annotations; remembered: keys and values so far */
-    int *ids;                 /* [tokens] */
-    size_t *lengths;          /* [n] */
+    size_t n, tokens; /* 0: no group */
+    size_t slots,
+        remembered;  /* slots: 0 until there are annotations; remembered: keys and values so far */
+    int *ids;        /* [tokens] */
+    size_t *lengths; /* [n] */
     struct encoded encoded;
     float *keys, *values, *copy_keys, *copy_gates, *states;
     float *opening; /* [opening_count, n, G] the data that the steps of the opening have added */
@@ -49,8 +54,9 @@ struct encoding {
 
 struct batch {
     const struct translator *translator;
-    size_t max_rows, rows, reserved; /* reserved: sum of sentence_max_rows over the live and waiting sentences */
-    struct sentence **waiting;       /* [max_rows] the first encoding.n are being encoded */
+    size_t max_rows, rows,
+        reserved; /* reserved: sum of sentence_max_rows over the live and waiting sentences */
+    struct sentence **waiting; /* [max_rows] the first encoding.n are being encoded */
     size_t waiting_count;
     struct encoding encoding;
     size_t part_work;       /* multiplications of a part of an encoding */
@@ -60,15 +66,17 @@ struct batch {
     struct sentence **failed; /* [max_rows] failed admissions, which the next step hands back */
     size_t failed_count;
     size_t steps_since_admission;
-    float *states, *next;   /* [max_rows, S] */
-    struct row *group;      /* [GROUP_ROWS] the rows of one group in one step */
-    float *tops;            /* [GROUP_ROWS, H] for rows that show the top layer's output; NULL: the model never needs it */
+    float *states, *next; /* [max_rows, S] */
+    struct row *group;    /* [GROUP_ROWS] the rows of one group in one step */
+    float *tops; /* [GROUP_ROWS, H] for rows that show the top layer's output; NULL: the model never
+                    needs it */
     struct arena arena;     /* holds all arrays above */
     struct arena encodings; /* holds the group that is being encoded */
     struct arena scratch;
 };
 
-struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
+struct batch *batch_create(const struct translator *translator, size_t max_rows,
+                           struct error *err) {
     const struct decoder_shape *shape = &translator->decoder.shape;
     size_t stride = translator->output.stride;
     bool copies = translator->output.copies, aligns = translator->alignment.query.out > 0;
@@ -94,7 +102,8 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     float *readouts = arena_alloc(arena, GROUP_ROWS, shape->readout * sizeof(float));
     float *logits = arena_alloc(arena, GROUP_ROWS, stride * sizeof(float));
     float *inputs = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->input * sizeof(float));
-    batch->tops = copies || aligns ? arena_alloc(arena, GROUP_ROWS, shape->top * sizeof(float)) : NULL;
+    batch->tops =
+        copies || aligns ? arena_alloc(arena, GROUP_ROWS, shape->top * sizeof(float)) : NULL;
     struct distribution *distributions = arena_alloc(arena, GROUP_ROWS, sizeof *distributions);
     if (arena_failed(arena)) {
         error_memory(err);
@@ -120,7 +129,8 @@ void batch_free(struct batch *batch) {
 }
 
 size_t batch_bytes(const struct batch *batch) {
-    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch) + arena_bytes(&batch->encodings);
+    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch) +
+           arena_bytes(&batch->encodings);
 }
 
 size_t batch_rows(const struct batch *batch) {
@@ -146,7 +156,8 @@ size_t batch_sentences(const struct batch *batch) {
 
 enum outcome { FAILED = -1, DONE, MORE };
 
-/* Encodes the first waiting group or, if the encoder divides its work, about this many multiplications of it. */
+/* Encodes the first waiting group or, if the encoder divides its work, about this many
+ * multiplications of it. */
 static enum outcome encode_part(struct batch *batch, size_t work, struct error *err) {
     const struct translator *t = batch->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
@@ -155,7 +166,8 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
     if (e->n == 0) { /* a group of the first sentences that wait */
         do
             e->tokens += batch->waiting[e->n++]->length;
-        while (e->n < batch->waiting_count && e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
+        while (e->n < batch->waiting_count &&
+               e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
         e->ids = arena_alloc(arena, e->tokens, sizeof *e->ids);
         e->lengths = arena_alloc(arena, e->n, sizeof *e->lengths);
         if (arena_failed(arena)) {
@@ -170,7 +182,8 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
     }
     if (e->slots == 0) { /* the annotations, and the decoder's and the output layer's beginning */
         if (!e->parts)
-            e->parts = encoder_begin(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err);
+            e->parts =
+                encoder_begin(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err);
         if (!e->parts)
             return FAILED;
         if (!encoder_advance(&t->encoder, e->parts, work))
@@ -197,15 +210,16 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
     size_t each = (shape->key + shape->value) * t->encoder.annotation, first = e->remembered;
     size_t count = encoder_part_rows(work, each, e->slots - first);
     e->remembered += count;
-    if (decoder_remember(&t->decoder, &e->encoded, first, count, arena, e->keys + first * shape->key,
-                         e->values + first * shape->value, err) != 0)
+    if (decoder_remember(&t->decoder, &e->encoded, first, count, arena,
+                         e->keys + first * shape->key, e->values + first * shape->value, err) != 0)
         return FAILED;
     return e->remembered < e->slots ? MORE : DONE;
 }
 
 /* ---- admission: the opening ---- */
 
-/* The decoder reads all of the opening but its last token, which the first step of the search reads. */
+/* The decoder reads all of the opening but its last token, which the first step of the search
+ * reads. */
 static int read_opening(struct batch *batch, struct error *err) {
     const struct translator *t = batch->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
@@ -225,9 +239,11 @@ static int read_opening(struct batch *batch, struct error *err) {
             for (size_t i = first; !arena_failed(scratch) && i < first + count; i++) {
                 const struct sentence *sentence = batch->waiting[i];
                 struct row *row = &batch->group[i - first];
-                size_t length = decoder_slots(&t->decoder, sentence->length), at = (i - first) * (step + 1);
-                memories[i - first] = (struct memory){
-                    .length = length, .keys = e->keys + slot * shape->key, .values = e->values + slot * shape->value};
+                size_t length = decoder_slots(&t->decoder, sentence->length),
+                       at = (i - first) * (step + 1);
+                memories[i - first] = (struct memory){.length = length,
+                                                      .keys = e->keys + slot * shape->key,
+                                                      .values = e->values + slot * shape->value};
                 for (size_t s = 0; s <= step; s++)
                     past[at + s] = e->opening + (s * e->n + i) * shape->past;
                 row->token = step == 0 ? DECODER_FIRST : sentence->opening[step - 1];
@@ -238,11 +254,14 @@ static int read_opening(struct batch *batch, struct error *err) {
                 row->past = shape->past > 0 ? past + at : NULL;
                 row->added = shape->past > 0 ? e->opening + (step * e->n + i) * shape->past : NULL;
                 row->state = e->states + i * shape->state;
-                row->attention = arena_alloc(scratch, length, sizeof *row->attention); /* not read afterwards */
+                row->attention =
+                    arena_alloc(scratch, length, sizeof *row->attention); /* not read afterwards */
                 row->top = NULL;
                 slot += length;
             }
-            result = arena_failed(scratch) ? error_memory(err) : decoder_step(&t->decoder, batch->group, count, scratch, err);
+            result = arena_failed(scratch)
+                         ? error_memory(err)
+                         : decoder_step(&t->decoder, batch->group, count, scratch, err);
         }
     arena_release(scratch, mark);
     return result;
@@ -250,19 +269,21 @@ static int read_opening(struct batch *batch, struct error *err) {
 
 /* ---- admission: the search ---- */
 
-/* Copies this many vectors of this size, from the first-th on, for as long as the sentence is decoded, to [layers, count, size /
- * layers]. */
-static const float *keep_layers(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size,
-                                size_t layers) {
+/* Copies this many vectors of this size, from the first-th on, for as long as the sentence is
+ * decoded, to [layers, count, size / layers]. */
+static const float *keep_layers(struct sentence *sentence, const float *from, size_t first,
+                                size_t count, size_t size, size_t layers) {
     float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
     size_t part = size / layers;
     for (size_t l = 0; own && l < layers; l++)
         for (size_t i = 0; i < count; i++)
-            memcpy(own + (l * count + i) * part, from + (first + i) * size + l * part, part * sizeof *own);
+            memcpy(own + (l * count + i) * part, from + (first + i) * size + l * part,
+                   part * sizeof *own);
     return own;
 }
 
-static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
+static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count,
+                         size_t size) {
     return keep_layers(sentence, from, first, count, size, 1);
 }
 
@@ -276,7 +297,8 @@ static int add_phrases(struct sentence *sentence, struct error *err) {
     int *ids = arena_alloc(&sentence->decoding, room, sizeof *ids);
     if (!ids)
         return error_memory(err);
-    for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count; phrase++) {
+    for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count;
+         phrase++) {
         for (size_t i = 0; i < phrase->length; i++)
             if ((size_t)phrase->tokens[i] < phrases->size)
                 ids[count++] = phrase->tokens[i];
@@ -287,8 +309,10 @@ static int add_phrases(struct sentence *sentence, struct error *err) {
     return target_ids_add(&sentence->targets, ids, count, &sentence->decoding, err);
 }
 
-/* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for it but </s>. */
-static int find_targets(const struct shortlist *shortlist, struct sentence *sentence, struct error *err) {
+/* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for
+ * it but </s>. */
+static int find_targets(const struct shortlist *shortlist, struct sentence *sentence,
+                        struct error *err) {
     struct target_ids found;
     if (!shortlist || sentence->targets.ids) /* the ids of its language are already set */
         return 0;
@@ -304,8 +328,8 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* Starts the search of the i-th sentence of the encoded group. Its steps read copies in the sentence's own arena. slot: where its
- * memory begins. Returns -1 with an error. */
+/* Starts the search of the i-th sentence of the encoded group. Its steps read copies in the
+ * sentence's own arena. slot: where its memory begins. Returns -1 with an error. */
 static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct error *err) {
     const struct translator *t = batch->translator;
     const struct encoding *e = &batch->encoding;
@@ -317,10 +341,13 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     arena_init(decoding, SENTENCE_BLOCK_BYTES);
     struct memory *memory = arena_alloc(decoding, 1, sizeof *memory);
     const float *keys = keep_layers(sentence, e->keys, slot, length, shape->key, shape->layers);
-    const float *values = keep_layers(sentence, e->values, slot, length, shape->value, shape->layers);
+    const float *values =
+        keep_layers(sentence, e->values, slot, length, shape->value, shape->layers);
     const float *copy_keys = keep(sentence, e->copy_keys, slot, length, t->output.key.out);
-    const float *copy_gates = keep(sentence, e->copy_gates, slot, length, t->output.gate_context.out);
-    const float **opening = t->opening_count > 0 ? arena_alloc(decoding, t->opening_count, sizeof *opening) : NULL;
+    const float *copy_gates =
+        keep(sentence, e->copy_gates, slot, length, t->output.gate_context.out);
+    const float **opening =
+        t->opening_count > 0 ? arena_alloc(decoding, t->opening_count, sizeof *opening) : NULL;
     for (size_t s = 0; opening && s < t->opening_count; s++)
         opening[s] = keep(sentence, e->opening, s * e->n + i, 1, shape->past);
     if (arena_failed(decoding))
@@ -333,30 +360,36 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
         sentence->copies->gates = copy_gates;
     }
     const float *annotations =
-        e->encoded.annotations + slot * t->encoder.annotation; /* with an alignment head, each slot is a token */
+        e->encoded.annotations +
+        slot * t->encoder.annotation; /* with an alignment head, each slot is a token */
     if (soft_alignment_begin(sentence, annotations, &batch->scratch, err) != 0)
         return -1;
 
-    bool resumes = search_resumes(&sentence->options), looks = sentence->wants_looks && t->opening_count > 0;
-    size_t pointer =
-        sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0; /* to the memory for the data that the step adds */
+    bool resumes = search_resumes(&sentence->options),
+         looks = sentence->wants_looks && t->opening_count > 0;
+    size_t pointer = sentence_added(sentence) > 0
+                         ? sizeof(uintptr_t) / sizeof(float)
+                         : 0; /* to the memory for the data that the step adds */
     sentence->options.keep = sentence_readout(sentence) + pointer + sentence_top_inline(sentence);
     sentence->options.keep_state = resumes ? size : 0;
     if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, size)))
         return error_memory(err);
     struct search_ids ids = {.end = tokenizer_end(t->target),
-                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
+                             .banned =
+                                 t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
                              .bytes = sentence->verbatim ? NULL : t->bytes,
                              .size = tokenizer_size(t->target)};
     arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
     struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
-    if (search_init(&sentence->search, &sentence->options, ids, t->decoder.attends ? sentence->length : 0, arena, err) != 0)
+    if (search_init(&sentence->search, &sentence->options, ids,
+                    t->decoder.attends ? sentence->length : 0, arena, err) != 0)
         return -1;
     sentence->search.tree.arena = &sentence->arena;
     if (sentence_added(sentence) > 0)
         decoding->block_bytes = sentence_past_block(sentence);
     if (find_targets(t->shortlist, sentence, err) != 0 ||
-        (sentence->targets.ids && sentence->options.phrases.count > 0 && add_phrases(sentence, err) != 0))
+        (sentence->targets.ids && sentence->options.phrases.count > 0 &&
+         add_phrases(sentence, err) != 0))
         return -1;
 
     sentence->first_row = batch->rows;
@@ -365,8 +398,8 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     return 0;
 }
 
-/* Encodes a part of the first group. When all of it is encoded, the searches of its sentences start; if that fails, the sentences
- * are handed back. */
+/* Encodes a part of the first group. When all of it is encoded, the searches of its sentences
+ * start; if that fails, the sentences are handed back. */
 static void encode_some(struct batch *batch, size_t work) {
     struct error err = {0};
     enum outcome outcome = encode_part(batch, work, &err);
@@ -407,10 +440,12 @@ void batch_encode(struct batch *batch) {
 }
 
 bool batch_wants(const struct batch *batch) {
-    return batch->waiting_count == 0 && (batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS);
+    return batch->waiting_count == 0 &&
+           (batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS);
 }
 
-/* Encodes all sentences at once if no live row waits for its next token, or if the encoder does not divide its work. */
+/* Encodes all sentences at once if no live row waits for its next token, or if the encoder does not
+ * divide its work. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count) {
     bool at_once = batch->rows == 0 || !encoder_divides(&batch->translator->encoder);
     for (size_t i = 0; i < count; i++) {
@@ -431,14 +466,16 @@ struct group {
     size_t first, end, first_row, rows;
 };
 
-/* Allocates the memory that the step adds to the row's past, followed by the memory that the alignment head will read, and lists
- * the past in the scratch arena. A search that returns to a step reuses the memory of that step. Returns -1 if memory is out. */
+/* Allocates the memory that the step adds to the row's past, followed by the memory that the
+ * alignment head will read, and lists the past in the scratch arena. A search that returns to a
+ * step reuses the memory of that step. Returns -1 if memory is out. */
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = sentence_readout(sentence);
     float *place = row->attention + search->source_length + before, *added;
     memcpy(&added, place, sizeof added);
-    if (!added && !(added = arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *added)))
+    if (!added &&
+        !(added = arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *added)))
         return -1;
     memcpy(place, &added, sizeof added);
     if (batch->translator->decoder.shape.past == 0)
@@ -467,9 +504,12 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         bool all = search_is_given(search) || !sentence->targets.ids;
         bool top = t->output.copies || sentence_top(sentence) > 0;
         for (size_t r = 0; r < search->rows; r++, row++) {
-            int first = t->opening_count > 0 ? sentence->opening[t->opening_count - 1] : DECODER_FIRST;
+            int first =
+                t->opening_count > 0 ? sentence->opening[t->opening_count - 1] : DECODER_FIRST;
             int token = search->step == 0 ? first : search->tokens[r];
-            row->token = sentence->copies && search->step > 0 ? copies_input(sentence->copies, token) : token;
+            row->token = sentence->copies && search->step > 0
+                             ? copies_input(sentence->copies, token)
+                             : token;
             row->step = t->opening_count + search->step;
             row->memory = sentence->memory;
             row->copies = sentence->copies;
@@ -478,7 +518,8 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             row->reads_all = search_reads_all(search);
             row->forced = sentence_forced(sentence, search->step);
             row->attention = search->attention[r];
-            row->top = top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
+            row->top =
+                top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
             row->state = batch->states + (sentence->first_row + r) * t->decoder.shape.state;
             if (sentence_added(sentence) > 0 && find_past(batch, sentence, r, row) != 0)
                 return error_memory(err);
@@ -487,13 +528,15 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
 
-    /* The search reads readouts, tops and states after the attention of its rows, besides the data that the step has written.
+    /* The search reads readouts, tops and states after the attention of its rows, besides the data
+     * that the step has written.
      */
     row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
         const struct search *search = &sentence->search;
-        size_t readout = sentence_readout(sentence), state = search->returns ? search->options.keep_state : 0;
+        size_t readout = sentence_readout(sentence),
+               state = search->returns ? search->options.keep_state : 0;
         bool keeps = readout + state + sentence_top(sentence) > 0;
         for (size_t r = 0; r < search->rows; r++, row++) {
             if (!keeps)
@@ -516,22 +559,25 @@ static void *copy(struct arena *arena, const void *from, size_t count, size_t si
     return own;
 }
 
-/* Copies the sentence's hypotheses and their rows from the arena of its search into its own; rows that several of them share are
- * copied once. The tree and the alignment's rows are already there. Returns -1 with ERROR_MEMORY and leaves the hypotheses
- * unchanged. */
+/* Copies the sentence's hypotheses and their rows from the arena of its search into its own; rows
+ * that several of them share are copied once. The tree and the alignment's rows are already there.
+ * Returns -1 with ERROR_MEMORY and leaves the hypotheses unchanged. */
 static int keep_answer(struct sentence *sentence, struct error *err) {
     struct arena *arena = &sentence->arena;
     struct hypothesis *kept = arena_alloc(arena, sentence->count, sizeof *kept);
-    size_t size = sentence->search.source_length + sentence_readout(sentence); /* floats of a row that the answer needs */
+    size_t size = sentence->search.source_length +
+                  sentence_readout(sentence); /* floats of a row that the answer needs */
     if (!kept)
         return error_memory(err);
     for (size_t i = 0; i < sentence->count; i++) {
         const struct hypothesis *from = &sentence->hypotheses[i];
-        size_t common, other = sentence_closest(sentence, i, false, &common), steps = hypothesis_steps(from), own = steps - common;
+        size_t common, other = sentence_closest(sentence, i, false, &common),
+                       steps = hypothesis_steps(from), own = steps - common;
         const float **attention = arena_alloc(arena, steps, sizeof *attention);
         const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
         float *rows = arena_alloc(arena, own, size * sizeof *rows);
-        struct alternatives *copies = arena_alloc(arena, sentence->options.alternatives ? own : 0, sizeof *copies);
+        struct alternatives *copies =
+            arena_alloc(arena, sentence->options.alternatives ? own : 0, sizeof *copies);
         kept[i] = *from;
         kept[i].tokens = copy(arena, from->tokens, from->length, sizeof *from->tokens);
         kept[i].log_probs = copy(arena, from->log_probs, steps, sizeof *from->log_probs);
@@ -543,7 +589,8 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
             alternatives[j] = kept[other].alternatives[j];
         }
         for (size_t j = common; j < steps; j++) {
-            attention[j] = memcpy(rows + (j - common) * size, from->attention[j], size * sizeof *rows);
+            attention[j] =
+                memcpy(rows + (j - common) * size, from->attention[j], size * sizeof *rows);
             if (from->alternatives[j])
                 copies[j - common] = *from->alternatives[j];
             alternatives[j] = from->alternatives[j] ? &copies[j - common] : NULL;
@@ -557,7 +604,8 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
-/* Makes the answer of a search that has ended. A small answer of copied hypotheses alone gets a block of exactly its size. */
+/* Makes the answer of a search that has ended. A small answer of copied hypotheses alone gets a
+ * block of exactly its size. */
 static int batch_finish(struct sentence *sentence, struct arena *scratch, struct error *err) {
     enum { LINE = 64, ARRAYS = 9 };
     size_t usual = sentence->arena.block_bytes;
@@ -572,7 +620,8 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
         each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
         each += sentence_top(sentence) > 0 ? sentence->length * sizeof(float) + sizeof(void *) : 0;
         for (size_t i = 0; i < sentence->count; i++)
-            bytes += sizeof *sentence->hypotheses + hypothesis_steps(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
+            bytes += sizeof *sentence->hypotheses +
+                     hypothesis_steps(&sentence->hypotheses[i]) * each + ARRAYS * LINE;
         sentence->arena.block_bytes = bytes < MOST_ANSWER_BYTES ? bytes : MOST_ANSWER_BYTES;
     }
     int result = soft_alignment_end(sentence, scratch, err);
@@ -589,10 +638,10 @@ struct survivors {
     size_t sentences, rows;
 };
 
-/* Makes one step of one group; the states of its survivors follow those of earlier groups in the next state matrix. The
- * distributions' best tokens are in the scratch arena. */
-static void step_group(struct batch *batch, const struct group *group, struct survivors *kept, struct sentence **done,
-                       size_t *done_count) {
+/* Makes one step of one group; the states of its survivors follow those of earlier groups in the
+ * next state matrix. The distributions' best tokens are in the scratch arena. */
+static void step_group(struct batch *batch, const struct group *group, struct survivors *kept,
+                       struct sentence **done, size_t *done_count) {
     struct error err = {0};
     struct arena_mark mark = arena_mark(&batch->scratch);
     size_t size = batch->translator->decoder.shape.state;
@@ -603,10 +652,12 @@ static void step_group(struct batch *batch, const struct group *group, struct su
         bool goes_on = false;
         if (!computed) {
             sentence_fail(sentence, &err);
-        } else if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
+        } else if (sentence->cancelled &&
+                   atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
             sentence->dropped = true;
         } else {
-            const struct distribution *distributions = batch->group[sentence->first_row - group->first_row].distribution;
+            const struct distribution *distributions =
+                batch->group[sentence->first_row - group->first_row].distribution;
             struct error error = {0};
             sentence->steps++;
             int result = search_advance(&sentence->search, distributions, &error);
@@ -625,11 +676,14 @@ static void step_group(struct batch *batch, const struct group *group, struct su
             continue;
         }
 
-        /* a row continues from the state of the previous step, unless its search returns to an earlier one */
+        /* a row continues from the state of the previous step, unless its search returns to an
+         * earlier one */
         for (size_t r = 0; r < search->rows; r++) {
             const float *state = search->returns ? search_kept(search, r) : NULL;
             if (!state)
-                state = search->returns ? sentence->first_state : batch->states + (sentence->first_row + search->parents[r]) * size;
+                state = search->returns
+                            ? sentence->first_state
+                            : batch->states + (sentence->first_row + search->parents[r]) * size;
             memcpy(batch->next + (kept->rows + r) * size, state, size * sizeof(float));
         }
         sentence->first_row = kept->rows;
@@ -649,10 +703,12 @@ size_t batch_step(struct batch *batch, struct sentence **done) {
 
     struct survivors kept = {0};
     for (size_t first = 0; first < batch->live_count;) {
-        struct group group = {.first = first, .end = first, .first_row = batch->live[first]->first_row};
+        struct group group = {
+            .first = first, .end = first, .first_row = batch->live[first]->first_row};
         do
             group.rows += batch->live[group.end++]->search.rows;
-        while (group.end < batch->live_count && group.rows + batch->live[group.end]->search.rows <= GROUP_ROWS);
+        while (group.end < batch->live_count &&
+               group.rows + batch->live[group.end]->search.rows <= GROUP_ROWS);
         step_group(batch, &group, &kept, done, &done_count);
         first = group.end;
     }

@@ -1,5 +1,6 @@
-/* This file corrects a translation after its search. It finds the amounts and signs that differ, puts missing signs beside their
- * words, and prepares a second attempt that holds what still differs. */
+/* This file corrects a translation after its search. It finds the amounts and signs that differ,
+ * puts missing signs beside their words, and prepares a second attempt that holds what still
+ * differs. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/mending.h"
@@ -20,7 +21,8 @@ static size_t own_length(const struct sentence *sentence) {
 
 /* ---- what the translation lacks or adds ---- */
 
-static const char **copy_parts(const char *text, const struct span *parts, size_t count, struct arena *arena) {
+static const char **copy_parts(const char *text, const struct span *parts, size_t count,
+                               struct arena *arena) {
     const char **copies = arena_alloc(arena, count, sizeof *copies);
     for (size_t i = 0; copies && i < count; i++)
         copies[i] = arena_copy(arena, text + parts[i].begin, parts[i].end - parts[i].begin);
@@ -28,10 +30,12 @@ static const char **copy_parts(const char *text, const struct span *parts, size_
 }
 
 /* Copies the first of the differences. Returns false if memory is out. */
-static bool copy_lists(const char *own, const struct span *source, size_t sources, const char *text, const struct span *target,
-                       size_t targets, struct arena *arena, struct check_lists *out) {
+static bool copy_lists(const char *own, const struct span *source, size_t sources, const char *text,
+                       const struct span *target, size_t targets, struct arena *arena,
+                       struct check_lists *out) {
     enum { MOST = NUMBERS_SHOWN };
-    struct check_lists lists = {.source_count = sources < MOST ? sources : MOST, .target_count = targets < MOST ? targets : MOST};
+    struct check_lists lists = {.source_count = sources < MOST ? sources : MOST,
+                                .target_count = targets < MOST ? targets : MOST};
     lists.source = copy_parts(own, source, lists.source_count, arena);
     lists.target = copy_parts(text, target, lists.target_count, arena);
     if (arena_failed(arena))
@@ -41,12 +45,15 @@ static bool copy_lists(const char *own, const struct span *source, size_t source
 }
 
 /* The lists stay empty if memory is out. */
-static void keep_lists(struct sentence *sentence, enum check check, const char *text, const struct span *source, size_t sources,
-                       const struct span *target, size_t targets) {
-    copy_lists(own_text(sentence), source, sources, text, target, targets, &sentence->arena, &sentence->check->lists[check]);
+static void keep_lists(struct sentence *sentence, enum check check, const char *text,
+                       const struct span *source, size_t sources, const struct span *target,
+                       size_t targets) {
+    copy_lists(own_text(sentence), source, sources, text, target, targets, &sentence->arena,
+               &sentence->check->lists[check]);
 }
 
-/* The two texts that are compared, and the parts of each that are left out: runs that are held, phrases of a glossary, <unk>. */
+/* The two texts that are compared, and the parts of each that are left out: runs that are held,
+ * phrases of a glossary, <unk>. */
 struct compared {
     struct rendering rendering;
     struct glossary_runs skipped;
@@ -65,8 +72,8 @@ static void sort_spans(struct span *spans, size_t count) {
 }
 
 /* Lists the parts that are left out when signs are compared. Returns false if memory is out. */
-static bool list_skipped(const struct sentence *sentence, const struct hypothesis *best, struct arena *scratch,
-                         struct compared *compared) {
+static bool list_skipped(const struct sentence *sentence, const struct hypothesis *best,
+                         struct arena *scratch, struct compared *compared) {
     const struct phrases *phrases = &sentence->options.phrases;
     const struct token *rendered = compared->rendering.tokens;
     struct span *source = arena_alloc(scratch, best->length + phrases->count, sizeof *source);
@@ -76,25 +83,30 @@ static bool list_skipped(const struct sentence *sentence, const struct hypothesi
         return false;
     for (size_t i = 0; i < best->length; i++) {
         const struct opaque_run *run = glossary_run(sentence, best->tokens[i]);
-        bool unknown = best->tokens[i] == tokenizer_unknown(sentence->translator->target) && !(best->pieces && best->pieces[i]);
-        if (run && glossary_run_is_signs(sentence, run)) /* signs that are held may come to stand beside each other */
+        bool unknown = best->tokens[i] == tokenizer_unknown(sentence->translator->target) &&
+                       !(best->pieces && best->pieces[i]);
+        if (run && glossary_run_is_signs(
+                       sentence, run)) /* signs that are held may come to stand beside each other */
             continue;
         if (run)
             source[sources++] = (struct span){run->begin, run->end};
         if (run || unknown)
             target[targets++] = (struct span){rendered[i].begin, rendered[i].end};
     }
-    for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count; phrase++) {
+    for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count;
+         phrase++) {
         if (phrase->count == 0 || glossary_run(sentence, phrase->tokens[0]))
             continue;
         size_t i = 0;
         while (i + phrase->length <= best->length &&
-               memcmp(best->tokens + i, phrase->tokens, phrase->length * sizeof *phrase->tokens) != 0)
+               memcmp(best->tokens + i, phrase->tokens, phrase->length * sizeof *phrase->tokens) !=
+                   0)
             i++;
         if (i + phrase->length > best->length) /* another of the entry's phrases */
             continue;
         size_t last = phrase->first + phrase->count - 1;
-        source[sources++] = (struct span){sentence->tokens[phrase->first].begin, sentence->tokens[last].end};
+        source[sources++] =
+            (struct span){sentence->tokens[phrase->first].begin, sentence->tokens[last].end};
         target[targets++] = (struct span){rendered[i].begin, rendered[i + phrase->length - 1].end};
     }
     sort_spans(source, sources);
@@ -106,17 +118,20 @@ static bool list_skipped(const struct sentence *sentence, const struct hypothesi
     return true;
 }
 
-/* strict: an amount that the translation writes in another language's notation differs, too, because readers may take it for a
- * thousand times as much. */
-static void compare_numbers(struct sentence *sentence, bool strict, const struct compared *compared, struct arena *scratch) {
+/* strict: an amount that the translation writes in another language's notation differs, too,
+ * because readers may take it for a thousand times as much. */
+static void compare_numbers(struct sentence *sentence, bool strict, const struct compared *compared,
+                            struct arena *scratch) {
     const struct translator *t = sentence->translator;
-    const struct glossary_runs *skipped = &compared->skipped; /* they are copied unchanged, even if they have digits */
+    const struct glossary_runs *skipped =
+        &compared->skipped; /* they are copied unchanged, even if they have digits */
     const char *text = compared->rendering.text;
     struct amounts source, target;
     struct number_difference difference;
-    if (numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skipped->source, skipped->count, scratch, &source,
-                     NULL) != 0 ||
-        numbers_read(t->target_numbers, text, strlen(text), skipped->target, skipped->count, scratch, &target, NULL) != 0)
+    if (numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skipped->source,
+                     skipped->count, scratch, &source, NULL) != 0 ||
+        numbers_read(t->target_numbers, text, strlen(text), skipped->target, skipped->count,
+                     scratch, &target, NULL) != 0)
         return;
     if (numbers_compare(&source, &target, strict, scratch, &difference, NULL) != 0)
         return;
@@ -126,18 +141,23 @@ static void compare_numbers(struct sentence *sentence, bool strict, const struct
     if (difference.source_count > 0)
         memcpy(places, difference.source, difference.source_count * sizeof *places);
     sentence->check->places = places;
-    keep_lists(sentence, CHECK_NUMBERS, text, difference.source, difference.source_count, difference.target,
-               difference.target_count);
+    keep_lists(sentence, CHECK_NUMBERS, text, difference.source, difference.source_count,
+               difference.target, difference.target_count);
 }
 
-/* Reads the signs of both texts and compares them. own: NUL-terminated. A pair of quotation marks that the translation alone spaces
- * on one side differs, too, if nothing else does. Returns -1 if memory is out. */
-static int read_signs(const struct sign_rules *rules, const char *own, size_t length, const struct compared *compared,
-                      struct arena *arena, struct signs *source, struct signs *target, struct sign_difference *out) {
+/* Reads the signs of both texts and compares them. own: NUL-terminated. A pair of quotation marks
+ * that the translation alone spaces on one side differs, too, if nothing else does. Returns -1 if
+ * memory is out. */
+static int read_signs(const struct sign_rules *rules, const char *own, size_t length,
+                      const struct compared *compared, struct arena *arena, struct signs *source,
+                      struct signs *target, struct sign_difference *out) {
     const char *text = compared->rendering.text;
     struct span *lopsided = arena_alloc(arena, 1, sizeof *lopsided), ignored;
-    if (!lopsided || signs_read(rules, own, length, compared->skip_source, compared->skip_sources, arena, source, NULL) != 0 ||
-        signs_read(rules, text, strlen(text), compared->skip_target, compared->skip_targets, arena, target, NULL) != 0 ||
+    if (!lopsided ||
+        signs_read(rules, own, length, compared->skip_source, compared->skip_sources, arena, source,
+                   NULL) != 0 ||
+        signs_read(rules, text, strlen(text), compared->skip_target, compared->skip_targets, arena,
+                   target, NULL) != 0 ||
         signs_compare(rules, own, source, text, target, arena, out, NULL) != 0)
         return -1;
     if (out->source_count + out->target_count == 0 &&
@@ -148,45 +168,51 @@ static int read_signs(const struct sign_rules *rules, const char *own, size_t le
     return 0;
 }
 
-int check_whole(const char *from, const char *to, const char *text, size_t length, const char *translation,
-                size_t translation_length, struct arena *arena, struct check_lists *out) {
+int check_whole(const char *from, const char *to, const char *text, size_t length,
+                const char *translation, size_t translation_length, struct arena *arena,
+                struct check_lists *out) {
     const struct sign_rules rules = signs_rules(from, to);
     *out = (struct check_lists){0};
     if (!signs_any(&rules, text, length) && !signs_any(&rules, translation, translation_length))
         return 0;
     const char *source = arena_copy(arena, text, length);
-    struct compared compared = {.rendering.text = arena_copy(arena, translation, translation_length)};
+    struct compared compared = {.rendering.text =
+                                    arena_copy(arena, translation, translation_length)};
     struct signs source_signs, target_signs;
     struct sign_difference found;
     if (!source || !compared.rendering.text ||
-        read_signs(&rules, source, length, &compared, arena, &source_signs, &target_signs, &found) != 0)
+        read_signs(&rules, source, length, &compared, arena, &source_signs, &target_signs,
+                   &found) != 0)
         return -1;
-    return copy_lists(source, found.source, found.source_count, compared.rendering.text, found.target, found.target_count, arena,
-                      out)
+    return copy_lists(source, found.source, found.source_count, compared.rendering.text,
+                      found.target, found.target_count, arena, out)
                ? 0
                : -1;
 }
 
-static void compare_signs(struct sentence *sentence, const struct hypothesis *best, struct compared *compared,
-                          struct arena *scratch) {
+static void compare_signs(struct sentence *sentence, const struct hypothesis *best,
+                          struct compared *compared, struct arena *scratch) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;
     const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
     struct signs source, target;
     struct sign_difference difference;
     if (own && list_skipped(sentence, best, scratch, compared) &&
-        read_signs(rules, own, own_length(sentence), compared, scratch, &source, &target, &difference) == 0)
-        keep_lists(sentence, CHECK_SIGNS, compared->rendering.text, difference.source, difference.source_count, difference.target,
-                   difference.target_count);
+        read_signs(rules, own, own_length(sentence), compared, scratch, &source, &target,
+                   &difference) == 0)
+        keep_lists(sentence, CHECK_SIGNS, compared->rendering.text, difference.source,
+                   difference.source_count, difference.target, difference.target_count);
 }
 
-/* Returns whether a token may write a sign that the source lacks. Most translations have no such token and are not read. */
+/* Returns whether a token may write a sign that the source lacks. Most translations have no such
+ * token and are not read. */
 static bool may_add_signs(const struct sentence *sentence, const struct hypothesis *best) {
     const struct translator *t = sentence->translator;
     size_t size = tokenizer_size(t->target);
     for (size_t i = 0; i < best->length; i++) {
         size_t id = (size_t)best->tokens[i];
         if (id < size
-                ? t->signs[id] || (i > 0 && t->marks[id] && (size_t)best->tokens[i - 1] < size && t->marks[best->tokens[i - 1]])
+                ? t->signs[id] || (i > 0 && t->marks[id] && (size_t)best->tokens[i - 1] < size &&
+                                   t->marks[best->tokens[i - 1]])
                 : !glossary_run(sentence, best->tokens[i]))
             return true;
     }
@@ -201,8 +227,10 @@ static void compare(struct sentence *sentence, bool strict, struct arena *scratc
     struct compared compared;
     memset(sentence->check->lists, 0, sizeof sentence->check->lists);
     sentence->check->rest = glossary_leaves_rest(sentence, best, scratch);
-    if ((!signs && !applies[CHECK_NUMBERS]) || translator_render(sentence, best, scratch, &compared.rendering, NULL) != 0 ||
-        glossary_runs_find(sentence, best, compared.rendering.tokens, scratch, &compared.skipped, NULL) != 0)
+    if ((!signs && !applies[CHECK_NUMBERS]) ||
+        translator_render(sentence, best, scratch, &compared.rendering, NULL) != 0 ||
+        glossary_runs_find(sentence, best, compared.rendering.tokens, scratch, &compared.skipped,
+                           NULL) != 0)
         return;
     if (applies[CHECK_NUMBERS])
         compare_numbers(sentence, strict, &compared, scratch);
@@ -216,7 +244,8 @@ static size_t count_of(const struct sentence *sentence, enum check check) {
 }
 
 static size_t count_differences(const struct sentence *sentence) {
-    return count_of(sentence, CHECK_NUMBERS) + count_of(sentence, CHECK_SIGNS) + sentence->check->rest;
+    return count_of(sentence, CHECK_NUMBERS) + count_of(sentence, CHECK_SIGNS) +
+           sentence->check->rest;
 }
 
 /* ---- a second attempt ---- */
@@ -237,10 +266,10 @@ static bool joined_add(struct joined *joined, const char *bytes, size_t length) 
     return true;
 }
 
-/* Finds the next of the amounts, from *i on, that can be written in the target language, with those that touch it. Returns 1, 0 if
- * there are no more, or -1 if memory is out. */
-static int next_joined(const struct sentence *sentence, const struct amounts *amounts, size_t *i, struct arena *arena,
-                       struct joined *out) {
+/* Finds the next of the amounts, from *i on, that can be written in the target language, with those
+ * that touch it. Returns 1, 0 if there are no more, or -1 if memory is out. */
+static int next_joined(const struct sentence *sentence, const struct amounts *amounts, size_t *i,
+                       struct arena *arena, struct joined *out) {
     static const char en_dash[] = "\xe2\x80\x93";
     const char *text = own_text(sentence);
     *out = (struct joined){.used = 0};
@@ -253,11 +282,12 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
         /* a mark without a space joins two amounts, which the model then reads as one */
         const char *between = text + out->part.end;
         size_t length = amount->span.begin - out->part.end;
-        bool touches =
-            (length == 1 && strchr("-:/.,", *between)) || (length == sizeof en_dash - 1 && memcmp(between, en_dash, length) == 0);
+        bool touches = (length == 1 && strchr("-:/.,", *between)) ||
+                       (length == sizeof en_dash - 1 && memcmp(between, en_dash, length) == 0);
         if (any && (amount->weak || !touches))
             return 1;
-        if (numbers_write(sentence->translator->target_numbers, text, amount, arena, &written, &part, NULL) != 0)
+        if (numbers_write(sentence->translator->target_numbers, text, amount, arena, &written,
+                          &part, NULL) != 0)
             return -1;
         if (!written && !any)
             continue;
@@ -275,8 +305,10 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
     }
 }
 
-/* Returns both lists together, without those of the second that overlap one of the first; or no list if memory is out. */
-static struct opaque_runs merge(const struct opaque_runs *held, const struct opaque_runs *more, struct arena *arena) {
+/* Returns both lists together, without those of the second that overlap one of the first; or no
+ * list if memory is out. */
+static struct opaque_runs merge(const struct opaque_runs *held, const struct opaque_runs *more,
+                                struct arena *arena) {
     struct opaque_run *all = arena_alloc(arena, held->count + more->count, sizeof *all);
     size_t count = 0, next = 0;
     if (!all)
@@ -300,8 +332,10 @@ static struct span *spans_of(const struct opaque_runs *held, struct arena *arena
     return spans;
 }
 
-/* Returns whether an amount has signs, and has the same when it is written in the target language. */
-static bool keeps_signs(const struct sign_rules *rules, const char *part, size_t length, const char *written, struct arena *arena) {
+/* Returns whether an amount has signs, and has the same when it is written in the target language.
+ */
+static bool keeps_signs(const struct sign_rules *rules, const char *part, size_t length,
+                        const char *written, struct arena *arena) {
     const char *own = signs_any(rules, part, length) ? arena_copy(arena, part, length) : NULL;
     struct signs source, target;
     struct sign_difference difference;
@@ -311,34 +345,42 @@ static bool keeps_signs(const struct sign_rules *rules, const char *part, size_t
            difference.source_count + difference.target_count == 0;
 }
 
-/* Adds the amounts that are missing. If no amount of the source is, all are held; those that were translated correctly are
- * otherwise left to the model, unless they have a sign and signs are held. Returns false if memory is out. */
-static bool hold_amounts(const struct sentence *sentence, bool signs, struct arena *arena, struct opaque_runs *held) {
+/* Adds the amounts that are missing. If no amount of the source is, all are held; those that were
+ * translated correctly are otherwise left to the model, unless they have a sign and signs are held.
+ * Returns false if memory is out. */
+static bool hold_amounts(const struct sentence *sentence, bool signs, struct arena *arena,
+                         struct opaque_runs *held) {
     const struct check_lists *missing = &sentence->check->lists[CHECK_NUMBERS];
     const struct translator *t = sentence->translator;
     struct span *skip = spans_of(held, arena);
     struct amounts amounts;
     struct joined joined;
     int found = 0;
-    if (!skip ||
-        numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skip, held->count, arena, &amounts, NULL) != 0)
+    if (!skip || numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skip,
+                              held->count, arena, &amounts, NULL) != 0)
         return false;
     struct opaque_runs added = {arena_alloc(arena, amounts.count, sizeof *added.all), 0};
     bool all = count_of(sentence, CHECK_NUMBERS) > 0 && missing->source_count == 0;
-    for (size_t i = 0; added.all && (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
-        const char *written = arena_copy(arena, joined.written, joined.used), *part = own_text(sentence) + joined.part.begin;
-        bool wanted =
-            all || (signs && written && keeps_signs(&t->sign_rules, part, joined.part.end - joined.part.begin, written, arena));
+    for (size_t i = 0;
+         added.all && (found = next_joined(sentence, &amounts, &i, arena, &joined)) == 1;) {
+        const char *written = arena_copy(arena, joined.written, joined.used),
+                   *part = own_text(sentence) + joined.part.begin;
+        bool wanted = all || (signs && written &&
+                              keeps_signs(&t->sign_rules, part, joined.part.end - joined.part.begin,
+                                          written, arena));
         for (size_t k = 0; k < missing->source_count; k++)
-            wanted |= sentence->check->places[k].begin < joined.part.end && joined.part.begin < sentence->check->places[k].end;
+            wanted |= sentence->check->places[k].begin < joined.part.end &&
+                      joined.part.begin < sentence->check->places[k].end;
         if (wanted && written)
-            added.all[added.count++] = (struct opaque_run){joined.part.begin, joined.part.end, OPAQUE_NUMBER, written};
+            added.all[added.count++] =
+                (struct opaque_run){joined.part.begin, joined.part.end, OPAQUE_NUMBER, written};
     }
     *held = merge(held, &added, arena);
     return found == 0 && !arena_failed(arena);
 }
 
-/* Returns whether a string that differs is a name, which is a word, whereas no other sign begins with a letter. */
+/* Returns whether a string that differs is a name, which is a word, whereas no other sign begins
+ * with a letter. */
 static bool is_name(const char *string) {
     size_t at = 0;
     return character_is_letter(character_next(string, strlen(string), &at));
@@ -359,10 +401,11 @@ static bool other_signs_differ(const struct check_lists *lists) {
     return lists->target_count > 0;
 }
 
-/* Adds the names that are missing and, if all is true, all other signs: if one of them is lost, the others may be as well when
- * the sentence is read differently. Signs that touch are one run, and so are digits that have a sign between them. Returns false if
- * memory is out. */
-static bool hold_signs(const struct sentence *sentence, bool all, struct arena *arena, struct opaque_runs *held) {
+/* Adds the names that are missing and, if all is true, all other signs: if one of them is lost, the
+ * others may be as well when the sentence is read differently. Signs that touch are one run, and so
+ * are digits that have a sign between them. Returns false if memory is out. */
+static bool hold_signs(const struct sentence *sentence, bool all, struct arena *arena,
+                       struct opaque_runs *held) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;
     const char *text = own_text(sentence);
     size_t length = own_length(sentence);
@@ -374,10 +417,13 @@ static bool hold_signs(const struct sentence *sentence, bool all, struct arena *
     for (size_t i = 0; added.all && i < signs.count; i++) {
         struct span span = signs.all[i].span;
         bool name = sign_is_name(&signs.all[i]);
-        if (name ? !is_missing(&sentence->check->lists[CHECK_SIGNS], text + span.begin, span.end - span.begin) : !all)
+        if (name ? !is_missing(&sentence->check->lists[CHECK_SIGNS], text + span.begin,
+                               span.end - span.begin)
+                 : !all)
             continue;
         const char *written = signs_write(rules, text, length, &signs.all[i], &span);
-        if (span.begin > 0 && span.end < length && ascii_digit(text[span.begin - 1]) && ascii_digit(text[span.end])) {
+        if (span.begin > 0 && span.end < length && ascii_digit(text[span.begin - 1]) &&
+            ascii_digit(text[span.end])) {
             while (span.begin > 0 && ascii_digit(text[span.begin - 1]))
                 span.begin--;
             while (span.end < length && ascii_digit(text[span.end]))
@@ -387,25 +433,28 @@ static bool hold_signs(const struct sentence *sentence, bool all, struct arena *
         if (last && last->end >= span.begin && !last->written && !written)
             last->end = span.end > last->end ? span.end : last->end;
         else
-            added.all[added.count++] = (struct opaque_run){span.begin, span.end, name ? OPAQUE_CODE : OPAQUE_SYMBOL, written};
+            added.all[added.count++] = (struct opaque_run){
+                span.begin, span.end, name ? OPAQUE_CODE : OPAQUE_SYMBOL, written};
     }
     *held = merge(held, &added, arena);
     return !arena_failed(arena);
 }
 
-/* Prepares the second attempt with the options that the caller set for the first, which it may outlive. signs: all are held, and
- * others may not come. Returns NULL if that fails. */
-static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held, bool signs,
-                                       const struct lexicon *lexicon) {
+/* Prepares the second attempt with the options that the caller set for the first, which it may
+ * outlive. signs: all are held, and others may not come. Returns NULL if that fails. */
+static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held,
+                                       bool signs, const struct lexicon *lexicon) {
     const struct labels *variants = &sentence->translator->variants;
-    struct translator_text text = {.text = own_text(sentence), .length = own_length(sentence), .held = *held};
+    struct translator_text text = {
+        .text = own_text(sentence), .length = own_length(sentence), .held = *held};
     struct sentence *second;
     struct glossary glossary;
     size_t count = 0;
-    if (translator_prepare_text(sentence->translator, &text, &sentence->check->options, &sentence->arena, &second, &count, NULL) !=
-        0)
+    if (translator_prepare_text(sentence->translator, &text, &sentence->check->options,
+                                &sentence->arena, &second, &count, NULL) != 0)
         return NULL;
-    if (count == 1 && second->check && second->source.begin == 0 && second->source.end == own_length(sentence)) {
+    if (count == 1 && second->check && second->source.begin == 0 &&
+        second->source.end == own_length(sentence)) {
         second->text = sentence->text;
         second->source = sentence->source;
         second->cancelled = sentence->cancelled;
@@ -414,7 +463,8 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
         second->wants_alignment = sentence->wants_alignment;
         second->wants_looks = sentence->wants_looks;
         size_t variant = 0;
-        while (sentence->labelled && variant < variants->count && variants->ids[variant] != sentence->tokens[0].id)
+        while (sentence->labelled && variant < variants->count &&
+               variants->ids[variant] != sentence->tokens[0].id)
             variant++;
         bool chosen = !sentence->labelled || variant == variants->count ||
                       translator_choose_variant(second, variants->names[variant], NULL) == 0;
@@ -435,9 +485,11 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
 
 /* ---- signs put into the translation (mending.c) ---- */
 
-typedef bool mending_plan(const struct mending *mending, struct arena *arena, struct edit **edits, size_t *count);
+typedef bool mending_plan(const struct mending *mending, struct arena *arena, struct edit **edits,
+                          size_t *count);
 
-/* The plans, in the order in which they are tried; the first ones before the sentence is decoded again. */
+/* The plans, in the order in which they are tried; the first ones before the sentence is decoded
+ * again. */
 static mending_plan *const plans[] = {mending_beside, mending_in_order, mending_as_written};
 enum { PLANS = sizeof plans / sizeof *plans, FIRST_PLANS = 1 };
 
@@ -449,20 +501,23 @@ static void mend_once(struct sentence *sentence, mending_plan *plan, struct aren
     size_t signs = count_of(sentence, CHECK_SIGNS), numbers = count_of(sentence, CHECK_NUMBERS);
     struct compared compared;
     struct mending mending = {.sentence = sentence,
-                              .source = arena_copy(scratch, own_text(sentence), own_length(sentence)),
+                              .source =
+                                  arena_copy(scratch, own_text(sentence), own_length(sentence)),
                               .translation = &compared.rendering};
     struct edit *edits;
     size_t count;
     if (!mending.source || sentence->lowered || !(h->alignment ? h->alignment : h->attention) ||
-        translator_render(sentence, h, scratch, &compared.rendering, NULL) != 0 || !list_skipped(sentence, h, scratch, &compared))
+        translator_render(sentence, h, scratch, &compared.rendering, NULL) != 0 ||
+        !list_skipped(sentence, h, scratch, &compared))
         return;
     mending.skip_source = compared.skip_source;
     mending.skip_target = compared.skip_target;
     mending.skip_sources = compared.skip_sources;
     mending.skip_targets = compared.skip_targets;
-    if (read_signs(rules, mending.source, own_length(sentence), &compared, scratch, &mending.source_signs, &mending.target_signs,
-                   &mending.difference) != 0 ||
-        !plan(&mending, scratch, &edits, &count) || !hypothesis_edit(sentence, &compared.rendering, edits, count, scratch))
+    if (read_signs(rules, mending.source, own_length(sentence), &compared, scratch,
+                   &mending.source_signs, &mending.target_signs, &mending.difference) != 0 ||
+        !plan(&mending, scratch, &edits, &count) ||
+        !hypothesis_edit(sentence, &compared.rendering, edits, count, scratch))
         return;
     compare(sentence, true, scratch);
     if (count_of(sentence, CHECK_SIGNS) >= signs || count_of(sentence, CHECK_NUMBERS) > numbers) {
@@ -487,10 +542,13 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
     compare(sentence, true, &scratch);
     if (!sentence->check->shown)
         mend_signs(sentence, FIRST_PLANS, &scratch);
-    bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]), differs = count_differences(sentence) > 0;
+    bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]),
+         differs = count_differences(sentence) > 0;
     if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
-        (!sentence->check->applies[CHECK_NUMBERS] || hold_amounts(sentence, signs, &scratch, &held)) &&
-        hold_signs(sentence, signs, &scratch, &held) && (signs || sentence->check->rest || held.count > sentence->held.count))
+        (!sentence->check->applies[CHECK_NUMBERS] ||
+         hold_amounts(sentence, signs, &scratch, &held)) &&
+        hold_signs(sentence, signs, &scratch, &held) &&
+        (signs || sentence->check->rest || held.count > sentence->held.count))
         second = prepare_second(sentence, &held, signs, lexicon);
     if (!second && !sentence->check->shown)
         mend_signs(sentence, PLANS, &scratch);
@@ -513,9 +571,11 @@ static size_t count_letters(const struct sentence *sentence, struct arena *scrat
     return count;
 }
 
-/* Returns false if the second attempt has so many letters less that words are missing: a reader misses them more than signs. A few
- * letters less are no matter, so that "Chapter I" may lose the words into which the first attempt put its numeral. */
-static bool has_the_words(const struct sentence *second, const struct sentence *first, struct arena *scratch) {
+/* Returns false if the second attempt has so many letters less that words are missing: a reader
+ * misses them more than signs. A few letters less are no matter, so that "Chapter I" may lose the
+ * words into which the first attempt put its numeral. */
+static bool has_the_words(const struct sentence *second, const struct sentence *first,
+                          struct arena *scratch) {
     enum { FEW = 5 };
     return 5 * (count_letters(second, scratch) + FEW) >= 4 * count_letters(first, scratch);
 }

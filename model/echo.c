@@ -1,6 +1,7 @@
-/* This file decides whether a translation that is the text itself, such as "Done" for "Done", is one. Names and words that both
- * languages share are. Models take a word with a capital letter for a name if they have seen it so rarely that it is cut into
- * pieces; in small letters they know it. */
+/* This file decides whether a translation that is the text itself, such as "Done" for "Done", is
+ * one. Names and words that both languages share are. Models take a word with a capital letter for
+ * a name if they have seen it so rarely that it is cut into pieces; in small letters they know it.
+ */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -16,21 +17,26 @@ static bool has_letter(const char *text, size_t begin, size_t end) {
     return false;
 }
 
-/* Returns whether the best translation begins with another letter than a text, by its first piece: then it need not be written. */
+/* Returns whether the best translation begins with another letter than a text, by its first piece:
+ * then it need not be written. */
 static bool begins_otherwise(const struct sentence *sentence, const char *text, size_t length) {
     const struct tokenizer *target = sentence->translator->target;
     const struct hypothesis *best = &sentence->hypotheses[0];
-    if (best->length == 0 || (size_t)best->tokens[0] >= tokenizer_size(target) || !tokenizer_is_text(target, best->tokens[0]))
+    if (best->length == 0 || (size_t)best->tokens[0] >= tokenizer_size(target) ||
+        !tokenizer_is_text(target, best->tokens[0]))
         return false;
     const char *piece = tokenizer_piece(target, best->tokens[0]), *mark = tokenizer_mark(target);
     piece += strncmp(piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
     size_t at = 0, other = 0, end = strlen(piece);
     int32_t first = end > 0 ? character_next(piece, end, &other) : ' ';
-    return character_is_letter(first) && length > 0 && character_lower(first) != character_lower(character_next(text, length, &at));
+    return character_is_letter(first) && length > 0 &&
+           character_lower(first) != character_lower(character_next(text, length, &at));
 }
 
-/* Returns whether the best translation has the same characters as a text, small letters and capitals apart if `folds`. */
-static bool comes_back(const struct sentence *sentence, const char *text, size_t length, bool folds, struct arena *scratch) {
+/* Returns whether the best translation has the same characters as a text, small letters and
+ * capitals apart if `folds`. */
+static bool comes_back(const struct sentence *sentence, const char *text, size_t length, bool folds,
+                       struct arena *scratch) {
     struct rendering rendering;
     if (begins_otherwise(sentence, text, length))
         return false;
@@ -38,14 +44,16 @@ static bool comes_back(const struct sentence *sentence, const char *text, size_t
         return true;
     size_t at = 0, other = 0, end = strlen(rendering.text);
     while (at < length && other < end) {
-        int32_t a = character_next(text, length, &at), b = character_next(rendering.text, end, &other);
+        int32_t a = character_next(text, length, &at),
+                b = character_next(rendering.text, end, &other);
         if (folds ? character_lower(a) != character_lower(b) : a != b)
             return false;
     }
     return at == length && other == end;
 }
 
-/* Returns a copy in small letters, or NULL if it has none other than the text or not as many bytes. */
+/* Returns a copy in small letters, or NULL if it has none other than the text or not as many bytes.
+ */
 static char *lower(const char *text, size_t length, struct arena *arena) {
     char *copy = arena_copy(arena, text, length), one[4];
     bool differs = false;
@@ -61,8 +69,8 @@ static char *lower(const char *text, size_t length, struct arena *arena) {
     return differs ? copy : NULL;
 }
 
-/* Returns whether the vocabulary has each word of the text in small letters whole, and no word with a capital letter: a name is the
- * other way round. */
+/* Returns whether the vocabulary has each word of the text in small letters whole, and no word with
+ * a capital letter: a name is the other way round. */
 static bool has_only_common_words(const struct sentence *capital, const struct sentence *small) {
     const char *text = small->text;
     bool letters = false;
@@ -74,11 +82,13 @@ static bool has_only_common_words(const struct sentence *capital, const struct s
         letters = true;
         if (word->id == tokenizer_unknown(small->translator->source) ||
             (before > 0 && character_is_letter(character_previous(text, &before))) ||
-            (after < small->source.end && character_is_letter(character_next(text, small->source.end, &after))))
+            (after < small->source.end &&
+             character_is_letter(character_next(text, small->source.end, &after))))
             return false;
         while (k < capital->length && capital->tokens[k].end <= word->begin)
             k++;
-        bool same = memcmp(text + word->begin, capital->text + capital->source.begin + word->begin, word->end - word->begin) == 0;
+        bool same = memcmp(text + word->begin, capital->text + capital->source.begin + word->begin,
+                           word->end - word->begin) == 0;
         if (!same && (k == capital->length || capital->tokens[k].end >= word->end))
             return false;
     }
@@ -90,17 +100,21 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
     size_t length = sentence->source.end - sentence->source.begin, count = 0;
     struct sentence *second = NULL;
     struct arena scratch;
-    if (sentence->lowered || sentence->labelled || sentence->held.count > 0 || sentence->options.phrases.count > 0)
+    if (sentence->lowered || sentence->labelled || sentence->held.count > 0 ||
+        sentence->options.phrases.count > 0)
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     bool same = comes_back(sentence, text, length, false, &scratch);
     arena_done(&scratch);
-    struct translator_text small = {.text = same ? lower(text, length, arena) : NULL, .length = length};
+    struct translator_text small = {.text = same ? lower(text, length, arena) : NULL,
+                                    .length = length};
     if (!small.text ||
-        translator_prepare_text(sentence->translator, &small, &sentence->check->options, arena, &second, &count, NULL) != 0)
+        translator_prepare_text(sentence->translator, &small, &sentence->check->options, arena,
+                                &second, &count, NULL) != 0)
         return NULL;
     struct glossary glossary;
-    if (count == 1 && second->source.begin == 0 && second->source.end == length && has_only_common_words(sentence, second)) {
+    if (count == 1 && second->source.begin == 0 && second->source.end == length &&
+        has_only_common_words(sentence, second)) {
         second->cancelled = sentence->cancelled;
         second->owner = sentence->owner;
         glossary_init(&glossary, NULL, &second->arena);
@@ -115,7 +129,8 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
 bool echo_is_untranslated(const struct sentence *second) {
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);
-    bool translated = second->hypotheses && !comes_back(second, second->text, second->source.end, true, &scratch);
+    bool translated =
+        second->hypotheses && !comes_back(second, second->text, second->source.end, true, &scratch);
     arena_done(&scratch);
     return translated;
 }

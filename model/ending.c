@@ -1,5 +1,5 @@
-/* This file replaces the marks at the end of a hypothesis with tokens of the target language, which take over the rows of the
- * replaced tokens. */
+/* This file replaces the marks at the end of a hypothesis with tokens of the target language, which
+ * take over the rows of the replaced tokens. */
 #include "model/base/utf8.h"
 #include "model/model.h"
 #include "model/rendering.h"
@@ -23,8 +23,8 @@ enum {
     MOST_TOKENS = 16 /* tokens of these marks */
 };
 
-/* The end of a text: its marks [begin,end), with the white space before them, and whether they ask or exclaim. Quotation marks and
- * brackets may follow. */
+/* The end of a text: its marks [begin,end), with the white space before them, and whether they ask
+ * or exclaim. Quotation marks and brackets may follow. */
 struct tail {
     size_t begin, end;
     unsigned says;
@@ -44,11 +44,13 @@ static unsigned says(int32_t c) {
 
 /* Returns whether the character is another mark at the end of a sentence. */
 static bool ends(int32_t c) {
-    return character_is_among(c, L".,;:\u2026\u3002\uff0e\uff0c\u3001\u061b\u060c\u06d4\u0964\u1362");
+    return character_is_among(c,
+                              L".,;:\u2026\u3002\uff0e\uff0c\u3001\u061b\u060c\u06d4\u0964\u1362");
 }
 
 static bool closes(int32_t c) {
-    return character_is_among(c, L"\"')]\u00bb\u00ab\u201c\u201d\u2018\u2019\u203a\u300d\u300f\uff09");
+    return character_is_among(c,
+                              L"\"')]\u00bb\u00ab\u201c\u201d\u2018\u2019\u203a\u300d\u300f\uff09");
 }
 
 static struct tail read_tail(const char *text, size_t length) {
@@ -78,7 +80,8 @@ static struct tail read_tail(const char *text, size_t length) {
     }
     for (size_t i = 0; i < tail.count; i++)
         tail.marks[i] = backwards[tail.count - 1 - i];
-    for (size_t at = tail.begin; at > 0 && tail.first < tail.end && character_is_space(character_previous(text, &at));)
+    for (size_t at = tail.begin;
+         at > 0 && tail.first < tail.end && character_is_space(character_previous(text, &at));)
         tail.begin = at;
     return tail;
 }
@@ -97,11 +100,13 @@ static struct tail source_tail(const struct sentence *sentence) {
 
 bool ending_is_asked(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
-    if (sentence->verbatim || sentence->untranslated || sentence->wants_looks || sentence->options.tree ||
-        sentence->options.strategy == &search_forced || strcmp(t->config.task, "translation") != 0 || !t->output.writes)
+    if (sentence->verbatim || sentence->untranslated || sentence->wants_looks ||
+        sentence->options.tree || sentence->options.strategy == &search_forced ||
+        strcmp(t->config.task, "translation") != 0 || !t->output.writes)
         return false;
     struct tail tail = source_tail(sentence);
-    const struct opaque_run *last = sentence->held.count > 0 ? &sentence->held.all[sentence->held.count - 1] : NULL;
+    const struct opaque_run *last =
+        sentence->held.count > 0 ? &sentence->held.all[sentence->held.count - 1] : NULL;
     return tail.says && tail.begin > 0 && !(last && last->end > tail.first);
 }
 
@@ -121,18 +126,21 @@ bool ending_may_replace(const struct sentence *sentence, int token) {
     return true;
 }
 
-/* Lists how languages write marks. The first row of a language counts; the last row is for all other languages. */
+/* Lists how languages write marks. The first row of a language counts; the last row is for all
+ * other languages. */
 static const struct habit {
     const char *language, *before, *asks, *exclaims;
 } habits[] = {
-    {"zh", "", "\uff1f", "\uff01"}, {"ja", "", "\uff1f", "\uff01"}, {"yue", "", "\uff1f", "\uff01"}, {"ar", "", "\u061f", "!"},
-    {"fa", "", "\u061f", "!"},      {"ur", "", "\u061f", "!"},      {"ps", "", "\u061f", "!"},       {"ckb", "", "\u061f", "!"},
-    {"el", "", ";", "!"},           {"fr-CA", "", "?", "!"},        {"fr", " ", "?", "!"},           {"", "", "?", "!"},
+    {"zh", "", "\uff1f", "\uff01"}, {"ja", "", "\uff1f", "\uff01"}, {"yue", "", "\uff1f", "\uff01"},
+    {"ar", "", "\u061f", "!"},      {"fa", "", "\u061f", "!"},      {"ur", "", "\u061f", "!"},
+    {"ps", "", "\u061f", "!"},      {"ckb", "", "\u061f", "!"},     {"el", "", ";", "!"},
+    {"fr-CA", "", "?", "!"},        {"fr", " ", "?", "!"},          {"", "", "?", "!"},
 };
 
-/* Finds the tokens of marks after a word and returns their number; 0 if the vocabulary cannot write them. */
-static size_t encode_marks(const struct translator *t, const char *marks, size_t length, struct arena *scratch,
-                           int out[MOST_TOKENS]) {
+/* Finds the tokens of marks after a word and returns their number; 0 if the vocabulary cannot write
+ * them. */
+static size_t encode_marks(const struct translator *t, const char *marks, size_t length,
+                           struct arena *scratch, int out[MOST_TOKENS]) {
     char text[MOST_BYTES + 1] = "a";
     struct token *tokens;
     size_t count;
@@ -140,12 +148,14 @@ static size_t encode_marks(const struct translator *t, const char *marks, size_t
     if (tokenizer_encode(t->target, text, length + 1, NULL, scratch, &tokens, &count, NULL) != 0)
         return 0;
     size_t first = 0;
-    while (first < count && tokens[first].end <= 1 && !(first > 0 && tokens[first].begin == tokens[first].end))
+    while (first < count && tokens[first].end <= 1 &&
+           !(first > 0 && tokens[first].begin == tokens[first].end))
         first++;
     if (first == 0 || first == count || tokens[first - 1].end != 1 || count - first > MOST_TOKENS)
         return 0;
     for (size_t i = first; i < count; i++) {
-        if (tokens[i].id == tokenizer_unknown(t->target) || tokenizer_byte(t->target, tokens[i].id) >= 0)
+        if (tokens[i].id == tokenizer_unknown(t->target) ||
+            tokenizer_byte(t->target, tokens[i].id) >= 0)
             return 0;
         out[i - first] = tokens[i].id;
     }
@@ -166,32 +176,39 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
     for (size_t to = 0; to < length; to++) {
         size_t put = to - splice->first, last = splice->end - (splice->end > splice->first);
         if (to < splice->first)
-            tokens[to] = (struct retold_token){h->tokens[to], to, false, h->pieces ? h->pieces[to] : NULL};
+            tokens[to] =
+                (struct retold_token){h->tokens[to], to, false, h->pieces ? h->pieces[to] : NULL};
         else if (put < splice->count)
-            tokens[to] = (struct retold_token){splice->tokens[put], put + 1 < splice->count && to < last ? to : last,
+            tokens[to] = (struct retold_token){splice->tokens[put],
+                                               put + 1 < splice->count && to < last ? to : last,
                                                splice->end == splice->first, NULL};
         else {
             size_t step = splice->end + put - splice->count;
-            tokens[to] = (struct retold_token){h->tokens[step], step, false, h->pieces ? h->pieces[step] : NULL};
+            tokens[to] = (struct retold_token){h->tokens[step], step, false,
+                                               h->pieces ? h->pieces[step] : NULL};
         }
     }
     return hypothesis_retell(h, tokens, length, arena);
 }
 
-/* Chooses the tokens to replace and their replacements. Returns false if nothing needs to be corrected or it is impossible. */
-static bool plan(const struct sentence *sentence, const struct hypothesis *h, const struct tail *source, struct arena *scratch,
-                 struct splice *out) {
+/* Chooses the tokens to replace and their replacements. Returns false if nothing needs to be
+ * corrected or it is impossible. */
+static bool plan(const struct sentence *sentence, const struct hypothesis *h,
+                 const struct tail *source, struct arena *scratch, struct splice *out) {
     struct rendering rendering;
     char marks[MOST_BYTES];
-    if (!h->ended || h->length == 0 || translator_render(sentence, h, scratch, &rendering, NULL) != 0)
+    if (!h->ended || h->length == 0 ||
+        translator_render(sentence, h, scratch, &rendering, NULL) != 0)
         return false;
     size_t length = strlen(rendering.text);
     struct tail target = read_tail(rendering.text, length);
     unsigned missing = source->says & ~target.says;
     if (missing == 0 || target.begin == 0 || /* signs such as !!! may stand elsewhere */
-        count_marks(rendering.text, length, missing) >= count_marks(own_text(sentence), own_length(sentence), missing))
+        count_marks(rendering.text, length, missing) >=
+            count_marks(own_text(sentence), own_length(sentence), missing))
         return false;
-    bool keeps = target.first == target.end || (source->trails && !target.says); /* adds the marks after the existing ones */
+    bool keeps = target.first == target.end ||
+                 (source->trails && !target.says); /* adds the marks after the existing ones */
     size_t begin = keeps ? target.end : target.first, end = target.end;
     if (keeps && target.closed && !source->closed)
         begin = end = length;
@@ -201,10 +218,12 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
     out->end = out->first;
     while (out->end < h->length && rendering.tokens[out->end].begin < end)
         out->end++;
-    while (!keeps && out->first > 0 && rendering.tokens[out->first - 1].begin == rendering.tokens[out->first - 1].end &&
+    while (!keeps && out->first > 0 &&
+           rendering.tokens[out->first - 1].begin == rendering.tokens[out->first - 1].end &&
            ending_may_replace(sentence, h->tokens[out->first - 1]))
         out->first--;
-    if (out->first <= sentence->options.prefix_length || rendering.tokens[out->first - 1].end > begin)
+    if (out->first <= sentence->options.prefix_length ||
+        rendering.tokens[out->first - 1].end > begin)
         return false;
     for (size_t i = out->first; i < out->end; i++)
         if (!ending_may_replace(sentence, h->tokens[i]))
@@ -213,7 +232,8 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
     const char *language = sentence->translator->config.target;
     const struct habit *habit = habits;
     for (size_t n; (n = strlen(habit->language)) > 0; habit++)
-        if (strncmp(language, habit->language, n) == 0 && strchr("-_", language[n])) /* strchr also finds the terminating NUL */
+        if (strncmp(language, habit->language, n) == 0 &&
+            strchr("-_", language[n])) /* strchr also finds the terminating NUL */
             break;
     char *put = stpcpy(marks, habit->before);
     for (size_t i = 0; i < source->count; i++) {
@@ -223,7 +243,9 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h, co
             put = stpcpy(put, habit->exclaims);
     }
     size_t bytes = (size_t)(put - marks);
-    size_t after = out->end > out->first && rendering.tokens[out->end - 1].end > end ? rendering.tokens[out->end - 1].end - end : 0;
+    size_t after = out->end > out->first && rendering.tokens[out->end - 1].end > end
+                       ? rendering.tokens[out->end - 1].end - end
+                       : 0;
     if (after > sizeof marks - bytes) /* a quotation mark may be in one piece with a full stop */
         return false;
     memcpy(marks + bytes, rendering.text + end, after);
@@ -249,7 +271,8 @@ void ending_mend(struct sentence *sentence) {
         bool again = false; /* equal to a better one */
         for (size_t k = 0; k < kept; k++)
             again |= sentence->hypotheses[k].length == h->length &&
-                     memcmp(sentence->hypotheses[k].tokens, h->tokens, h->length * sizeof *h->tokens) == 0;
+                     memcmp(sentence->hypotheses[k].tokens, h->tokens,
+                            h->length * sizeof *h->tokens) == 0;
         if (!again)
             sentence->hypotheses[kept++] = *h;
     }

@@ -1,4 +1,5 @@
-/* This file finds phrases and held runs in a source text, and makes them constraints of a search. */
+/* This file finds phrases and held runs in a source text, and makes them constraints of a search.
+ */
 #include "model/glossary.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
@@ -9,7 +10,8 @@
 
 /* ---- source phrases ---- */
 
-/* Writes a character as phrases are compared: decomposed, a space for all kinds of them. Returns the number of letters. */
+/* Writes a character as phrases are compared: decomposed, a space for all kinds of them. Returns
+ * the number of letters. */
 static size_t letters_of(int32_t c, int32_t letters[CHARACTER_PARTS]) {
     return character_decompose(character_is_space(c) && !character_ends_line(c) ? ' ' : c, letters);
 }
@@ -42,8 +44,8 @@ static int by_letters(const void *a, const void *b) {
     return order != 0 ? order : (left->entry > right->entry) - (left->entry < right->entry);
 }
 
-int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count, struct arena *arena,
-                 struct error *err) {
+int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count,
+                 struct arena *arena, struct error *err) {
     struct lexicon_key *order = arena_alloc(arena, count, sizeof *order);
     for (size_t i = 0; order && i < count; i++)
         order[i] = (struct lexicon_key){&entries[i], read_letters(entries[i].source, arena)};
@@ -59,7 +61,8 @@ bool lexicon_edge(const char *text, size_t length, size_t at) {
     size_t before = at, after = at;
     if (at == 0 || at == length)
         return true;
-    return !character_is_spaced(character_previous(text, &before)) || !character_is_spaced(character_next(text, length, &after));
+    return !character_is_spaced(character_previous(text, &before)) ||
+           !character_is_spaced(character_next(text, length, &after));
 }
 
 /* A range of sorted keys that all begin with the text read so far. */
@@ -84,8 +87,8 @@ static struct range narrowed(struct range range, size_t at, int32_t letter) {
     return (struct range){begin, lower_bound((struct range){begin, range.end}, at, letter + 1)};
 }
 
-/* Returns whether text[span] is in capitals: it has that many of them, or the words around it are in capitals as well. An
- * abbreviation alone is not a word in capitals. */
+/* Returns whether text[span] is in capitals: it has that many of them, or the words around it are
+ * in capitals as well. An abbreviation alone is not a word in capitals. */
 static bool in_capitals(const char *text, size_t length, struct span span) {
     enum { AROUND = 40 };
     size_t capitals = 0, own = 0, begin = span.begin, end = span.end;
@@ -113,7 +116,8 @@ static bool in_capitals(const char *text, size_t length, struct span span) {
 /* How a phrase's letters are those of the text. */
 enum likeness { UNLIKE, CAPITALS, FIRST_OTHER, EQUAL };
 
-static enum likeness likeness_of(const char *source, const char *text, size_t length, struct span span) {
+static enum likeness likeness_of(const char *source, const char *text, size_t length,
+                                 struct span span) {
     enum likeness found = EQUAL;
     int32_t one[CHARACTER_PARTS], other[CHARACTER_PARTS];
     size_t bytes = strlen(source), next = 0, known = 0, own = 0;
@@ -134,9 +138,10 @@ static enum likeness likeness_of(const char *source, const char *text, size_t le
     return found;
 }
 
-bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at, struct span *found,
-                  const struct glossary_entry **entry) {
-    for (size_t begin = *at; lexicon->count > 0 && begin < length; character_next(text, length, &begin)) {
+bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at,
+                  struct span *found, const struct glossary_entry **entry) {
+    for (size_t begin = *at; lexicon->count > 0 && begin < length;
+         character_next(text, length, &begin)) {
         if (!lexicon_edge(text, length, begin))
             continue;
         struct range range = {lexicon->order, lexicon->order + lexicon->count};
@@ -145,8 +150,10 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
             if (range.begin->letters[depth] == 0 && lexicon_edge(text, length, end)) {
                 /* takes the entry that is most like the text, or else the first of them */
                 enum likeness best = UNLIKE;
-                for (const struct lexicon_key *i = range.begin; i < range.end && i->letters[depth] == 0; i++) {
-                    enum likeness own = likeness_of(i->entry->source, text, length, (struct span){begin, end});
+                for (const struct lexicon_key *i = range.begin;
+                     i < range.end && i->letters[depth] == 0; i++) {
+                    enum likeness own =
+                        likeness_of(i->entry->source, text, length, (struct span){begin, end});
                     if (own < best || own == UNLIKE || (own == best && i->entry > *entry))
                         continue;
                     best = own;
@@ -172,7 +179,8 @@ bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length
 
 /* ---- held parts ---- */
 
-/* This limits the processor time of patterns in all texts of a request. Searching a few megabytes takes a hundredth of that. */
+/* This limits the processor time of patterns in all texts of a request. Searching a few megabytes
+ * takes a hundredth of that. */
 enum { MAX_PATTERN_NS = 250000000 };
 
 int guard_open(struct guard *guard, const struct protection *protection, struct error *err) {
@@ -205,19 +213,22 @@ void guard_done(struct guard *guard) {
 /* One pass over the text finds all kinds: opaque runs, strings, and each of the patterns. */
 enum { OPAQUE_RUNS, STRINGS, PATTERNS };
 
-int guard_find(struct guard *guard, unsigned notations, const char *text, size_t length, struct arena *arena,
-               struct opaque_runs *out, struct error *err) {
-    int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0, until_ns = began_ns + guard->left_ns;
+int guard_find(struct guard *guard, unsigned notations, const char *text, size_t length,
+               struct arena *arena, struct opaque_runs *out, struct error *err) {
+    int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0,
+            until_ns = began_ns + guard->left_ns;
     struct opaque_runs found = {0};
     size_t kinds = PATTERNS + guard->pattern_count, room = 0;
-    struct opaque_run *finds = arena_zalloc(arena, kinds, sizeof *finds); /* the next of each kind; begin SIZE_MAX: no more */
+    struct opaque_run *finds = arena_zalloc(
+        arena, kinds, sizeof *finds); /* the next of each kind; begin SIZE_MAX: no more */
     if (!finds)
         return error_memory(err);
     for (size_t end = 0;;) {
         const struct opaque_run *first = NULL;
         for (size_t i = 0; i < kinds; i++) {
             struct opaque_run *next = &finds[i];
-            if (next->end == 0 || next->begin < end) { /* no find yet, or the find overlaps the last run */
+            if (next->end == 0 ||
+                next->begin < end) { /* no find yet, or the find overlaps the last run */
                 const struct glossary_entry *entry;
                 struct span span;
                 size_t at = end;
@@ -225,9 +236,11 @@ int guard_find(struct guard *guard, unsigned notations, const char *text, size_t
                 if (i == OPAQUE_RUNS)
                     any = opaque_next_paced(arena->budget, notations, text, length, &at, next);
                 else if (i == STRINGS)
-                    any = guard->strings && lexicon_next(guard->strings, text, length, &at, &span, &entry);
+                    any = guard->strings &&
+                          lexicon_next(guard->strings, text, length, &at, &span, &entry);
                 else
-                    any = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span, until_ns, err);
+                    any = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span,
+                                       until_ns, err);
                 if (any < 0)
                     return -1;
                 if (any == 0)
@@ -235,14 +248,17 @@ int guard_find(struct guard *guard, unsigned notations, const char *text, size_t
                 else if (i != OPAQUE_RUNS)
                     *next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
             }
-            bool earlier = !first || next->begin < first->begin || (next->begin == first->begin && next->end > first->end);
+            bool earlier = !first || next->begin < first->begin ||
+                           (next->begin == first->begin && next->end > first->end);
             if (next->begin < SIZE_MAX && earlier)
                 first = next;
         }
         if (!first)
             break;
         struct opaque_run *all =
-            budget_step(arena->budget, 1) ? arena_grow(arena, found.all, found.count, &room, 1, sizeof *all) : NULL;
+            budget_step(arena->budget, 1)
+                ? arena_grow(arena, found.all, found.count, &room, 1, sizeof *all)
+                : NULL;
         if (!all)
             return error_memory(err);
         found.all = all;
@@ -271,22 +287,25 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
     for (size_t id = 0; id < size; id++) {
         const char *piece = tokenizer_piece(target, (int)id);
         size_t length = strlen(piece), next = 0;
-        bool text = length > 0 && tokenizer_is_text(target, (int)id) && strncmp(piece, mark, strlen(mark)) != 0;
+        bool text = length > 0 && tokenizer_is_text(target, (int)id) &&
+                    strncmp(piece, mark, strlen(mark)) != 0;
         table[id] = text && character_is_spaced(character_next(piece, length, &next));
     }
     *continues = table;
     return 0;
 }
 
-/* A way to write an entry's target: tokens of the vocabulary, if they can, or one separate token that is printed as this piece. */
+/* A way to write an entry's target: tokens of the vocabulary, if they can, or one separate token
+ * that is printed as this piece. */
 struct writing {
     const int *tokens; /* [length], 0: they cannot */
     size_t length;
     const struct token *piece;
 };
 
-/* How a phrase is written: as it stands, or in capitals where the text has the entry in capitals. If the model reads the text in
- * small letters, its own tokens are raised with those of the translation. */
+/* How a phrase is written: as it stands, or in capitals where the text has the entry in capitals.
+ * If the model reads the text in small letters, its own tokens are raised with those of the
+ * translation. */
 enum writing_case { AS_IT_IS, RAISED, RAISED_LATER };
 
 /* An entry that was found, in its bucket. */
@@ -305,25 +324,32 @@ void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, str
 /* The phrases of one sentence that have been found, and the pieces that no vocabulary has. */
 struct found {
     struct sentence *sentence;
-    struct phrase *phrases;   /* [count] */
-    const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
-    int *inputs;              /* [own_count] the ids that the decoder reads for them */
+    struct phrase *phrases; /* [count] */
+    const struct token *
+        *own;    /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
+    int *inputs; /* [own_count] the ids that the decoder reads for them */
     size_t count, room, own_count, first_own, token_count;
     char *given; /* the prefix without the pieces that were found in it, or NULL */
 };
 
 /* Adds a phrase of these tokens that translates text[span]. */
-static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
+static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span,
+                      struct error *err) {
     const struct sentence *sentence = found->sentence;
-    struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_ins = {-1, -1}};
+    struct phrase phrase = {
+        .tokens = tokens, .length = length, .first = SIZE_MAX, .stand_ins = {-1, -1}};
     const struct tokenizer *target = sentence->translator->target;
     const struct token *own = copies_token(sentence->copies, tokens[0]);
-    const char *piece = own ? own->piece : tokenizer_piece(target, tokens[0]), *mark = tokenizer_mark(target);
+    const char *piece = own ? own->piece : tokenizer_piece(target, tokens[0]),
+               *mark = tokenizer_mark(target);
     phrase.begins_word = strncmp(piece, mark, strlen(mark)) == 0;
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
-        return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
-    found->phrases = arena_grow(&found->sentence->arena, found->phrases, found->count, &found->room, 1, sizeof *found->phrases);
+        return error_set(err, ERROR_LENGTH,
+                         "the target phrases of a sentence must have at most %d tokens",
+                         TRANSLATOR_MAX_TARGET);
+    found->phrases = arena_grow(&found->sentence->arena, found->phrases, found->count, &found->room,
+                                1, sizeof *found->phrases);
     if (!found->phrases)
         return error_memory(err);
     for (size_t j = 0; j < sentence->length; j++) {
@@ -337,21 +363,25 @@ static int add_phrase(struct found *found, const int *tokens, size_t length, str
     return 0;
 }
 
-/* Makes a temporary id for this token. stand_in: the model reads it for the token; NULL: it reads an unknown word. */
-static int take_id(struct found *found, const struct token *token, const struct stand_in *stand_in) {
+/* Makes a temporary id for this token. stand_in: the model reads it for the token; NULL: it reads
+ * an unknown word. */
+static int take_id(struct found *found, const struct token *token,
+                   const struct stand_in *stand_in) {
     const struct translator *t = found->sentence->translator;
-    int unknown = t->readable.unreadable ? t->readable.stand_ins.word.target : tokenizer_unknown(t->target);
+    int unknown =
+        t->readable.unreadable ? t->readable.stand_ins.word.target : tokenizer_unknown(t->target);
     found->own[found->own_count] = token;
     found->inputs[found->own_count] = stand_in ? stand_in->target : unknown;
     return (int)(found->first_own + found->own_count++);
 }
 
 /* Adds a phrase that is one separate token, printed as this piece, unless the prefix has it. */
-static int add_own(struct found *found, const struct token *token, const struct stand_in *stand_in, struct span span,
-                   struct error *err) {
+static int add_own(struct found *found, const struct token *token, const struct stand_in *stand_in,
+                   struct span span, struct error *err) {
     const struct tokenizer *target = found->sentence->translator->target;
     const char *mark = tokenizer_mark(target),
-               *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
+               *text = token->piece +
+                       (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
     char *there = found->given ? strstr(found->given, text) : NULL;
     if (there) { /* blanks the prefix there, so that each occurrence counts once */
         memset(there, ' ', strlen(text));
@@ -371,10 +401,11 @@ static int add_own(struct found *found, const struct token *token, const struct 
     return 0;
 }
 
-/* Reads how the vocabulary writes the text (NUL-terminated, in the arena). If its tokens are not printed as the text, byte for
- * byte, the whole text is one piece. raises: in capitals, as rendering makes the tokens. */
-static int read_writing(const struct tokenizer *target, const char *text, bool raises, struct arena *arena, struct writing *writing,
-                        struct error *err) {
+/* Reads how the vocabulary writes the text (NUL-terminated, in the arena). If its tokens are not
+ * printed as the text, byte for byte, the whole text is one piece. raises: in capitals, as
+ * rendering makes the tokens. */
+static int read_writing(const struct tokenizer *target, const char *text, bool raises,
+                        struct arena *arena, struct writing *writing, struct error *err) {
     size_t length = strlen(text), marked = strlen(tokenizer_mark(target)), count;
     struct token *tokens;
     if (tokenizer_encode(target, text, length, NULL, arena, &tokens, &count, err) != 0)
@@ -400,18 +431,23 @@ static int read_writing(const struct tokenizer *target, const char *text, bool r
         ids[i] = copy[i].id = tokens[i].id;
         writes = writes && tokens[i].id != tokenizer_unknown(target);
     }
-    if (writes && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0) {
+    if (writes && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 &&
+        strcmp(printed, text) == 0) {
         writing->tokens = ids;
         writing->length = count;
     }
     return 0;
 }
 
-/* Returns the phrase of an entry, which is the same wherever the entry is found. Blank phrases of the target are left out; if it
- * has several phrases, so is the white space around each. Returns NULL and sets err on failure. */
-static const struct glossary_phrase *read_phrase(const struct tokenizer *target, struct glossary *glossary,
-                                                 const struct glossary_entry *entry, enum writing_case letters, struct error *err) {
-    struct glossary_phrase **bucket = &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
+/* Returns the phrase of an entry, which is the same wherever the entry is found. Blank phrases of
+ * the target are left out; if it has several phrases, so is the white space around each. Returns
+ * NULL and sets err on failure. */
+static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
+                                                 struct glossary *glossary,
+                                                 const struct glossary_entry *entry,
+                                                 enum writing_case letters, struct error *err) {
+    struct glossary_phrase **bucket =
+        &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
     for (struct glossary_phrase *phrase = *bucket; phrase; phrase = phrase->next)
         if (phrase->entry == entry && phrase->letters == letters)
             return phrase;
@@ -427,7 +463,9 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
         char *copy = arena_copy(arena, text + visible.begin, visible.end - visible.begin);
         if (copy && letters == RAISED)
             capitals_raise(copy, strlen(copy));
-        if (copy && *copy && read_writing(target, copy, letters == RAISED_LATER, arena, &writings[count++], err) != 0)
+        if (copy && *copy &&
+            read_writing(target, copy, letters == RAISED_LATER, arena, &writings[count++], err) !=
+                0)
             return NULL;
         text += length + 1;
     }
@@ -455,9 +493,10 @@ static struct span tokens_of(const struct sentence *sentence, struct span span) 
     return found;
 }
 
-/* Returns whether a term is hidden from the model: the glossary asks for that, or the model has to spell its words. It would
- * hardly know them, and spell a part of them beside the phrase. */
-static bool is_hidden(const struct sentence *sentence, const struct glossary *glossary, struct span span) {
+/* Returns whether a term is hidden from the model: the glossary asks for that, or the model has to
+ * spell its words. It would hardly know them, and spell a part of them beside the phrase. */
+static bool is_hidden(const struct sentence *sentence, const struct glossary *glossary,
+                      struct span span) {
     enum { USUAL_PIECES = 2 };
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
@@ -465,36 +504,44 @@ static bool is_hidden(const struct sentence *sentence, const struct glossary *gl
     size_t words = 1;
     for (size_t at = span.begin; at < span.end;)
         words += character_is_space(character_next(text, span.end, &at));
-    return t->holds && t->readable.unreadable && !t->output.copies && sentence->forced_count == 0 && !sentence->verbatim &&
-           tokens.end > tokens.begin && (glossary->hides || tokens.end - tokens.begin > USUAL_PIECES * words);
+    return t->holds && t->readable.unreadable && !t->output.copies && sentence->forced_count == 0 &&
+           !sentence->verbatim && tokens.end > tokens.begin &&
+           (glossary->hides || tokens.end - tokens.begin > USUAL_PIECES * words);
 }
 
-/* Makes the tokens of a term one token, a stand-in that the search copies, and adds the phrase in its place. */
-static int hide_term(struct found *found, const struct writing *writing, struct span span, struct error *err) {
+/* Makes the tokens of a term one token, a stand-in that the search copies, and adds the phrase in
+ * its place. */
+static int hide_term(struct found *found, const struct writing *writing, struct span span,
+                     struct error *err) {
     struct sentence *sentence = found->sentence;
     const struct stand_in *stand_in = &sentence->translator->readable.stand_ins.word;
     struct span tokens = tokens_of(sentence, span);
     struct token *first = &sentence->tokens[tokens.begin];
     const char *mark = tokenizer_mark(sentence->translator->source);
     bool marked = strncmp(first->piece, mark, strlen(mark)) == 0;
-    const char *piece = arena_copy(&sentence->arena, sentence->text + sentence->source.begin + span.begin, span.end - span.begin);
+    const char *piece =
+        arena_copy(&sentence->arena, sentence->text + sentence->source.begin + span.begin,
+                   span.end - span.begin);
     if (!piece)
         return error_memory(err);
-    *first = (struct token){marked ? stand_in->marked : stand_in->unmarked, piece, span.begin, span.end};
-    memmove(first + 1, &sentence->tokens[tokens.end], (sentence->length - tokens.end) * sizeof *first);
+    *first =
+        (struct token){marked ? stand_in->marked : stand_in->unmarked, piece, span.begin, span.end};
+    memmove(first + 1, &sentence->tokens[tokens.end],
+            (sentence->length - tokens.end) * sizeof *first);
     sentence->length -= tokens.end - tokens.begin - 1;
     return add_own(found, writing->piece, stand_in, span, err);
 }
 
 /* Adds the phrases of an entry that was found at this place. */
-static int add_entry(struct found *found, struct glossary *glossary, const struct glossary_entry *entry, struct span span,
-                     struct error *err) {
+static int add_entry(struct found *found, struct glossary *glossary,
+                     const struct glossary_entry *entry, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
     const struct translator *translator = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
-    size_t first = found->count, length = sentence->source.end - sentence->source.begin, bytes = strlen(entry->source);
-    bool raised =
-        likeness_of(entry->source, text, length, span) == CAPITALS && !in_capitals(entry->source, bytes, (struct span){0, bytes});
+    size_t first = found->count, length = sentence->source.end - sentence->source.begin,
+           bytes = strlen(entry->source);
+    bool raised = likeness_of(entry->source, text, length, span) == CAPITALS &&
+                  !in_capitals(entry->source, bytes, (struct span){0, bytes});
     if (tokenizer_unknown(translator->target) < 0 || !translator->output.writes)
         return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
     const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry,
@@ -508,8 +555,9 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
         return hide_term(found, phrase->writings, span, err);
     for (size_t i = 0; i < phrase->count; i++) {
         const struct writing *writing = &phrase->writings[i];
-        if (writing->length == 0 ? add_own(found, writing->piece, NULL, span, err) != 0
-                                 : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
+        if (writing->length == 0
+                ? add_own(found, writing->piece, NULL, span, err) != 0
+                : add_phrase(found, writing->tokens, writing->length, span, err) != 0)
             return -1;
     }
     for (size_t q = first; q < found->count; q++) {
@@ -519,10 +567,10 @@ static int add_entry(struct found *found, struct glossary *glossary, const struc
     return 0;
 }
 
-/* Finds the next entry in the sentence from *at on. An entry may contain runs that were found in the text, as in C++, but no part
- * of one, and no run that the client protects. */
-static bool next_entry(const struct sentence *sentence, const struct glossary *glossary, size_t *at, size_t next_run,
-                       struct span *span, const struct glossary_entry **entry) {
+/* Finds the next entry in the sentence from *at on. An entry may contain runs that were found in
+ * the text, as in C++, but no part of one, and no run that the client protects. */
+static bool next_entry(const struct sentence *sentence, const struct glossary *glossary, size_t *at,
+                       size_t next_run, struct span *span, const struct glossary_entry **entry) {
     const struct opaque_runs *held = &sentence->held;
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin;
@@ -530,8 +578,9 @@ static bool next_entry(const struct sentence *sentence, const struct glossary *g
         while (next_run < held->count && held->all[next_run].end <= span->begin)
             next_run++;
         size_t run = next_run;
-        while (run < held->count && held->all[run].begin < span->end && held->all[run].begin >= span->begin &&
-               held->all[run].end <= span->end && held->all[run].kind != OPAQUE_PROTECT && !held->all[run].written)
+        while (run < held->count && held->all[run].begin < span->end &&
+               held->all[run].begin >= span->begin && held->all[run].end <= span->end &&
+               held->all[run].kind != OPAQUE_PROTECT && !held->all[run].written)
             run++;
         if (run == held->count || held->all[run].begin >= span->end)
             return true;
@@ -548,7 +597,8 @@ static int by_begin(const void *key, const void *run) {
 /* Returns the run of the sentence that begins here, or NULL. */
 static const struct opaque_run *run_at(const struct sentence *sentence, size_t begin) {
     const struct opaque_runs *held = &sentence->held;
-    return held->count > 0 ? bsearch(&begin, held->all, held->count, sizeof *held->all, by_begin) : NULL;
+    return held->count > 0 ? bsearch(&begin, held->all, held->count, sizeof *held->all, by_begin)
+                           : NULL;
 }
 
 /* Returns the token of the run that begins here, or NULL if the model reads the run unchanged. */
@@ -562,12 +612,14 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
 /* Returns the stand-in of the i-th run, or NULL if the model reads the run as an unknown word. */
 static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
     const struct readable *readable = &sentence->translator->readable;
-    return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind) : NULL;
+    return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind)
+                                : NULL;
 }
 
 /* ---- the sentence ---- */
 
-/* Makes room for pieces after those that the model copies: a source token is a run or belongs to one entry. */
+/* Makes room for pieces after those that the model copies: a source token is a run or belongs to
+ * one entry. */
 static int make_copies(struct found *found, const struct glossary *glossary, struct error *err) {
     struct sentence *sentence = found->sentence;
     size_t copied = sentence->copies ? sentence->copies->count : 0;
@@ -575,7 +627,9 @@ static int make_copies(struct found *found, const struct glossary *glossary, str
     const struct token **all = arena_alloc(&sentence->arena, copied + own, sizeof *all);
     int *inputs = arena_alloc(&sentence->arena, copied + own, sizeof *inputs);
     struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
-    found->given = sentence->given ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given)) : NULL;
+    found->given = sentence->given
+                       ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given))
+                       : NULL;
     if (arena_failed(&sentence->arena))
         return error_memory(err);
     if (sentence->copies) {
@@ -607,7 +661,8 @@ static size_t count_written(const char *text, size_t begin, size_t end) {
 /* A model invents a translation if it can read fewer than one letter in this many. */
 enum { FEW = 4 };
 
-/* Returns whether there is nothing to translate besides the runs, or so little that the model would guess. Sets untranslated. */
+/* Returns whether there is nothing to translate besides the runs, or so little that the model would
+ * guess. Sets untranslated. */
 static bool is_bare(struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, after = 0, read = 0, unread = 0;
@@ -630,7 +685,8 @@ static int force_itself(struct found *found, struct error *err) {
     const char *text = sentence->text + sentence->source.begin;
     size_t bytes = sentence->source.end - sentence->source.begin, count, next = 0;
     struct token *tokens;
-    if (tokenizer_encode_around(target, text, bytes, &how, NULL, &sentence->arena, &tokens, &count, err) != 0)
+    if (tokenizer_encode_around(target, text, bytes, &how, NULL, &sentence->arena, &tokens, &count,
+                                err) != 0)
         return -1;
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
     const char *copy = arena_copy(&sentence->arena, text, bytes);
@@ -657,8 +713,9 @@ static int force_itself(struct found *found, struct error *err) {
     return 0;
 }
 
-/* Lists the stand-ins of the phrases found, each once, so that the search does not choose them as words. A stand-in that the text
- * contains is not listed, because the translation may contain it, too. Returns -1 if memory is out. */
+/* Lists the stand-ins of the phrases found, each once, so that the search does not choose them as
+ * words. A stand-in that the text contains is not listed, because the translation may contain it,
+ * too. Returns -1 if memory is out. */
 static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     enum { MOST = 4 }; /* those of words and of signs */
     const struct sentence *sentence = found->sentence;
@@ -667,7 +724,8 @@ static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
         return 0;
     for (size_t j = 0; j < sentence->length; j++) {
         int id = sentence->tokens[j].id;
-        bool stands = id == all->word.marked || id == all->word.unmarked || id == all->sign.marked || id == all->sign.unmarked;
+        bool stands = id == all->word.marked || id == all->word.unmarked ||
+                      id == all->sign.marked || id == all->sign.unmarked;
         if (stands && !run_at(sentence, sentence->tokens[j].begin))
             return 0;
     }
@@ -699,7 +757,8 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     const struct glossary_entry *entry = NULL;
     size_t at = 0;
     bool any = next_entry(sentence, glossary, &at, 0, &span, &entry);
-    if (!any && t->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET && is_bare(sentence))
+    if (!any && t->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET &&
+        is_bare(sentence))
         return force_itself(&found, err);
 
     for (size_t i = 0; i < sentence->held.count || any;) {
@@ -708,14 +767,16 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
             if (add_entry(&found, glossary, entry, span, err) != 0)
                 return -1;
             for (; i < sentence->held.count && sentence->held.all[i].begin < span.end; i++) {
-                const struct token *token = t->holds ? token_at(sentence, sentence->held.all[i].begin) : NULL;
+                const struct token *token =
+                    t->holds ? token_at(sentence, sentence->held.all[i].begin) : NULL;
                 sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
             }
             any = next_entry(sentence, glossary, &at, i, &span, &entry);
             continue;
         }
         const struct token *token = t->holds ? token_at(sentence, run->begin) : NULL;
-        if (token && add_own(&found, token, stand_in_for(sentence, i), (struct span){run->begin, run->end}, err) != 0)
+        if (token && add_own(&found, token, stand_in_for(sentence, i),
+                             (struct span){run->begin, run->end}, err) != 0)
             return -1;
         sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
         i++;
@@ -726,8 +787,10 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         arena_trim(&sentence->arena);
         return 0;
     }
-    struct phrases phrases = {
-        .list = found.phrases, .count = found.count, .continues = t->continues, .size = tokenizer_size(t->target)};
+    struct phrases phrases = {.list = found.phrases,
+                              .count = found.count,
+                              .continues = t->continues,
+                              .size = tokenizer_size(t->target)};
     if (ban_stand_ins(&found, &phrases) != 0)
         return error_memory(err);
     search_constrain(&sentence->options, phrases);
@@ -744,14 +807,16 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
 }
 
 /* Marks the tokens of the hypothesis that are phrases or copies. Returns NULL if memory is out. */
-static bool *mark_phrases(const struct sentence *sentence, const struct hypothesis *h, struct arena *scratch) {
+static bool *mark_phrases(const struct sentence *sentence, const struct hypothesis *h,
+                          struct arena *scratch) {
     const struct phrases *phrases = &sentence->options.phrases;
     bool *marked = arena_zalloc(scratch, h->length, sizeof *marked);
     for (size_t i = 0; marked && i < h->length; i++) {
         marked[i] |= (size_t)h->tokens[i] >= phrases->size;
         for (size_t q = 0; q < phrases->count; q++) {
             const struct phrase *phrase = &phrases->list[q];
-            if (i + phrase->length <= h->length && memcmp(h->tokens + i, phrase->tokens, phrase->length * sizeof *h->tokens) == 0)
+            if (i + phrase->length <= h->length &&
+                memcmp(h->tokens + i, phrase->tokens, phrase->length * sizeof *h->tokens) == 0)
                 memset(marked + i, true, phrase->length);
         }
     }
@@ -772,11 +837,13 @@ static bool is_of_terms(const struct sentence *sentence, const float *row) {
     return false;
 }
 
-bool glossary_leaves_rest(const struct sentence *sentence, const struct hypothesis *h, struct arena *scratch) {
+bool glossary_leaves_rest(const struct sentence *sentence, const struct hypothesis *h,
+                          struct arena *scratch) {
     enum { LETTERS = 3 }; /* of a word; articles with so many are aligned with others */
     const struct tokenizer *target = sentence->translator->target;
     const float *const *rows = h->alignment ? h->alignment : h->attention;
-    bool *marked = sentence->options.phrases.count > 0 && rows ? mark_phrases(sentence, h, scratch) : NULL;
+    bool *marked =
+        sentence->options.phrases.count > 0 && rows ? mark_phrases(sentence, h, scratch) : NULL;
     const char *mark = tokenizer_mark(target);
     for (size_t i = 0, letters = 0; marked && i < h->length; i++) {
         if (marked[i] || !is_of_terms(sentence, rows[i])) {
@@ -801,7 +868,8 @@ bool glossary_holds(const struct sentence *sentence, size_t j) {
     return false;
 }
 
-/* Returns the run that a source token stands for, or NULL if it is not a run or the token is a glossary's. */
+/* Returns the run that a source token stands for, or NULL if it is not a run or the token is a
+ * glossary's. */
 static const struct opaque_run *run_of(const struct sentence *sentence, const struct token *token) {
     uintptr_t place = (uintptr_t)token, first = (uintptr_t)sentence->tokens;
     bool own = place >= first && place < (uintptr_t)(sentence->tokens + sentence->length);
@@ -827,7 +895,8 @@ bool glossary_touches_next(const struct sentence *sentence, int token) {
     const struct opaque_run *run = glossary_run(sentence, token);
     size_t at = run ? run->end : 0, length = sentence->source.end - sentence->source.begin;
     return run && run->kind == OPAQUE_SYMBOL && at < length &&
-           !character_is_space(character_next(sentence->text + sentence->source.begin, length, &at));
+           !character_is_space(
+               character_next(sentence->text + sentence->source.begin, length, &at));
 }
 
 static int compare_spans(const void *left, const void *right) {
@@ -835,8 +904,9 @@ static int compare_spans(const void *left, const void *right) {
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-int glossary_runs_find(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct token *rendered,
-                       struct arena *arena, struct glossary_runs *out, struct error *err) {
+int glossary_runs_find(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                       const struct token *rendered, struct arena *arena, struct glossary_runs *out,
+                       struct error *err) {
     struct glossary_runs found = {arena_alloc(arena, hypothesis->length, sizeof *found.source),
                                   arena_alloc(arena, hypothesis->length, sizeof *found.target), 0};
     if (arena_failed(arena))
@@ -854,8 +924,10 @@ int glossary_runs_find(const struct sentence *sentence, const struct hypothesis 
     return 0;
 }
 
-const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena) {
-    const char *mark = tokenizer_mark(sentence->translator->target), *source = sentence->text + sentence->source.begin;
+const char *glossary_piece(const struct sentence *sentence, const struct token *token,
+                           const char *previous, struct arena *arena) {
+    const char *mark = tokenizer_mark(sentence->translator->target),
+               *source = sentence->text + sentence->source.begin;
     size_t before = previous ? strlen(previous) : 0, begin = token->begin;
     bool marked = strncmp(token->piece, mark, strlen(mark)) == 0;
     const char *text = token->piece + (marked ? strlen(mark) : 0);
@@ -863,13 +935,14 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     if (run && run->written)
         text = run->written;
 
-    /* a space precedes the piece as in the source, or if another character precedes it in the translation; a symbol touches
-     * whatever precedes it if it touched something */
+    /* a space precedes the piece as in the source, or if another character precedes it in the
+     * translation; a symbol touches whatever precedes it if it touched something */
     bool apart = before == 0;
     if (!apart && strcmp(previous, mark) != 0 && run && run->kind == OPAQUE_SYMBOL && begin > 0)
         apart = character_is_space(character_previous(source, &begin));
     else if (!apart && strcmp(previous, mark) != 0)
-        apart = begin == 0 || marked || character_previous(previous, &before) != character_previous(source, &begin);
+        apart = begin == 0 || marked ||
+                character_previous(previous, &before) != character_previous(source, &begin);
     if (!apart)
         mark = "";
     size_t length = strlen(mark);

@@ -1,4 +1,5 @@
-/* This file plans how signs are put into a translation and taken out of it. The words stay as the model wrote them. */
+/* This file plans how signs are put into a translation and taken out of it. The words stay as the
+ * model wrote them. */
 #include "model/mending.h"
 #include "model/base/utf8.h"
 #include "model/glossary.h"
@@ -36,17 +37,21 @@ static struct span whole_words(const char *text, struct span span) {
     return span;
 }
 
-/* Returns the part of a token that is a word's, or a run that stands for one; empty if it has none. */
-static struct span word_of(const struct sentence *sentence, const struct rendering *rendering, size_t i) {
+/* Returns the part of a token that is a word's, or a run that stands for one; empty if it has none.
+ */
+static struct span word_of(const struct sentence *sentence, const struct rendering *rendering,
+                           size_t i) {
     const struct opaque_run *run = glossary_run(sentence, sentence->hypotheses[0].tokens[i]);
     size_t begin = rendering->tokens[i].begin, end = rendering->tokens[i].end;
     while (begin < end && character_space_after(rendering->text, begin))
         character_next(rendering->text, end, &begin);
-    bool word = (run && !glossary_run_is_signs(sentence, run)) || is_word_at(rendering->text, begin);
+    bool word =
+        (run && !glossary_run_is_signs(sentence, run)) || is_word_at(rendering->text, begin);
     return (struct span){begin, word ? end : begin};
 }
 
-static bool is_aligned(const struct sentence *sentence, const struct hypothesis *h, size_t i, struct span source) {
+static bool is_aligned(const struct sentence *sentence, const struct hypothesis *h, size_t i,
+                       struct span source) {
     const float *row = (h->alignment ? h->alignment : h->attention)[i];
     struct span own = sentence_own(sentence);
     size_t best = own.begin;
@@ -55,9 +60,10 @@ static bool is_aligned(const struct sentence *sentence, const struct hypothesis 
     return sentence->tokens[best].begin < source.end && source.begin < sentence->tokens[best].end;
 }
 
-/* Finds the words of the translation that are aligned with the source's bytes. Returns false if there are none, or half of the
- * words among them belong to other parts of the source. */
-static bool find_aligned(const struct sentence *sentence, const struct rendering *rendering, struct span source, struct span *out) {
+/* Finds the words of the translation that are aligned with the source's bytes. Returns false if
+ * there are none, or half of the words among them belong to other parts of the source. */
+static bool find_aligned(const struct sentence *sentence, const struct rendering *rendering,
+                         struct span source, struct span *out) {
     const struct hypothesis *h = &sentence->hypotheses[0];
     struct span found = {SIZE_MAX, 0};
     size_t inside = 0, among = 0;
@@ -81,8 +87,10 @@ static bool find_aligned(const struct sentence *sentence, const struct rendering
     return true;
 }
 
-/* Finds the word of the translation that stands where the source has this byte, if the order of words were the same. */
-static struct span find_beside(const struct sentence *sentence, const struct rendering *rendering, size_t byte) {
+/* Finds the word of the translation that stands where the source has this byte, if the order of
+ * words were the same. */
+static struct span find_beside(const struct sentence *sentence, const struct rendering *rendering,
+                               size_t byte) {
     size_t length = strlen(rendering->text), own = sentence->source.end - sentence->source.begin,
            at = own > 0 ? length * byte / own : 0;
     struct span found = {0, 0};
@@ -94,7 +102,8 @@ static struct span find_beside(const struct sentence *sentence, const struct ren
     return whole_words(rendering->text, found);
 }
 
-/* Returns the word before a byte of the source, or the one after it; an empty one at the end of the text there if there is none. */
+/* Returns the word before a byte of the source, or the one after it; an empty one at the end of the
+ * text there if there is none. */
 static struct span word_beside(const char *text, size_t byte, bool after) {
     for (size_t length = strlen(text), at = byte; after ? at < length : at > 0;) {
         size_t begin = at;
@@ -108,8 +117,8 @@ static struct span word_beside(const char *text, size_t byte, bool after) {
     return after ? (struct span){strlen(text), strlen(text)} : (struct span){0, 0};
 }
 
-/* Returns where a sign goes after which the source has no word: to the end, but before the marks that end the translation if marks
- * also follow it in the source. */
+/* Returns where a sign goes after which the source has no word: to the end, but before the marks
+ * that end the translation if marks also follow it in the source. */
 static size_t end_of_words(const char *text, size_t after, const char *translation) {
     size_t end = strlen(translation), at = after;
     bool marks = false;
@@ -125,11 +134,13 @@ static size_t end_of_words(const char *text, size_t after, const char *translati
 }
 
 /* Returns the words of the translation beside which a sign goes. */
-static struct span place_of(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i, bool opens,
+static struct span place_of(const struct sentence *sentence, const char *text,
+                            const struct signs *signs, size_t i, bool opens,
                             const struct rendering *rendering) {
     size_t partner = signs->all[i].partner;
     struct span sign = signs->all[i].span, other = signs->all[partner].span, place, whole;
-    struct span beside = word_beside(text, opens ? sign.end : sign.begin, opens), after = word_beside(text, sign.end, true),
+    struct span beside = word_beside(text, opens ? sign.end : sign.begin, opens),
+                after = word_beside(text, sign.end, true),
                 before = word_beside(text, other.begin, false);
     struct span content = partner > i   ? (struct span){sign.end, other.begin}
                           : partner < i ? (struct span){other.end, sign.begin}
@@ -139,30 +150,36 @@ static struct span place_of(const struct sentence *sentence, const char *text, c
         return (struct span){0, 0};
     if (!opens && after.begin == after.end && (partner == i || before.begin == before.end))
         return whole;
-    if (!find_aligned(sentence, rendering, content, &place) && (partner != i || !find_aligned(sentence, rendering, beside, &place)))
+    if (!find_aligned(sentence, rendering, content, &place) &&
+        (partner != i || !find_aligned(sentence, rendering, beside, &place)))
         place = find_beside(sentence, rendering, sign.begin);
     return place;
 }
 
-/* Moves the ends of a place past the signs that stand between the sign and its word in the source, if they are there, too; marks
- * that end a clause are equal. */
-static void skip_attached(const char *text, struct span sign, bool opens, const char *translation, struct span *place) {
+/* Moves the ends of a place past the signs that stand between the sign and its word in the source,
+ * if they are there, too; marks that end a clause are equal. */
+static void skip_attached(const char *text, struct span sign, bool opens, const char *translation,
+                          struct span *place) {
     struct span word = word_beside(text, opens ? sign.end : sign.begin, opens);
     const char *between = text + (opens ? sign.end : word.end);
     size_t length = opens ? word.begin - sign.end : sign.begin - word.end;
     if (opens ? word.begin < sign.end : word.end > sign.begin)
         return;
-    if (opens && length <= place->begin && memcmp(translation + place->begin - length, between, length) == 0)
+    if (opens && length <= place->begin &&
+        memcmp(translation + place->begin - length, between, length) == 0)
         place->begin -= length;
     size_t same = 0;
-    for (const char *there = translation + place->end; !opens && place->end > 0 && same < length && there[same]; same++)
-        if (there[same] != between[same] && !(strchr(ENDING_BYTES, there[same]) && strchr(ENDING_BYTES, between[same])))
+    for (const char *there = translation + place->end;
+         !opens && place->end > 0 && same < length && there[same]; same++)
+        if (there[same] != between[same] &&
+            !(strchr(ENDING_BYTES, there[same]) && strchr(ENDING_BYTES, between[same])))
             break;
     if (!opens && same == length)
         place->end += length;
 }
 
-/* Marks in a row replace those of their kind that the translation has there, so that !!! does not follow !. */
+/* Marks in a row replace those of their kind that the translation has there, so that !!! does not
+ * follow !. */
 static void replace_marks(const char *translation, struct edit *edit) {
     size_t begin = edit->at, end = edit->at;
     char mark = edit->put[0];
@@ -180,14 +197,18 @@ static void replace_marks(const char *translation, struct edit *edit) {
     edit->removed = end - begin;
 }
 
-/* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the sign is part of a word. */
-static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs, size_t i,
-                       const struct rendering *rendering, struct edit *out) {
+/* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the
+ * sign is part of a word. */
+static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs,
+                       size_t i, const struct rendering *rendering, struct edit *out) {
     size_t partner = signs->all[i].partner, before = signs->all[i].span.begin;
     struct span sign = signs->all[i].span, inner;
-    const char *form = signs_write(&sentence->translator->sign_rules, text, strlen(text), &signs->all[i], &inner);
-    bool space_before = character_space_before(text, sign.begin), space_after = character_space_after(text, sign.end);
-    bool opens = partner > i || (partner == i && space_before && !space_after), apart = space_before && space_after && partner == i;
+    const char *form =
+        signs_write(&sentence->translator->sign_rules, text, strlen(text), &signs->all[i], &inner);
+    bool space_before = character_space_before(text, sign.begin),
+         space_after = character_space_after(text, sign.end);
+    bool opens = partner > i || (partner == i && space_before && !space_after),
+         apart = space_before && space_after && partner == i;
     if (before > 0)
         character_previous(text, &before);
     if ((form ? strlen(form) : sign.end - sign.begin) + 3 > sizeof out->put ||
@@ -196,7 +217,8 @@ static bool place_sign(const struct sentence *sentence, const char *text, const 
     struct span place = place_of(sentence, text, signs, i, opens, rendering);
     skip_attached(text, sign, opens, rendering->text, &place);
     bool first = !opens && place.end == 0;
-    char *put = form ? stpcpy(out->put, form) : mempcpy(out->put, text + sign.begin, sign.end - sign.begin);
+    char *put =
+        form ? stpcpy(out->put, form) : mempcpy(out->put, text + sign.begin, sign.end - sign.begin);
     out->apart = apart || (first && space_after);
     out->order = i;
     out->at = first ? 0 : opens ? place.begin : place.end;
@@ -207,32 +229,38 @@ static bool place_sign(const struct sentence *sentence, const char *text, const 
 
 /* Plans that a sign goes, with one of the spaces around it; words that it joined are parted. */
 static struct edit take_out(const char *text, struct span span) {
-    bool before = character_space_before(text, span.begin), after = character_space_after(text, span.end);
+    bool before = character_space_before(text, span.begin),
+         after = character_space_after(text, span.end);
     struct edit edit = {.at = span.begin};
     size_t previous = span.begin;
     if (before && after && text[span.end])
         character_next(text, strlen(text), &span.end);
     else if (before && after && span.begin > 0)
         character_previous(text, &edit.at);
-    else if (span.begin > 0 && (character_previous(text, &previous), is_word_at(text, previous)) && is_word_at(text, span.end))
+    else if (span.begin > 0 && (character_previous(text, &previous), is_word_at(text, previous)) &&
+             is_word_at(text, span.end))
         edit.put[edit.length++] = ' ';
     edit.removed = span.end - edit.at;
     return edit;
 }
 
-bool mending_beside(const struct mending *mending, struct arena *arena, struct edit **edits, size_t *count) {
+bool mending_beside(const struct mending *mending, struct arena *arena, struct edit **edits,
+                    size_t *count) {
     const struct sign_difference *difference = &mending->difference;
     const struct signs *signs = &mending->source_signs;
-    struct edit *all = arena_zalloc(arena, difference->source_count + difference->target_count, sizeof *all);
+    struct edit *all =
+        arena_zalloc(arena, difference->source_count + difference->target_count, sizeof *all);
     size_t used = 0;
     if (!all || difference->source_count + difference->target_count > MOST_MENDED)
         return false;
     for (size_t k = 0; k < difference->target_count; k++)
         all[used++] = take_out(mending->translation->text, difference->target[k]);
-    for (size_t i = 0; i < signs->count; i++) /* a name has words of its own in the translation, so it is not put beside them */
+    for (size_t i = 0; i < signs->count;
+         i++) /* a name has words of its own in the translation, so it is not put beside them */
         for (size_t k = 0; !sign_is_name(&signs->all[i]) && k < difference->source_count; k++)
             if (difference->source[k].begin == signs->all[i].span.begin &&
-                !place_sign(mending->sentence, mending->source, signs, i, mending->translation, &all[used++]))
+                !place_sign(mending->sentence, mending->source, signs, i, mending->translation,
+                            &all[used++]))
                 used--;
     *edits = all;
     *count = used;
@@ -247,7 +275,8 @@ struct words {
     size_t count;
 };
 
-static bool list_words(const char *text, const struct span *skip, size_t skips, struct arena *arena, struct words *out) {
+static bool list_words(const char *text, const struct span *skip, size_t skips, struct arena *arena,
+                       struct words *out) {
     size_t length = strlen(text), next = 0;
     *out = (struct words){arena_alloc(arena, length + 1, sizeof *out->all), 0};
     for (size_t at = 0; out->all && at < length;) {
@@ -276,8 +305,10 @@ struct cluster {
     size_t words; /* that precede it */
 };
 
-/* Returns whether words stand for a sign on the other side, or it needs no equal there, so that it stays where it is. */
-static bool stays(const struct sign *sign, const struct span *differing, size_t count, const struct signs *others) {
+/* Returns whether words stand for a sign on the other side, or it needs no equal there, so that it
+ * stays where it is. */
+static bool stays(const struct sign *sign, const struct span *differing, size_t count,
+                  const struct signs *others) {
     for (size_t i = 0; i < count; i++)
         if (differing[i].begin == sign->span.begin)
             return sign_is_name(sign);
@@ -287,9 +318,10 @@ static bool stays(const struct sign *sign, const struct span *differing, size_t 
     return true;
 }
 
-/* Lists the clusters of the source. forms: quotation marks get those of the target language. Returns false if one is too long. */
-static bool list_clusters(const struct mending *mending, bool forms, const struct words *words, struct cluster *clusters,
-                          size_t *count) {
+/* Lists the clusters of the source. forms: quotation marks get those of the target language.
+ * Returns false if one is too long. */
+static bool list_clusters(const struct mending *mending, bool forms, const struct words *words,
+                          struct cluster *clusters, size_t *count) {
     const struct sign_rules *rules = &mending->sentence->translator->sign_rules;
     const struct sign_difference *difference = &mending->difference;
     const char *text = mending->source;
@@ -318,36 +350,43 @@ static bool list_clusters(const struct mending *mending, bool forms, const struc
     return true;
 }
 
-/* How a cluster stands: with spaces around it, or at the word after it, or else at the word before it. */
+/* How a cluster stands: with spaces around it, or at the word after it, or else at the word before
+ * it. */
 enum side { APART, RIGHT, LEFT };
 
-static enum side side_of(const char *text, const struct cluster *cluster, const struct words *words) {
+static enum side side_of(const char *text, const struct cluster *cluster,
+                         const struct words *words) {
     struct span span = cluster->span;
-    bool before = character_space_before(text, span.begin), after = character_space_after(text, span.end);
+    bool before = character_space_before(text, span.begin),
+         after = character_space_after(text, span.end);
     size_t w = cluster->words;
-    bool left = w > 0 && words->all[w - 1].end == span.begin, right = w < words->count && words->all[w].begin == span.end;
+    bool left = w > 0 && words->all[w - 1].end == span.begin,
+         right = w < words->count && words->all[w].begin == span.end;
     if (before && (after || (text[span.end] && strchr(ENDING_BYTES, text[span.end]))))
         return APART;
     return !left && (right || before) ? RIGHT : LEFT;
 }
 
-/* Returns how many words of the translation precede a cluster if it goes beside the word that is aligned with its own. */
-static size_t wanted_place(const struct mending *mending, const struct cluster *cluster, enum side side, const struct words *source,
-                           const struct words *target) {
+/* Returns how many words of the translation precede a cluster if it goes beside the word that is
+ * aligned with its own. */
+static size_t wanted_place(const struct mending *mending, const struct cluster *cluster,
+                           enum side side, const struct words *source, const struct words *target) {
     size_t w = cluster->words, t = 0;
     struct span place;
     if (w == 0 || w == source->count)
         return w == 0 ? 0 : target->count;
-    if (!find_aligned(mending->sentence, mending->translation, source->all[side == RIGHT ? w : w - 1], &place))
+    if (!find_aligned(mending->sentence, mending->translation,
+                      source->all[side == RIGHT ? w : w - 1], &place))
         return (w * target->count + source->count / 2) / source->count;
-    while (t < target->count && (side == RIGHT ? target->all[t].end <= place.begin : target->all[t].begin < place.end))
+    while (t < target->count &&
+           (side == RIGHT ? target->all[t].end <= place.begin : target->all[t].begin < place.end))
         t++;
     return t;
 }
 
 /* Returns the byte before which a cluster goes that `words` of the translation precede. */
-static size_t byte_of(const struct mending *mending, const struct cluster *cluster, enum side side, size_t words,
-                      const struct words *source, const struct words *target) {
+static size_t byte_of(const struct mending *mending, const struct cluster *cluster, enum side side,
+                      size_t words, const struct words *source, const struct words *target) {
     const char *text = mending->translation->text;
     if (side == RIGHT)
         return words < target->count ? target->all[words].begin : strlen(text);
@@ -357,36 +396,43 @@ static size_t byte_of(const struct mending *mending, const struct cluster *clust
     size_t own = cluster->words > 0 ? source->all[cluster->words - 1].end : cluster->span.begin;
     bool marks = false;
     while (own < cluster->span.begin)
-        marks |= character_is_among(character_next(mending->source, cluster->span.begin, &own), ENDING_MARKS);
-    for (size_t limit = words < target->count ? target->all[words].begin : strlen(text), at = past; marks && at < limit;)
+        marks |= character_is_among(character_next(mending->source, cluster->span.begin, &own),
+                                    ENDING_MARKS);
+    for (size_t limit = words < target->count ? target->all[words].begin : strlen(text), at = past;
+         marks && at < limit;)
         if (character_is_among(character_next(text, limit, &at), ENDING_MARKS))
             past = at;
     return past;
 }
 
-static bool put_in_order(const struct mending *mending, bool forms, struct arena *arena, struct edit **edits, size_t *count) {
+static bool put_in_order(const struct mending *mending, bool forms, struct arena *arena,
+                         struct edit **edits, size_t *count) {
     const struct signs *signs = &mending->target_signs;
     const struct sign_difference *difference = &mending->difference;
     const char *text = mending->translation->text;
-    size_t most = mending->source_signs.count + signs->count, clusters = 0, used = 0, changes = 0, before = 0, place = 0;
+    size_t most = mending->source_signs.count + signs->count, clusters = 0, used = 0, changes = 0,
+           before = 0, place = 0;
     struct edit *all = most <= MOST_ORDERED ? arena_zalloc(arena, most, sizeof *all) : NULL;
     struct cluster *list = all ? arena_zalloc(arena, most, sizeof *list) : NULL;
     struct words source, target;
-    if (!list || !list_words(mending->source, mending->skip_source, mending->skip_sources, arena, &source) ||
+    if (!list ||
+        !list_words(mending->source, mending->skip_source, mending->skip_sources, arena, &source) ||
         !list_words(text, mending->skip_target, mending->skip_targets, arena, &target) ||
         !list_clusters(mending, forms, &source, list, &clusters))
         return false;
 
     struct span gone = {SIZE_MAX, 0}; /* signs that touch */
     for (size_t i = 0; i <= signs->count; i++) {
-        if (i < signs->count && stays(&signs->all[i], difference->target, difference->target_count, &mending->source_signs))
+        if (i < signs->count && stays(&signs->all[i], difference->target, difference->target_count,
+                                      &mending->source_signs))
             continue;
         if (gone.begin < gone.end && (i == signs->count || signs->all[i].span.begin > gone.end)) {
             all[used++] = take_out(text, gone);
             gone = (struct span){SIZE_MAX, 0};
         }
         if (i < signs->count)
-            gone = (struct span){gone.begin < gone.end ? gone.begin : signs->all[i].span.begin, signs->all[i].span.end};
+            gone = (struct span){gone.begin < gone.end ? gone.begin : signs->all[i].span.begin,
+                                 signs->all[i].span.end};
     }
 
     /* changes: how often words still stand between a cluster and the next, or the end */
@@ -395,7 +441,8 @@ static bool put_in_order(const struct mending *mending, bool forms, struct arena
     for (size_t c = 0; c < clusters; c++) {
         enum side side = side_of(mending->source, &list[c], &source);
         size_t wanted = wanted_place(mending, &list[c], side, &source, &target);
-        size_t least = place + (list[c].words > before), last = target.count > changes ? target.count - changes : 0;
+        size_t least = place + (list[c].words > before),
+               last = target.count > changes ? target.count - changes : 0;
         changes -= (c + 1 < clusters ? list[c + 1].words : source.count) > list[c].words;
         place = wanted > last ? last : wanted;
         place = place < least ? least : place;
@@ -413,10 +460,12 @@ static bool put_in_order(const struct mending *mending, bool forms, struct arena
     return true;
 }
 
-bool mending_in_order(const struct mending *mending, struct arena *arena, struct edit **edits, size_t *count) {
+bool mending_in_order(const struct mending *mending, struct arena *arena, struct edit **edits,
+                      size_t *count) {
     return put_in_order(mending, true, arena, edits, count);
 }
 
-bool mending_as_written(const struct mending *mending, struct arena *arena, struct edit **edits, size_t *count) {
+bool mending_as_written(const struct mending *mending, struct arena *arena, struct edit **edits,
+                        size_t *count) {
     return put_in_order(mending, false, arena, edits, count);
 }

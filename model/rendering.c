@@ -1,4 +1,5 @@
-/* This file renders a hypothesis as text, finds the words of its tokens, and estimates its quality. */
+/* This file renders a hypothesis as text, finds the words of its tokens, and estimates its quality.
+ */
 #include "model/rendering.h"
 #include "model/base/utf8.h"
 #include "model/glossary.h"
@@ -10,38 +11,46 @@
 
 /* ---- text ---- */
 
-/* Sets token i, with a piece if it is not printed as its id's piece. The token before it is at token - 1. */
-static int show_token(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
-                      struct token *token, struct error *err) {
+/* Sets token i, with a piece if it is not printed as its id's piece. The token before it is at
+ * token - 1. */
+static int show_token(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                      size_t i, struct arena *arena, struct token *token, struct error *err) {
     const struct translator *t = sentence->translator;
     token->id = hypothesis->tokens[i];
     if (hypothesis->pieces && hypothesis->pieces[i]) {
         token->piece = hypothesis->pieces[i];
         return 0;
     }
-    bool put = i > 0 && hypothesis->pieces && hypothesis->pieces[i - 1]; /* spaces are as the next token has them */
-    const struct token *copied = sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
+    bool put = i > 0 && hypothesis->pieces &&
+               hypothesis->pieces[i - 1]; /* spaces are as the next token has them */
+    const struct token *copied =
+        sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
     if (copied) {
-        const char *previous = i == 0 ? NULL : token[-1].piece ? token[-1].piece : translator_piece(sentence, token[-1].id);
+        const char *previous = i == 0            ? NULL
+                               : token[-1].piece ? token[-1].piece
+                                                 : translator_piece(sentence, token[-1].id);
         token->piece = glossary_piece(sentence, copied, previous, arena);
         return token->piece ? 0 : error_memory(err);
     }
     const char *mark = tokenizer_mark(t->target);
     size_t marked = strlen(mark);
-    if (i > 0 && !put && sentence->copies && marked > 0 && glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
+    if (i > 0 && !put && sentence->copies && marked > 0 &&
+        glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
         strncmp(translator_piece(sentence, token->id), mark, marked) == 0)
         token->piece = translator_piece(sentence, token->id) + marked;
     if (token->id != tokenizer_unknown(t->target))
         return 0;
     const float *attention = hypothesis->attention[i];
     const float *weights = sentence_replaces(sentence) ? hypothesis->alignment[i] : attention;
-    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, &token->piece, err) != 0)
+    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena,
+                                     &token->piece, err) != 0)
         return -1;
     if (token->piece || !sentence->replace_unknowns)
         return 0;
 
-    /* The piece is the text of the source token with the most weight, except for held runs, or if that has no character, of the
-     * next token that has one. If no token has one, there is no piece. */
+    /* The piece is the text of the source token with the most weight, except for held runs, or if
+     * that has no character, of the next token that has one. If no token has one, there is no
+     * piece. */
     struct span own = sentence_own(sentence);
     size_t count = sentence->search.source_length > 0 ? own.end : 0, best = own.begin;
     while (best < count && glossary_holds(sentence, best))
@@ -49,17 +58,20 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     for (size_t j = best + 1; j < count; j++)
         if (weights[j] > weights[best] && !glossary_holds(sentence, j))
             best = j;
-    while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end || glossary_holds(sentence, best)))
+    while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end ||
+                            glossary_holds(sentence, best)))
         best++;
     if (best >= count)
         return 0;
     const struct token *from = &sentence->tokens[best];
-    token->piece = arena_copy(arena, sentence->text + sentence->source.begin + from->begin, from->end - from->begin);
+    token->piece = arena_copy(arena, sentence->text + sentence->source.begin + from->begin,
+                              from->end - from->begin);
     return token->piece ? 0 : error_memory(err);
 }
 
-int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
-                           struct rendering *out, struct error *err) {
+int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                           size_t first, struct arena *arena, struct rendering *out,
+                           struct error *err) {
     const struct translator *t = sentence->translator;
     size_t count = hypothesis->length - first;
     int unknown = tokenizer_unknown(t->target);
@@ -78,7 +90,8 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     for (size_t i = 0; sentence->lowered && i < count; i++)
         if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
             capitals_raise(out->text + tokens[i].begin, tokens[i].end - tokens[i].begin);
-    /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces distinguish such hypotheses */
+    /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces
+     * distinguish such hypotheses */
     for (size_t i = 0; t->output.copies && i < count; i++)
         if (tokens[i].id == unknown)
             tokens[i].piece = tokenizer_piece(t->target, unknown);
@@ -86,8 +99,10 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     if (!sentence->given || first > 0)
         return 0;
 
-    /* The given text is printed in place of the text of its tokens. White space is not doubled at its end. */
-    size_t begun = count < sentence->options.prefix_length ? count : sentence->options.prefix_length;
+    /* The given text is printed in place of the text of its tokens. White space is not doubled at
+     * its end. */
+    size_t begun =
+        count < sentence->options.prefix_length ? count : sentence->options.prefix_length;
     size_t given = strlen(sentence->given), rest = begun > 0 ? tokens[begun - 1].end : 0;
     while (given > 0 && strchr(" \t\n\r", sentence->given[given - 1]) && out->text[rest] == ' ')
         rest++;
@@ -107,8 +122,8 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     return 0;
 }
 
-int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
-                      struct rendering *out, struct error *err) {
+int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                      struct arena *arena, struct rendering *out, struct error *err) {
     return translator_render_rest(sentence, hypothesis, 0, arena, out, err);
 }
 
@@ -135,8 +150,9 @@ static size_t find_spaced(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-int translator_words(const struct translator *translator, enum word_kind kind, const char *text, size_t length, struct arena *arena,
-                     struct span **words, size_t *count, struct error *err) {
+int translator_words(const struct translator *translator, enum word_kind kind, const char *text,
+                     size_t length, struct arena *arena, struct span **words, size_t *count,
+                     struct error *err) {
     if (kind == WORDS_UNICODE)
         return segmenter_words(translator->segmenter, text, length, arena, words, count, err);
     struct span *found = arena_alloc(arena, find_spaced(text, length, NULL), sizeof *found);
@@ -147,12 +163,13 @@ int translator_words(const struct translator *translator, enum word_kind kind, c
     return 0;
 }
 
-void words_of_tokens(const char *text, const struct token *tokens, size_t count, const struct span *words, size_t word_count,
-                     struct word_range *ranges) {
+void words_of_tokens(const char *text, const struct token *tokens, size_t count,
+                     const struct span *words, size_t word_count, struct word_range *ranges) {
     for (size_t i = 0; i < count; i++) {
         struct span inner = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
         size_t begin = tokens[i].begin + inner.begin, end = tokens[i].begin + inner.end;
-        size_t first = 0, high = word_count; /* first: the first word that ends after the token's beginning */
+        size_t first = 0,
+               high = word_count; /* first: the first word that ends after the token's beginning */
         while (first < high) {
             size_t middle = (first + high) / 2;
             if (words[middle].end > begin)
@@ -197,7 +214,8 @@ static void add_step(const struct estimation *estimation, size_t i, struct evide
     size_t k = 0;
     while (k < best->count && best->tokens[k] == token)
         k++;
-    float gap = k < best->count ? quality_clip(h->log_probs[i] - best->log_probs[k], MOST_GAP) : MOST_GAP;
+    float gap =
+        k < best->count ? quality_clip(h->log_probs[i] - best->log_probs[k], MOST_GAP) : MOST_GAP;
     features[QUALITY_LOG_PROB] += quality_clip(h->log_probs[i], 0);
     features[QUALITY_ENTROPY] += h->entropies[i];
     if (evidence->steps++ == 0 || gap < features[QUALITY_GAP])
@@ -225,7 +243,8 @@ static void settle_means(struct evidence *evidence) {
     evidence->features[QUALITY_SHARPNESS] /= evidence->tokens > 0 ? (float)evidence->tokens : 1;
 }
 
-static float probability(const struct quality_regression *regression, const struct evidence *evidence) {
+static float probability(const struct quality_regression *regression,
+                         const struct evidence *evidence) {
     double sum = (double)regression->constant;
     for (size_t f = 0; f < QUALITY_FEATURES; f++)
         sum += (double)regression->weights[f] * (double)evidence->features[f];
@@ -235,8 +254,8 @@ static float probability(const struct quality_regression *regression, const stru
 /* ---- quality from log-probabilities alone ---- */
 
 /* Here a word is the text between white space; its first piece has the mark. */
-static void estimate_by_log_probs(const struct translator *t, const struct hypothesis *h, const struct word_range *tokens,
-                                  struct quality *out) {
+static void estimate_by_log_probs(const struct translator *t, const struct hypothesis *h,
+                                  const struct word_range *tokens, struct quality *out) {
     const char *mark = tokenizer_mark(t->target);
     double overall = 0, all = 0;
     size_t words = 0;
@@ -246,15 +265,17 @@ static void estimate_by_log_probs(const struct translator *t, const struct hypot
         double sum = 0, least = 0, z = (double)t->quality->log_probs.constant;
         for (end = begin; end < h->length; end++) {
             bool known = (size_t)h->tokens[end] < tokenizer_size(t->target);
-            if (end > begin && (!known || strncmp(tokenizer_piece(t->target, h->tokens[end]), mark, strlen(mark)) == 0))
+            if (end > begin && (!known || strncmp(tokenizer_piece(t->target, h->tokens[end]), mark,
+                                                  strlen(mark)) == 0))
                 break;
             sum += (double)h->log_probs[end];
             least = fmin(least, (double)h->log_probs[end]);
         }
-        const double
-            count = (double)(end - begin),
-            features[QUALITY_LOG_PROB_FEATURES] = {
-                [QUALITY_MEAN] = sum / count, [QUALITY_LEAST] = least, [QUALITY_TOKENS] = count, [QUALITY_OVERALL] = overall};
+        const double count = (double)(end - begin),
+                     features[QUALITY_LOG_PROB_FEATURES] = {[QUALITY_MEAN] = sum / count,
+                                                            [QUALITY_LEAST] = least,
+                                                            [QUALITY_TOKENS] = count,
+                                                            [QUALITY_OVERALL] = overall};
         for (size_t f = 0; f < QUALITY_LOG_PROB_FEATURES; f++)
             z += (double)t->quality->log_probs.weights[f] * features[f];
         double log_p = z > 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
@@ -267,8 +288,9 @@ static void estimate_by_log_probs(const struct translator *t, const struct hypot
     out->sentence = words > 0 ? (float)exp(all / (double)words) : 0;
 }
 
-int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
-                       size_t words, struct arena *arena, struct quality *out, struct error *err) {
+int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                       const struct word_range *tokens, size_t words, struct arena *arena,
+                       struct quality *out, struct error *err) {
     const struct translator *t = sentence->translator;
     struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
     if (sentence->search.source_length > 0)
@@ -316,8 +338,9 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
 
 /* ---- doubt ---- */
 
-/* Chosen on 439 judged translations and measured on 300 others (weights/evaluation/doubt.py). All models are equally sure of short
- * sentences, so these have one limit. Of long ones each model is as sure as its size allows. */
+/* Chosen on 439 judged translations and measured on 300 others (weights/evaluation/doubt.py). All
+ * models are equally sure of short sentences, so these have one limit. Of long ones each model is
+ * as sure as its size allows. */
 static const double DOUBT_SHARE = 0.6, DOUBT_LIMIT = -1.37;
 enum { DOUBT_FEW_WORDS = 8 };
 
@@ -343,31 +366,41 @@ static bool has_letter(const char *text, struct span span) {
     return false;
 }
 
-/* Marks the tokens of a glossary's phrases, whose probability says nothing about the translation. Returns NULL if memory is out. */
-static bool *mark_phrases(const struct sentence *sentence, const struct hypothesis *h, struct arena *arena) {
+/* Marks the tokens of a glossary's phrases, whose probability says nothing about the translation.
+ * Returns NULL if memory is out. */
+static bool *mark_phrases(const struct sentence *sentence, const struct hypothesis *h,
+                          struct arena *arena) {
     const struct phrases *phrases = &sentence->options.phrases;
     bool *marks = arena_zalloc(arena, h->length + 1, sizeof *marks);
-    for (const struct phrase *phrase = phrases->list; marks && phrase < phrases->list + phrases->count; phrase++)
+    for (const struct phrase *phrase = phrases->list;
+         marks && phrase < phrases->list + phrases->count; phrase++)
         for (size_t i = 0; i + phrase->length <= h->length; i++)
             if (memcmp(h->tokens + i, phrase->tokens, phrase->length * sizeof *phrase->tokens) == 0)
                 memset(marks + i, true, phrase->length);
     return marks;
 }
 
-/* Lists the words of a rendering that have letters, and returns their number. A character of a script without spaces is a word. */
-static size_t list_doubted(const struct sentence *sentence, const struct hypothesis *h, const struct rendering *rendering,
-                           const bool *phrases, struct doubted *words) {
+/* Lists the words of a rendering that have letters, and returns their number. A character of a
+ * script without spaces is a word. */
+static size_t list_doubted(const struct sentence *sentence, const struct hypothesis *h,
+                           const struct rendering *rendering, const bool *phrases,
+                           struct doubted *words) {
     size_t count = 0, length = strlen(rendering->text);
     bool open = false; /* the last word goes on with the next token */
     for (size_t i = 0; i < h->length; i++) {
         struct span span = {rendering->tokens[i].begin, rendering->tokens[i].end};
         size_t before = span.begin, begin = span.begin, next = span.begin;
-        bool begins = before == 0 || character_is_space(character_previous(rendering->text, &before));
-        for (int32_t c; begin < span.end && character_is_space(c = character_next(rendering->text, length, &next)); begin = next)
+        bool begins =
+            before == 0 || character_is_space(character_previous(rendering->text, &before));
+        for (int32_t c; begin < span.end &&
+                        character_is_space(c = character_next(rendering->text, length, &next));
+             begin = next)
             begins = true;
         next = begin;
-        begins |= begin < span.end && character_is_wide(character_next(rendering->text, length, &next));
-        bool known = (size_t)h->tokens[i] < tokenizer_size(sentence->translator->target) && !phrases[i];
+        begins |=
+            begin < span.end && character_is_wide(character_next(rendering->text, length, &next));
+        bool known =
+            (size_t)h->tokens[i] < tokenizer_size(sentence->translator->target) && !phrases[i];
         if (!known || begins || !open) {
             count -= open && !has_letter(rendering->text, words[count - 1].span);
             open = known;
@@ -382,8 +415,8 @@ static size_t list_doubted(const struct sentence *sentence, const struct hypothe
     return count - (open && !has_letter(rendering->text, words[count - 1].span));
 }
 
-int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena, struct doubt *out,
-                      struct error *err) {
+int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                      struct arena *arena, struct doubt *out, struct error *err) {
     struct rendering rendering;
     struct doubted *words = arena_alloc(arena, hypothesis->length + 1, sizeof *words);
     bool *phrases = mark_phrases(sentence, hypothesis, arena);
@@ -393,11 +426,13 @@ int translator_doubts(const struct sentence *sentence, const struct hypothesis *
         return -1;
     size_t count = list_doubted(sentence, hypothesis, &rendering, phrases, words),
            least = (size_t)ceil(DOUBT_SHARE * (double)count);
-    double sum = 0, limit = count > DOUBT_FEW_WORDS ? sentence->translator->config.limits.doubt : DOUBT_LIMIT;
+    double sum = 0, limit = count > DOUBT_FEW_WORDS ? sentence->translator->config.limits.doubt
+                                                    : DOUBT_LIMIT;
     qsort(words, count, sizeof *words, by_log_prob);
     for (size_t i = 0; i < least; i++)
         sum += words[i].log_prob;
-    *out = (struct doubt){.doubtful = sum<limit *(double)least, .estimate = count> 0 ? exp(sum / (double)least) : 1};
+    *out = (struct doubt){
+        .doubtful = sum<limit *(double)least, .estimate = count> 0 ? exp(sum / (double)least) : 1};
     if (!out->doubtful)
         return 0;
     while (out->word_count < least && words[out->word_count].log_prob < limit)

@@ -1,4 +1,5 @@
-/* This file gives a hypothesis other tokens: those of its text with signs put in and taken out, or with other marks at the end. */
+/* This file gives a hypothesis other tokens: those of its text with signs put in and taken out, or
+ * with other marks at the end. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
 #include "model/model.h"
@@ -8,14 +9,18 @@
 
 /* ---- tokens ---- */
 
-int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count, struct arena *arena) {
-    size_t room = count + h->ended, next = 0; /* next: the first step whose log-probability has no token yet */
+int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count,
+                      struct arena *arena) {
+    size_t room = count + h->ended,
+           next = 0; /* next: the first step whose log-probability has no token yet */
     int *ids = arena_alloc(arena, count + 1, sizeof *ids);
     const char **pieces = arena_alloc(arena, count, sizeof *pieces);
     bool any_piece = false;
-    float *log_probs = arena_zalloc(arena, room, sizeof *log_probs), *entropies = arena_zalloc(arena, room, sizeof *entropies);
+    float *log_probs = arena_zalloc(arena, room, sizeof *log_probs),
+          *entropies = arena_zalloc(arena, room, sizeof *entropies);
     const float **attention = arena_alloc(arena, room, sizeof *attention);
-    const float **alignment = h->alignment == h->attention ? attention : arena_alloc(arena, room, sizeof *alignment);
+    const float **alignment =
+        h->alignment == h->attention ? attention : arena_alloc(arena, room, sizeof *alignment);
     const struct alternatives **alternatives = arena_alloc(arena, room, sizeof *alternatives);
     if (!ids || !pieces || !log_probs || !entropies || !attention || !alignment || !alternatives)
         return -1;
@@ -59,8 +64,8 @@ static int compare_edits(const void *left, const void *right) {
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* An edited text. from [length + 1]: the byte of the former text from which each comes; that of a byte that was put in is the one
- * before which it stands. */
+/* An edited text. from [length + 1]: the byte of the former text from which each comes; that of a
+ * byte that was put in is the one before which it stands. */
 struct edited {
     char *text;
     size_t length, *from;
@@ -80,13 +85,16 @@ static void edited_part(struct edited *edited, size_t from) {
         edited_add(edited, ' ', from, true);
 }
 
-/* edits: in order; what is put into a part that is taken out comes after it. Returns false if memory is out. */
-static bool write_edits(const char *text, const struct edit *edits, size_t count, struct edited *out, struct arena *arena) {
+/* edits: in order; what is put into a part that is taken out comes after it. Returns false if
+ * memory is out. */
+static bool write_edits(const char *text, const struct edit *edits, size_t count,
+                        struct edited *out, struct arena *arena) {
     size_t length = strlen(text), bytes = length, at = 0;
     bool parts = false;
     for (size_t i = 0; i < count; i++)
         bytes += edits[i].length + 2;
-    *out = (struct edited){arena_alloc(arena, bytes + 1, 1), 0, arena_alloc(arena, bytes + 1, sizeof *out->from),
+    *out = (struct edited){arena_alloc(arena, bytes + 1, 1), 0,
+                           arena_alloc(arena, bytes + 1, sizeof *out->from),
                            arena_zalloc(arena, bytes + 1, sizeof *out->put)};
     if (!out->text || !out->from || !out->put)
         return false;
@@ -94,7 +102,8 @@ static bool write_edits(const char *text, const struct edit *edits, size_t count
         size_t stop = i < count ? edits[i].at : length;
         for (; at < stop; at++) {
             size_t next = at;
-            if (parts && !character_is_among(character_next(text, length, &next), ENDING_MARKS) && text[at] != ' ')
+            if (parts && !character_is_among(character_next(text, length, &next), ENDING_MARKS) &&
+                text[at] != ' ')
                 edited_part(out, at);
             parts = false;
             if (text[at] != ' ' || out->length > 0)
@@ -113,12 +122,14 @@ static bool write_edits(const char *text, const struct edit *edits, size_t count
 }
 
 /* Returns whether a token of the hypothesis is no vocabulary's. */
-static bool hypothesis_keeps(const struct sentence *sentence, const struct hypothesis *h, size_t i) {
-    return (size_t)h->tokens[i] >= tokenizer_size(sentence->translator->target) || (h->pieces && h->pieces[i]);
+static bool hypothesis_keeps(const struct sentence *sentence, const struct hypothesis *h,
+                             size_t i) {
+    return (size_t)h->tokens[i] >= tokenizer_size(sentence->translator->target) ||
+           (h->pieces && h->pieces[i]);
 }
 
-/* The parts of an edited text that are one token each: tokens of the hypothesis that no vocabulary has, and signs that were put in
- * although the vocabulary lacks them. */
+/* The parts of an edited text that are one token each: tokens of the hypothesis that no vocabulary
+ * has, and signs that were put in although the vocabulary lacks them. */
 struct kept_tokens {
     struct opaque_runs runs;
     int *ids; /* [runs.count] */
@@ -134,12 +145,15 @@ static void kept_add(struct kept_tokens *kept, size_t begin, size_t end, int id)
     kept->ids[i] = id;
 }
 
-/* puts: also lists the signs that were put in. Returns false if an edit is within a token of no vocabulary, or memory is out. */
-static bool list_kept(const struct sentence *sentence, const struct rendering *rendering, const struct edited *edited, bool puts,
-                      struct kept_tokens *out, struct arena *scratch) {
+/* puts: also lists the signs that were put in. Returns false if an edit is within a token of no
+ * vocabulary, or memory is out. */
+static bool list_kept(const struct sentence *sentence, const struct rendering *rendering,
+                      const struct edited *edited, bool puts, struct kept_tokens *out,
+                      struct arena *scratch) {
     const struct hypothesis *h = &sentence->hypotheses[0];
     size_t at = 0, most = h->length + (puts ? edited->length : 0);
-    *out = (struct kept_tokens){{arena_zalloc(scratch, most, sizeof *out->runs.all), 0}, arena_alloc(scratch, most, sizeof(int))};
+    *out = (struct kept_tokens){{arena_zalloc(scratch, most, sizeof *out->runs.all), 0},
+                                arena_alloc(scratch, most, sizeof(int))};
     if (!out->runs.all || !out->ids)
         return false;
     for (size_t i = 0; i < h->length; i++) {
@@ -152,8 +166,8 @@ static bool list_kept(const struct sentence *sentence, const struct rendering *r
             at++;
         if (begin == end || edited->from[at] >= end) /* it has been taken out */
             continue;
-        if (at + end - begin > edited->length || edited->from[at] != begin || edited->from[at + (end - begin) - 1] != end - 1 ||
-            edited->put[at + (end - begin) - 1])
+        if (at + end - begin > edited->length || edited->from[at] != begin ||
+            edited->from[at + (end - begin) - 1] != end - 1 || edited->put[at + (end - begin) - 1])
             return false;
         kept_add(out, at, at + end - begin, h->tokens[i]);
     }
@@ -166,7 +180,8 @@ static bool list_kept(const struct sentence *sentence, const struct rendering *r
         size_t next = end;
         while (begin < end && character_space_after(edited->text, begin))
             character_next(edited->text, end, &begin);
-        while (end > begin && character_space_before(edited->text, end) && character_space_after(edited->text, next))
+        while (end > begin && character_space_before(edited->text, end) &&
+               character_space_after(edited->text, next))
             character_previous(edited->text, &end);
         if (begin < end)
             kept_add(out, begin, end, tokenizer_unknown(sentence->translator->target));
@@ -176,8 +191,10 @@ static bool list_kept(const struct sentence *sentence, const struct rendering *r
 }
 
 /* Returns how the token at text[begin,end) is printed. */
-static const char *piece_of(const struct sentence *sentence, const char *text, size_t begin, size_t end, struct arena *arena) {
-    const char *mark = character_space_before(text, begin) ? tokenizer_mark(sentence->translator->target) : "";
+static const char *piece_of(const struct sentence *sentence, const char *text, size_t begin,
+                            size_t end, struct arena *arena) {
+    const char *mark =
+        character_space_before(text, begin) ? tokenizer_mark(sentence->translator->target) : "";
     size_t marked = strlen(mark);
     char *piece = arena_alloc(arena, marked + end - begin + 1, 1);
     if (piece) {
@@ -188,15 +205,18 @@ static const char *piece_of(const struct sentence *sentence, const char *text, s
     return piece;
 }
 
-/* Reads the edited text as tokens. pieces [count]: of those that are kept; otherwise NULL. puts: what was put in is kept. Returns
- * 1; 0 if the vocabulary cannot write the text, or writes other signs; -1 if memory is out. */
-static int read_edited(const struct sentence *sentence, const struct edited *edited, const struct kept_tokens *kept, bool puts,
-                       struct token **tokens, const char ***pieces, size_t *count, struct arena *scratch) {
+/* Reads the edited text as tokens. pieces [count]: of those that are kept; otherwise NULL. puts:
+ * what was put in is kept. Returns 1; 0 if the vocabulary cannot write the text, or writes other
+ * signs; -1 if memory is out. */
+static int read_edited(const struct sentence *sentence, const struct edited *edited,
+                       const struct kept_tokens *kept, bool puts, struct token **tokens,
+                       const char ***pieces, size_t *count, struct arena *scratch) {
     const struct tokenizer *tokenizer = sentence->translator->target;
     const struct tokenizer_reading how = {.held = kept->runs};
     size_t next = 0;
     bool lowered;
-    if (tokenizer_encode_around(tokenizer, edited->text, edited->length, &how, &lowered, scratch, tokens, count, NULL) != 0)
+    if (tokenizer_encode_around(tokenizer, edited->text, edited->length, &how, &lowered, scratch,
+                                tokens, count, NULL) != 0)
         return -1;
     char *printed;
     struct token *copy = arena_zalloc(scratch, *count, sizeof *copy);
@@ -214,16 +234,18 @@ static int read_edited(const struct sentence *sentence, const struct edited *edi
         }
         copy[i] = (struct token){.id = token->id, .piece = (*pieces)[i]};
     }
-    if (!copy || !*pieces || tokenizer_decode(tokenizer, copy, *count, scratch, &printed, NULL) != 0)
+    if (!copy || !*pieces ||
+        tokenizer_decode(tokenizer, copy, *count, scratch, &printed, NULL) != 0)
         return -1;
     return *count > 0 && next == kept->runs.count && (puts || strcmp(printed, edited->text) == 0);
 }
 
-/* Gives the hypothesis the tokens of the edited text. Each takes over the rows of the token from which its first byte comes; the
- * first of those that replace a token takes over its log-probability, too. Returns false, and changes nothing, if the text cannot
- * be written or memory is out. */
-static bool rewrite(struct sentence *sentence, const struct rendering *rendering, const struct edited *edited,
-                    struct arena *scratch) {
+/* Gives the hypothesis the tokens of the edited text. Each takes over the rows of the token from
+ * which its first byte comes; the first of those that replace a token takes over its
+ * log-probability, too. Returns false, and changes nothing, if the text cannot be written or memory
+ * is out. */
+static bool rewrite(struct sentence *sentence, const struct rendering *rendering,
+                    const struct edited *edited, struct arena *scratch) {
     struct hypothesis *h = &sentence->hypotheses[0];
     struct kept_tokens kept;
     struct token *made;
@@ -242,16 +264,19 @@ static bool rewrite(struct sentence *sentence, const struct rendering *rendering
     for (size_t i = 0; i < count; i++) {
         while (old + 1 < h->length && rendering->tokens[old].end <= edited->from[made[i].begin])
             old++;
-        const char *piece = printed[i] ? arena_copy(&sentence->arena, printed[i], strlen(printed[i])) : NULL;
+        const char *piece =
+            printed[i] ? arena_copy(&sentence->arena, printed[i], strlen(printed[i])) : NULL;
         tokens[i] = (struct retold_token){made[i].id, old, false, piece};
     }
-    return !arena_failed(&sentence->arena) && hypothesis_retell(h, tokens, count, &sentence->arena) == 0;
+    return !arena_failed(&sentence->arena) &&
+           hypothesis_retell(h, tokens, count, &sentence->arena) == 0;
 }
 
-bool hypothesis_edit(struct sentence *sentence, const struct rendering *rendering, struct edit *edits, size_t count,
-                     struct arena *scratch) {
+bool hypothesis_edit(struct sentence *sentence, const struct rendering *rendering,
+                     struct edit *edits, size_t count, struct arena *scratch) {
     struct edited edited;
     if (count > 1)
         qsort(edits, count, sizeof *edits, compare_edits);
-    return write_edits(rendering->text, edits, count, &edited, scratch) && rewrite(sentence, rendering, &edited, scratch);
+    return write_edits(rendering->text, edits, count, &edited, scratch) &&
+           rewrite(sentence, rendering, &edited, scratch);
 }

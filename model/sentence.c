@@ -1,5 +1,5 @@
-/* This file splits a text into sentences that the network can read, holds runs, tokenizes each sentence, and accepts the parts of
- * the translation that a caller gives. */
+/* This file splits a text into sentences that the network can read, holds runs, tokenizes each
+ * sentence, and accepts the parts of the translation that a caller gives. */
 #include "model/sentence.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
@@ -9,19 +9,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The blocks of a sentence's arena are small, and those for its tokens and its answer are only as large as needed, because a
- * document has thousands of sentences in memory. */
+/* The blocks of a sentence's arena are small, and those for its tokens and its answer are only as
+ * large as needed, because a document has thousands of sentences in memory. */
 enum { BLOCK_BYTES = 2 * 1024, LEAST_BYTES = 64 };
-/* The unreadable runs of a span of at most this many bytes are found before it is split. In a longer one such a run may be split,
- * so that reading can stop at the first sentence over the limit. */
+/* The unreadable runs of a span of at most this many bytes are found before it is split. In a
+ * longer one such a run may be split, so that reading can stop at the first sentence over the
+ * limit. */
 enum { MOST_HELD_BYTES = 64 * 1024 };
 /* MOST_EXPECTED limits the sentences of a text for which room is allocated at the start. */
 enum { MOST_EXPECTED = 16 };
 
 /* ---- long texts ---- */
 
-/* A text is tokenized in windows of this many bytes, because a tokenizer handles its text as a whole and takes a thousand times as
- * much memory. No sentence that a person writes is as long as a window. */
+/* A text is tokenized in windows of this many bytes, because a tokenizer handles its text as a
+ * whole and takes a thousand times as much memory. No sentence that a person writes is as long as a
+ * window. */
 enum {
     SCRATCH_BLOCK_BYTES = 1 << 16,
     SENTENCE_SCRATCH_BYTES = 1 << 13,
@@ -31,10 +33,12 @@ enum {
     HELD_BYTES = 8
 };
 
-/* Returns the end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space,
- * otherwise any place between two characters. A character weighs as many bytes as the tokenizer makes of it: one of the characters
- * that NFKC lengthens grows far more than the others. A held run counts as one character and is not cut. */
-static size_t window_end(const char *text, size_t length, const struct opaque_runs *held, size_t begin) {
+/* Returns the end of the window that begins at byte begin: the sentence's end if it is near,
+ * otherwise the last white space, otherwise any place between two characters. A character weighs as
+ * many bytes as the tokenizer makes of it: one of the characters that NFKC lengthens grows far more
+ * than the others. A held run counts as one character and is not cut. */
+static size_t window_end(const char *text, size_t length, const struct opaque_runs *held,
+                         size_t begin) {
     size_t weight = 0, at = begin, space = begin, next_held = 0;
     while (next_held < held->count && held->all[next_held].end <= begin)
         next_held++;
@@ -58,8 +62,9 @@ bool text_is_short(const char *text, size_t length, const struct opaque_runs *he
     return length <= WINDOW_BYTES / WIDEST_BYTES || window_end(text, length, held, 0) == length;
 }
 
-int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text, size_t length,
-              struct tokenizer_reading *how, struct arena *arena, struct error *err) {
+int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text,
+              size_t length, struct tokenizer_reading *how, struct arena *arena,
+              struct error *err) {
     struct opaque_run *runs = NULL;
     struct arena scratch;
     size_t count = 0, room = 0;
@@ -73,13 +78,15 @@ int text_hold(const struct readable *readable, const struct tokenizer *tokenizer
         size_t token_count, found;
         end = window_end(text, length, &how->held, begin);
         if (opaque_within(&how->held, begin, end, &scratch, &window.held, err) != 0 ||
-            tokenizer_encode_around(tokenizer, text + begin, end - begin, &window, &lowered, &scratch, &tokens, &token_count,
-                                    err) != 0 ||
-            readable_hold(readable, text + begin, end - begin, tokens, token_count, &window.held, &found, &scratch, err) != 0) {
+            tokenizer_encode_around(tokenizer, text + begin, end - begin, &window, &lowered,
+                                    &scratch, &tokens, &token_count, err) != 0 ||
+            readable_hold(readable, text + begin, end - begin, tokens, token_count, &window.held,
+                          &found, &scratch, err) != 0) {
             result = -1;
             break;
         }
-        struct opaque_run *grown = arena_grow(arena, runs, count, &room, window.held.count + 1, sizeof *runs);
+        struct opaque_run *grown =
+            arena_grow(arena, runs, count, &room, window.held.count + 1, sizeof *runs);
         if (!grown) {
             result = error_memory(err);
             break;
@@ -121,7 +128,8 @@ static enum cut rate_cut(const struct wrap *wrap, size_t token) {
         return CUT_TOKENS;
     int32_t next = character_next(wrap->text, wrap->length, &after);
     bool space = character_is_space(next);
-    for (size_t i = 0; (space || character_is_wide(next)) && i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; (space || character_is_wide(next)) && i < sizeof marks / sizeof *marks;
+         i++) {
         size_t size = strlen(marks[i]);
         if (end - begin >= size && memcmp(wrap->text + end - size, marks[i], size) == 0)
             return CUT_CLAUSE;
@@ -129,8 +137,9 @@ static enum cut rate_cut(const struct wrap *wrap, size_t token) {
     return space ? CUT_SPACE : CUT_TOKENS;
 }
 
-/* Returns the last token of the best piece of at most width tokens that begins with token first: the last of the best cuts, or the
- * end of the sentence if that is within reach. If there is nowhere to cut, returns the first place beyond. */
+/* Returns the last token of the best piece of at most width tokens that begins with token first:
+ * the last of the best cuts, or the end of the sentence if that is within reach. If there is
+ * nowhere to cut, returns the first place beyond. */
 static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
     if (wrap->count - first <= width)
         return wrap->count - 1;
@@ -150,13 +159,13 @@ static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
     return best;
 }
 
-/* Cuts a window into pieces, in the scratch arena. The window is tokenized once to find the places to cut, and each piece again to
- * check that it fits alone. */
+/* Cuts a window into pieces, in the scratch arena. The window is tokenized once to find the places
+ * to cut, and each piece again to check that it fits alone. */
 static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
     struct token *tokens;
     bool lowered;
-    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->how, &lowered, wrap->scratch, &tokens,
-                                &wrap->count, err) != 0)
+    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->how, &lowered,
+                                wrap->scratch, &tokens, &wrap->count, err) != 0)
         return -1;
     wrap->tokens = tokens;
     struct span *found = *pieces = arena_alloc(wrap->scratch, wrap->count + 1, sizeof *found);
@@ -174,17 +183,19 @@ static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, s
             last = best_cut(wrap, first, width);
             end = last + 1 == wrap->count ? wrap->length : wrap->tokens[last].end;
 
-            /* alone, a piece often has one token more than within the sentence, because the cut may split a word */
+            /* alone, a piece often has one token more than within the sentence, because the cut may
+             * split a word */
             struct arena_mark mark = arena_mark(wrap->scratch);
             struct tokenizer_reading how = wrap->how;
             if (opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err) != 0 ||
-                tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how, &lowered, wrap->scratch, &tokens,
-                                        &alone, err) != 0)
+                tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how,
+                                        &lowered, wrap->scratch, &tokens, &alone, err) != 0)
                 return -1;
             arena_release(wrap->scratch, mark);
             if (alone <= wrap->max_tokens || width == 1)
                 break;
-            size_t taken = last - first + 1 < width ? last - first + 1 : width, excess = alone - wrap->max_tokens;
+            size_t taken = last - first + 1 < width ? last - first + 1 : width,
+                   excess = alone - wrap->max_tokens;
             width = taken > excess ? taken - excess : 1;
         }
         struct span visible = segmenter_trim(wrap->text + begin, end - begin);
@@ -196,11 +207,13 @@ static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, s
     return 0;
 }
 
-int text_wrap(const struct text_reading *reading, const char *text, struct span sentence, struct arena *arena, struct span **spans,
-              size_t *count, struct error *err) {
+int text_wrap(const struct text_reading *reading, const char *text, struct span sentence,
+              struct arena *arena, struct span **spans, size_t *count, struct error *err) {
     assert(reading->max_tokens > 0);
-    struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin), *all = NULL;
-    size_t offset = sentence.begin + visible.begin, length = visible.end - visible.begin, found = 0, room = 0;
+    struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin),
+                *all = NULL;
+    size_t offset = sentence.begin + visible.begin, length = visible.end - visible.begin, found = 0,
+           room = 0;
     struct opaque_runs held;
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
@@ -221,7 +234,8 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
             result = -1;
             break;
         }
-        /* the last piece ends where the window ends, which is arbitrary, so the next window begins with that piece again */
+        /* the last piece ends where the window ends, which is arbitrary, so the next window begins
+         * with that piece again */
         if (next < length && piece_count > 1)
             next = begin + pieces[--piece_count].begin;
         struct span *grown = arena_grow(arena, all, found, &room, piece_count, sizeof *all);
@@ -231,7 +245,8 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
         }
         all = grown;
         for (size_t i = 0; i < piece_count; i++)
-            all[found++] = (struct span){offset + begin + pieces[i].begin, offset + begin + pieces[i].end};
+            all[found++] =
+                (struct span){offset + begin + pieces[i].begin, offset + begin + pieces[i].end};
         if (!budget_has_room(arena->budget, found)) /* before the rest is read */
             result = error_memory(err);
         arena_reset(&scratch);
@@ -260,7 +275,8 @@ struct prepared {
     const struct translator_text *text;
     const struct search_options *options;
     struct arena *arena;
-    const struct sentence_taker *taker; /* receives each sentence, so that the list stays empty; NULL: sentences are listed */
+    const struct sentence_taker *taker; /* receives each sentence, so that the list stays empty;
+                                           NULL: sentences are listed */
     struct sentence *items;
     size_t count, room, expected;
     bool complete;        /* the runs that the model cannot read are held already */
@@ -272,24 +288,29 @@ static bool reading_holds(const struct prepared *list) {
 }
 
 /* Returns how the source is read: around the runs that the search can copy into the translation. */
-static struct tokenizer_reading reading_of(const struct prepared *list, const struct opaque_runs *held) {
+static struct tokenizer_reading reading_of(const struct prepared *list,
+                                           const struct opaque_runs *held) {
     const struct translator *t = list->translator;
     bool knows = t->readable.unreadable;
-    return (struct tokenizer_reading){.held = reading_holds(list) ? *held : (struct opaque_runs){0},
-                                      .stand_ins = knows ? &t->readable.stand_ins : NULL,
-                                      .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
+    return (struct tokenizer_reading){
+        .held = reading_holds(list) ? *held : (struct opaque_runs){0},
+        .stand_ins = knows ? &t->readable.stand_ins : NULL,
+        .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
 }
 
-/* Copies the tokens, with room for one more, and the runs that are held into the sentence's arena. Pieces of the vocabulary are not
- * copied. Returns NULL if memory is out. */
+/* Copies the tokens, with room for one more, and the runs that are held into the sentence's arena.
+ * Pieces of the vocabulary are not copied. Returns NULL if memory is out. */
 static struct token *keep(struct sentence *sentence, const struct token *tokens, size_t count) {
     const struct tokenizer *source = sentence->translator->source;
     struct opaque_runs *held = &sentence->held;
     struct arena *arena = &sentence->arena;
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
-        bytes += strcmp(tokens[i].piece, tokenizer_piece(source, tokens[i].id)) != 0 ? strlen(tokens[i].piece) + 1 : 0;
-    arena->block_bytes = (count + 1) * sizeof *tokens + bytes + held->count * sizeof *held->all + 3 * LEAST_BYTES;
+        bytes += strcmp(tokens[i].piece, tokenizer_piece(source, tokens[i].id)) != 0
+                     ? strlen(tokens[i].piece) + 1
+                     : 0;
+    arena->block_bytes =
+        (count + 1) * sizeof *tokens + bytes + held->count * sizeof *held->all + 3 * LEAST_BYTES;
     for (size_t i = 0; i < held->count; i++)
         arena->block_bytes += held->all[i].written ? strlen(held->all[i].written) + LEAST_BYTES : 0;
     struct token *kept = arena_alloc(arena, count + 1, sizeof *kept);
@@ -307,15 +328,17 @@ static struct token *keep(struct sentence *sentence, const struct token *tokens,
     }
     for (size_t i = 0; i < held->count; i++) {
         all[i] = held->all[i];
-        if (all[i].written && !(all[i].written = arena_copy(arena, all[i].written, strlen(all[i].written))))
+        if (all[i].written &&
+            !(all[i].written = arena_copy(arena, all[i].written, strlen(all[i].written))))
             return NULL;
     }
     held->all = all;
     return kept;
 }
 
-/* Tokenizes the sentence's own text and adds </s> if the encoder reads one; a text without characters that the tokenizer sees has
- * no tokens. The runs that the model cannot read are found in the tokens and held, and then the text is tokenized again. */
+/* Tokenizes the sentence's own text and adds </s> if the encoder reads one; a text without
+ * characters that the tokenizer sees has no tokens. The runs that the model cannot read are found
+ * in the tokens and held, and then the text is tokenized again. */
 static int tokenize(struct sentence *sentence, struct prepared *list, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
@@ -323,16 +346,21 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
     struct arena *scratch = &list->scratch;
     struct token *tokens;
     struct tokenizer_reading how = reading_of(list, &sentence->held);
-    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
+    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens,
+                                &count, err) != 0)
         return -1;
-    bool finds = !sentence->verbatim && !list->complete && t->readable.unreadable && search_constrains(&sentence->options);
-    if (finds && readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch, err) != 0)
+    bool finds = !sentence->verbatim && !list->complete && t->readable.unreadable &&
+                 search_constrains(&sentence->options);
+    if (finds && readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch,
+                               err) != 0)
         return -1;
     if (found > 0) {
-        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held, scratch, err) != 0)
+        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held,
+                               scratch, err) != 0)
             return -1;
         sentence->held = how.held;
-        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens, &count, err) != 0)
+        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch,
+                                    &tokens, &count, err) != 0)
             return -1;
     }
     struct token *kept = keep(sentence, tokens, count);
@@ -342,13 +370,15 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
         sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
     int end = tokenizer_end(t->source);
     if (t->config.encoder.eos && count > 0)
-        kept[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
+        kept[count++] = (struct token){
+            .id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
     sentence->tokens = kept;
     sentence->length = count;
     return 0;
 }
 
-static int sentence_init(struct sentence *sentence, struct prepared *list, struct span span, struct error *err) {
+static int sentence_init(struct sentence *sentence, struct prepared *list, struct span span,
+                         struct error *err) {
     *sentence = (struct sentence){.translator = list->translator,
                                   .verbatim = list->text->verbatim,
                                   .text = list->text->text,
@@ -360,12 +390,14 @@ static int sentence_init(struct sentence *sentence, struct prepared *list, struc
     arena_init(&sentence->arena, BLOCK_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);
     const struct translator *t = list->translator;
-    bool labels = !list->complete && t->source_numbers && t->target_numbers && reading_holds(list) &&
+    bool labels = !list->complete && t->source_numbers && t->target_numbers &&
+                  reading_holds(list) &&
                   (translator_notations(t, list->text->verbatim) & NOTATION_CODES);
-    int result = opaque_within(&list->text->held, span.begin, span.end, &list->scratch, &sentence->held, err);
+    int result = opaque_within(&list->text->held, span.begin, span.end, &list->scratch,
+                               &sentence->held, err);
     if (result == 0 && labels)
-        result = numbers_hold_labels(t->source_numbers, list->text->text + span.begin, span.end - span.begin, &sentence->held,
-                                     &list->scratch, err);
+        result = numbers_hold_labels(t->source_numbers, list->text->text + span.begin,
+                                     span.end - span.begin, &sentence->held, &list->scratch, err);
     if (result == 0)
         result = tokenize(sentence, list, err);
     arena_reset(&list->scratch);
@@ -383,7 +415,8 @@ static bool sentence_fits(const struct sentence *sentence) {
 static void limit_target(struct sentence *sentence) {
     if (!sentence->usual_length)
         return;
-    size_t usual = (size_t)floor(sentence->translator->config.limits.max_target_ratio * (double)sentence->length + 0.5);
+    size_t usual = (size_t)floor(
+        sentence->translator->config.limits.max_target_ratio * (double)sentence->length + 0.5);
     usual = usual < 1 ? 1 : usual < TRANSLATOR_MAX_TARGET ? usual : TRANSLATOR_MAX_TARGET;
     size_t least = sentence->options.min_length;
     sentence->options.max_length = usual > least ? usual : least;
@@ -394,13 +427,15 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
 
-    /* the output layer has room for the copies of a sentence within the limit; a part that cannot be cut may be longer */
+    /* the output layer has room for the copies of a sentence within the limit; a part that cannot
+     * be cut may be longer */
     if (t->output.copies) {
         if (!sentence_fits(sentence))
-            return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be split",
+            return error_set(err, ERROR_LENGTH,
+                             "the text has a part of more than %zu tokens that cannot be split",
                              t->config.limits.max_source_tokens);
-        sentence->copies =
-            copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
+        sentence->copies = copies_find(&(struct copies_between){t->source, t->target},
+                                       sentence->tokens, sentence->length, &sentence->arena, err);
         if (!sentence->copies)
             return -1;
     }
@@ -408,14 +443,15 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     limit_target(sentence);
 
     /* a translation is compared if the search can hold something and has one best answer */
-    if (!sentence->verbatim && t->signs && search_constrains(&sentence->options) && sentence->options.strategy != &search_sample) {
+    if (!sentence->verbatim && t->signs && search_constrains(&sentence->options) &&
+        sentence->options.strategy != &search_sample) {
         size_t bytes = sentence->source.end - sentence->source.begin;
         sentence->check = arena_zalloc(&sentence->arena, 1, sizeof *sentence->check);
         if (!sentence->check)
             return error_memory(err);
         sentence->check->options = sentence->options;
-        sentence->check->applies[CHECK_NUMBERS] =
-            t->source_numbers && t->target_numbers && numbers_may_stand(t->source_numbers, text, bytes);
+        sentence->check->applies[CHECK_NUMBERS] = t->source_numbers && t->target_numbers &&
+                                                  numbers_may_stand(t->source_numbers, text, bytes);
         sentence->check->applies[CHECK_SIGNS] =
             signs_any(&t->sign_rules, text, bytes) || signs_any_names(&t->sign_rules, text, bytes);
     }
@@ -424,14 +460,17 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     return 0;
 }
 
-/* Takes ownership of the sentence. A sentence without tokens, which has only characters such as zero-width ones, is dropped. */
+/* Takes ownership of the sentence. A sentence without tokens, which has only characters such as
+ * zero-width ones, is dropped. */
 static int append(struct prepared *list, struct sentence *sentence, struct error *err) {
     int result = -1;
     if (sentence->length == 0) {
         sentence_done(sentence);
         return 0;
     }
-    if (!list->taker && list->count == list->room) { /* not arena_grow, because sentences are large and often alone */
+    if (!list->taker &&
+        list->count ==
+            list->room) { /* not arena_grow, because sentences are large and often alone */
         size_t least = list->expected < MOST_EXPECTED ? list->expected : MOST_EXPECTED;
         size_t room = list->room > 0 ? 2 * list->room : least;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
@@ -471,16 +510,21 @@ static int add_wrapped(struct prepared *list, struct span span, struct error *er
     if (text_wrap(&reading, list->text->text, span, list->arena, &pieces, &count, err) != 0)
         return -1;
     if (!list->text->split && count > 1)
-        return error_set(err, ERROR_LENGTH, "the text has more than %zu tokens, the most that the model reads at once", limit);
+        return error_set(err, ERROR_LENGTH,
+                         "the text has more than %zu tokens, the most that the model reads at once",
+                         limit);
     for (size_t i = 0; i < count; i++)
-        if (sentence_init(&sentence, list, pieces[i], err) != 0 || append(list, &sentence, err) != 0)
+        if (sentence_init(&sentence, list, pieces[i], err) != 0 ||
+            append(list, &sentence, err) != 0)
             return -1;
     return 0;
 }
 
-/* Adds a span as one sentence if it is short enough to be tokenized as a whole and fits; otherwise in pieces. *whole is set to
- * whether it is short enough. wraps: a longer span is added in pieces; otherwise it is not added. */
-static int add_sentence(struct prepared *list, struct span span, bool wraps, bool *whole, struct error *err) {
+/* Adds a span as one sentence if it is short enough to be tokenized as a whole and fits; otherwise
+ * in pieces. *whole is set to whether it is short enough. wraps: a longer span is added in pieces;
+ * otherwise it is not added. */
+static int add_sentence(struct prepared *list, struct span span, bool wraps, bool *whole,
+                        struct error *err) {
     struct opaque_runs held = reading_of(list, &list->text->held).held, within;
     struct arena_mark mark = arena_mark(list->arena);
     struct sentence sentence;
@@ -503,24 +547,30 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
     const struct translator_text *text = list->text;
     struct span visible = segmenter_trim(text->text + span.begin, span.end - span.begin);
     size_t begin = span.begin + visible.begin, length = visible.end - visible.begin;
-    bool finds = !text->verbatim && t->readable.unreadable && search_constrains(list->options) && length <= MOST_HELD_BYTES, whole;
+    bool finds = !text->verbatim && t->readable.unreadable && search_constrains(list->options) &&
+                 length <= MOST_HELD_BYTES,
+         whole;
     span = (struct span){begin, begin + length};
     if (add_sentence(list, span, !finds, &whole, err) != 0)
         return -1;
     if (whole || !finds)
         return 0;
 
-    /* the span is too long to be tokenized as a whole, so the runs that the model cannot read are found before it is split */
+    /* the span is too long to be tokenized as a whole, so the runs that the model cannot read are
+     * found before it is split */
     struct tokenizer_reading how = reading_of(list, &text->held);
     if (opaque_within(&how.held, begin, begin + length, list->arena, &how.held, err) != 0 ||
-        text_hold(&t->readable, t->source, text->text + begin, length, &how, list->arena, err) != 0 ||
-        numbers_write_runs(t->source_numbers, t->target_numbers, text->text + begin, length, &how.held, list->arena, err) != 0)
+        text_hold(&t->readable, t->source, text->text + begin, length, &how, list->arena, err) !=
+            0 ||
+        numbers_write_runs(t->source_numbers, t->target_numbers, text->text + begin, length,
+                           &how.held, list->arena, err) != 0)
         return -1;
     for (size_t i = 0; i < how.held.count; i++) {
         how.held.all[i].begin += begin;
         how.held.all[i].end += begin;
     }
-    struct translator_text around = *text; /* with the runs that are held within the span, and no others */
+    struct translator_text around =
+        *text; /* with the runs that are held within the span, and no others */
     around.held = how.held;
     list->text = &around;
     int result = add_sentence(list, span, true, &whole, err);
@@ -529,17 +579,19 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
 }
 
 /* Cuts a text into sentences: those of the segmenter without the layout between and within them. */
-static int split_text(const struct prepared *list, const struct opaque_runs *held, struct span **spans, size_t *count,
-                      struct error *err) {
+static int split_text(const struct prepared *list, const struct opaque_runs *held,
+                      struct span **spans, size_t *count, struct error *err) {
     const struct translator_text *text = list->text;
     const struct segmenter *segmenter = list->translator->segmenter;
     const struct layout_reading reading = {segmenter, text->text, text->length, *held};
     struct span *found, *gaps = NULL, *kept;
     size_t found_count, gap_count = 0, next_run = 0, gap = 0, parts = 0;
-    if (segmenter_split(segmenter, text->text, text->length, list->arena, &found, &found_count, err) != 0 ||
+    if (segmenter_split(segmenter, text->text, text->length, list->arena, &found, &found_count,
+                        err) != 0 ||
         (!text->verbatim && layout_find(&reading, list->arena, &gaps, &gap_count, err) != 0))
         return -1;
-    for (size_t i = 0; i < found_count; i++) { /* sentences seem to end within some runs, which must not be cut */
+    for (size_t i = 0; i < found_count;
+         i++) { /* sentences seem to end within some runs, which must not be cut */
         while (next_run < held->count && held->all[next_run].end <= found[i].begin)
             next_run++;
         if (parts > 0 && next_run < held->count && held->all[next_run].begin < found[i].begin)
@@ -591,9 +643,10 @@ static int read_text(struct prepared *list, struct error *err) {
 }
 
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
-                            const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
-                            struct error *err) {
-    struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
+                            const struct search_options *options, struct arena *arena,
+                            struct sentence **sentences, size_t *count, struct error *err) {
+    struct prepared list = {
+        .translator = translator, .text = text, .options = options, .arena = arena};
     if (read_text(&list, err) != 0)
         return -1;
     *sentences = list.items;
@@ -602,15 +655,22 @@ int translator_prepare_text(const struct translator *translator, const struct tr
 }
 
 int translator_read_text(const struct translator *translator, const struct translator_text *text,
-                         const struct search_options *options, const struct sentence_taker *taker, struct arena *arena,
-                         struct error *err) {
-    return read_text(&(struct prepared){.translator = translator, .text = text, .options = options, .arena = arena, .taker = taker},
+                         const struct search_options *options, const struct sentence_taker *taker,
+                         struct arena *arena, struct error *err) {
+    return read_text(&(struct prepared){.translator = translator,
+                                        .text = text,
+                                        .options = options,
+                                        .arena = arena,
+                                        .taker = taker},
                      err);
 }
 
-int translator_prepare_again(const struct translator *translator, const struct translator_text *text, struct span span,
-                             const struct search_options *options, struct sentence *sentence, struct error *err) {
-    struct prepared list = {.translator = translator, .text = text, .options = options, .complete = true};
+int translator_prepare_again(const struct translator *translator,
+                             const struct translator_text *text, struct span span,
+                             const struct search_options *options, struct sentence *sentence,
+                             struct error *err) {
+    struct prepared list = {
+        .translator = translator, .text = text, .options = options, .complete = true};
     arena_init(&list.scratch, SENTENCE_SCRATCH_BYTES);
     list.arena = &list.scratch;
     int result = sentence_init(sentence, &list, span, err);
@@ -622,14 +682,15 @@ int translator_prepare_again(const struct translator *translator, const struct t
     return result;
 }
 
-int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
-                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
-                       struct error *err) {
+int translator_prepare(const struct translator *translator, const char *text, size_t length,
+                       bool split, const struct search_options *options, struct arena *arena,
+                       struct sentence **sentences, size_t *count, struct error *err) {
     struct translator_text whole = {text, length, {0}, split, true};
     struct opaque_run run;
     size_t room = 0;
     for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, text, length, &at, &run);) {
-        struct opaque_run *all = arena_grow(arena, whole.held.all, whole.held.count, &room, 1, sizeof *all);
+        struct opaque_run *all =
+            arena_grow(arena, whole.held.all, whole.held.count, &room, 1, sizeof *all);
         if (!all || !budget_step(arena->budget, 1))
             return error_memory(err);
         all[whole.held.count++] = run;
@@ -645,7 +706,8 @@ static int put_label(struct sentence *sentence, int id, struct error *err) {
     struct token *tokens = arena_alloc(&sentence->arena, sentence->length + 1, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
-    tokens[0] = (struct token){.id = id, .piece = tokenizer_piece(sentence->translator->source, id)};
+    tokens[0] =
+        (struct token){.id = id, .piece = tokenizer_piece(sentence->translator->source, id)};
     memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
     sentence->tokens = tokens;
     sentence->length++;
@@ -660,31 +722,37 @@ int translator_choose_variant(struct sentence *sentence, const char *variant, st
     while (i < t->variants.count && strcmp(t->variants.names[i], variant) != 0)
         i++;
     if (i == t->variants.count)
-        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no variant \"%.60s\"", t->config.name, variant);
+        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no variant \"%.60s\"",
+                         t->config.name, variant);
     return put_label(sentence, t->variants.ids[i], err);
 }
 
-int translator_choose_languages(struct sentence *sentence, const char *source, const char *target, struct error *err) {
+int translator_choose_languages(struct sentence *sentence, const char *source, const char *target,
+                                struct error *err) {
     const struct translator *t = sentence->translator;
     const struct model_language *from = model_languages_find(&t->languages, source),
                                 *to = model_languages_find(&t->languages, target);
     if (!from || !to)
-        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", t->config.name, from ? target : source);
+        return error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"",
+                         t->config.name, from ? target : source);
     sentence->opening = &t->language_ids[to - t->languages.all].target;
     sentence->targets = t->language_ids[to - t->languages.all].list;
     return put_label(sentence, t->language_ids[from - t->languages.all].source, err);
 }
 
 /* Makes the translation begin with a text. what: "target" or "prefix". */
-static int give(struct sentence *sentence, const char *what, const char *text, size_t length, struct error *err) {
+static int give(struct sentence *sentence, const char *what, const char *text, size_t length,
+                struct error *err) {
     struct token *tokens;
     size_t count;
     bool lowered; /* needed only if the translation will be in capitals again */
-    if (tokenizer_encode(sentence->translator->target, text, length, sentence->lowered ? &lowered : NULL, &sentence->arena, &tokens,
-                         &count, err) != 0)
+    if (tokenizer_encode(sentence->translator->target, text, length,
+                         sentence->lowered ? &lowered : NULL, &sentence->arena, &tokens, &count,
+                         err) != 0)
         return -1;
     if (count > TRANSLATOR_MAX_TARGET)
-        return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count, (int)TRANSLATOR_MAX_TARGET);
+        return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count,
+                         (int)TRANSLATOR_MAX_TARGET);
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
     const char *copy = arena_copy(&sentence->arena, text, length);
     if (arena_failed(&sentence->arena))
@@ -692,7 +760,9 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
     for (size_t i = 0; i < count; i++) {
         ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
         if (!sentence->translator->output.writes && !copies_have(sentence->copies, ids[i]))
-            return error_set(err, ERROR_INPUT, "the model can only copy words, and the text has no %s", tokens[i].piece);
+            return error_set(err, ERROR_INPUT,
+                             "the model can only copy words, and the text has no %s",
+                             tokens[i].piece);
     }
     sentence->given = copy;
     sentence->given_tokens = tokens;
@@ -701,7 +771,8 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
     return 0;
 }
 
-int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err) {
+int translator_force(struct sentence *sentence, const char *target, size_t length,
+                     struct error *err) {
     if (give(sentence, "target", target, length, err) != 0)
         return -1;
     sentence->options.strategy = &search_forced;
@@ -709,7 +780,8 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
     return 0;
 }
 
-int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length, struct error *err) {
+int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length,
+                          struct error *err) {
     struct search_options *options = &sentence->options;
     if (give(sentence, "prefix", prefix, length, err) != 0)
         return -1;
@@ -717,18 +789,21 @@ int translator_begin_with(struct sentence *sentence, const char *prefix, size_t 
         options->max_length = options->prefix_length + 1;
     return options->prefix_length <= options->max_length
                ? 0
-               : error_set(err, ERROR_INPUT, "the prefix has %zu tokens, max_length is %zu", options->prefix_length,
-                           options->max_length);
+               : error_set(err, ERROR_INPUT, "the prefix has %zu tokens, max_length is %zu",
+                           options->prefix_length, options->max_length);
 }
 
-int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count, struct error *err) {
+int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
+                      struct error *err) {
     if (count != sentence->length)
-        return error_set(err, ERROR_INPUT, "step %zu has %zu weights; the text has %zu source tokens", step, count,
+        return error_set(err, ERROR_INPUT,
+                         "step %zu has %zu weights; the text has %zu source tokens", step, count,
                          sentence->length);
     float *own = arena_alloc(&sentence->arena, count, sizeof *own);
     double sum = 0;
     if (!sentence->forced_attention) /* allocated once, for all possible steps */
-        sentence->forced_attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1, sizeof *sentence->forced_attention);
+        sentence->forced_attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1,
+                                                 sizeof *sentence->forced_attention);
     if (!own || !sentence->forced_attention)
         return error_memory(err);
     for (size_t j = 0; j < count; j++)
@@ -741,7 +816,9 @@ int translator_attend(struct sentence *sentence, size_t step, const double *weig
 
 void sentence_fail(struct sentence *sentence, const struct error *error) {
     static const struct error no_memory = {ERROR_MEMORY, "out of memory"};
-    struct error *kept = sentence->error || error->code == ERROR_MEMORY ? NULL : arena_alloc(&sentence->arena, 1, sizeof *kept);
+    struct error *kept = sentence->error || error->code == ERROR_MEMORY
+                             ? NULL
+                             : arena_alloc(&sentence->arena, 1, sizeof *kept);
     if (kept)
         *kept = *error;
     if (!sentence->error)
@@ -762,7 +839,8 @@ void sentence_done(struct sentence *sentence) {
 /* ---- the rows and memory of a sentence ---- */
 
 struct span sentence_own(const struct sentence *sentence) {
-    return (struct span){sentence->labelled, sentence->length - sentence->translator->config.encoder.eos};
+    return (struct span){sentence->labelled,
+                         sentence->length - sentence->translator->config.encoder.eos};
 }
 
 size_t sentence_max_rows(const struct sentence *sentence) {
@@ -800,7 +878,8 @@ size_t sentence_top_inline(const struct sentence *sentence) {
 }
 
 size_t sentence_added(const struct sentence *sentence) {
-    return sentence->translator->decoder.shape.past + sentence_top(sentence) - sentence_top_inline(sentence);
+    return sentence->translator->decoder.shape.past + sentence_top(sentence) -
+           sentence_top_inline(sentence);
 }
 
 /* The pasts of this many steps share a block, each in its own cache lines. */
@@ -819,7 +898,8 @@ static size_t weights_of(const struct lookers *lookers, size_t pairs) {
 size_t sentence_looks(const struct sentence *sentence, size_t steps) {
     const struct translator *t = sentence->translator;
     size_t length = sentence->length;
-    return weights_of(&t->encoder.self, length * length) + weights_of(&t->decoder.cross, length * steps) +
+    return weights_of(&t->encoder.self, length * length) +
+           weights_of(&t->decoder.cross, length * steps) +
            weights_of(&t->decoder.self, steps * (steps + 1) / 2);
 }
 
@@ -832,14 +912,16 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
     const struct search_options *o = &sentence->options;
     size_t slots = decoder_slots(&t->decoder, sentence->length), seen, past, bytes, looks = 0;
     size_t head = sentence_top(sentence) > 0 ? t->alignment.key.out : 0;
-    size_t each = shape->key + shape->value + head + (sentence->copies ? t->output.key.out + t->output.gate_context.out : 0);
+    size_t each = shape->key + shape->value + head +
+                  (sentence->copies ? t->output.key.out + t->output.gate_context.out : 0);
     if (sentence->wants_looks) { /* the weights, and the pass through the network that finds them */
         size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
         looks = (sentence_looks(sentence, steps) + steps * shape->past) * sizeof(float);
     }
     looks += t->opening_count * (shape->past * sizeof(float) + sizeof(float *));
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
-        __builtin_mul_overflow(search_max_shown(o) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
+        __builtin_mul_overflow(search_max_shown(o) / PAST_TOGETHER + 1,
+                               sentence_past_block(sentence), &past) ||
         __builtin_add_overflow(seen, past, &bytes) ||
         __builtin_add_overflow(bytes, LOOSE_BYTES + shape->state * sizeof(float), &bytes) ||
         __builtin_add_overflow(bytes, looks, &bytes))
@@ -855,7 +937,8 @@ size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided,
     *common = 0;
     for (size_t k = 0; k < i; k++) {
         const struct hypothesis *other = &sentence->hypotheses[k];
-        size_t own = decided ? h->length : hypothesis_steps(h), most = decided ? other->length : hypothesis_steps(other), count = 0;
+        size_t own = decided ? h->length : hypothesis_steps(h),
+               most = decided ? other->length : hypothesis_steps(other), count = 0;
         while (count < own && count < most && other->attention[count] == h->attention[count] &&
                (!decided || other->tokens[count] == h->tokens[count]))
             count++;

@@ -1,5 +1,5 @@
-/* A sentence is one unit of work: the question, made from a text, and its answer. sentence.c makes the question; a batch (batch.c)
- * gives the answer. */
+/* A sentence is one unit of work: the question, made from a text, and its answer. sentence.c makes
+ * the question; a batch (batch.c) gives the answer. */
 #ifndef ALIGND_SENTENCE_H
 #define ALIGND_SENTENCE_H
 
@@ -33,46 +33,56 @@ struct check_lists {
     size_t source_count, target_count;
 };
 
-/* Compares the signs of a whole text, as it was sent, with those of its translation, as it is written: after all sentences are in
- * their places, with what stood between them and the marks around them. from, to: BCP-47. Takes time proportional to the lengths,
- * and that of sorting the signs. The lists are in the arena. Returns -1 if memory runs out. */
-int check_whole(const char *from, const char *to, const char *text, size_t length, const char *translation,
-                size_t translation_length, struct arena *arena, struct check_lists *out);
+/* Compares the signs of a whole text, as it was sent, with those of its translation, as it is
+ * written: after all sentences are in their places, with what stood between them and the marks
+ * around them. from, to: BCP-47. Takes time proportional to the lengths, and that of sorting the
+ * signs. The lists are in the arena. Returns -1 if memory runs out. */
+int check_whole(const char *from, const char *to, const char *text, size_t length,
+                const char *translation, size_t translation_length, struct arena *arena,
+                struct check_lists *out);
 
 /* For a sentence that is compared with its translation (model/rendering.h); in its arena. */
 struct sentence_check {
     struct search_options options; /* the caller's, before translator_constrain changed them */
     bool applies[CHECKS];          /* the source has digits; it may have signs */
-    bool shown;                    /* tokens of the first attempt were sent, so it has no second one; the caller's */
-    /* Valid for the answer when correction_try_again has returned NULL or correction_choose is done. */
+    bool shown; /* tokens of the first attempt were sent, so it has no second one; the caller's */
+    /* Valid for the answer when correction_try_again has returned NULL or correction_choose is
+     * done. */
     bool echoes; /* the second attempt only shows whether the first is a translation (echo.c) */
     bool rest;   /* a word translates a term of the glossary besides its phrase */
     struct check_lists lists[CHECKS];
-    struct span *places; /* [lists[CHECK_NUMBERS].source_count] the source's amounts, within the sentence */
+    struct span
+        *places; /* [lists[CHECK_NUMBERS].source_count] the source's amounts, within the sentence */
 };
 
 struct sentence {
     /* the question: translator_prepare and the caller set it before batch_admit */
     const struct translator *translator;
-    const char *text;        /* the whole input text, not owned, not NUL-terminated */
-    struct span source;      /* this sentence's bytes within it */
-    struct token *tokens;    /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
-    size_t length;           /* T, 1.. */
-    bool verbatim;           /* translator_text's */
-    struct opaque_runs held; /* bytes that are copied unchanged; each run is one token if the model and the search can do that */
-    bool labelled;           /* the first token is a label (translator_choose_variant), not the text's */
-    bool lowered;            /* the text is in capitals and was read in small letters; the translation will be in capitals */
-    size_t unknown;          /* tokens that the vocabulary lacks */
+    const char *text;     /* the whole input text, not owned, not NUL-terminated */
+    struct span source;   /* this sentence's bytes within it */
+    struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within
+                             the sentence */
+    size_t length;        /* T, 1.. */
+    bool verbatim;        /* translator_text's */
+    struct opaque_runs held; /* bytes that are copied unchanged; each run is one token if the model
+                                and the search can do that */
+    bool labelled; /* the first token is a label (translator_choose_variant), not the text's */
+    bool lowered;  /* the text is in capitals and was read in small letters; the translation will be
+                      in capitals */
+    size_t unknown;               /* tokens that the vocabulary lacks */
     struct sentence_check *check; /* NULL if it is not compared */
-    bool untranslated; /* its translation is its own text: the model can read few or no letters of it, or found no words */
+    bool untranslated; /* its translation is its own text: the model can read few or no letters of
+                          it, or found no words */
     struct search_options options;
-    bool usual_length;          /* options.max_length is the model's, not the caller's */
-    bool replace_unknowns;      /* for translator_render; the caller's */
-    bool wants_alignment;       /* hypotheses have the rows of the model's alignment head; the caller's */
-    bool wants_looks;           /* the answer has the weights of all heads (struct looks); the caller's */
-    const int *opening;         /* [translator's opening_count] tokens that the decoder reads before its first step */
-    const char *given;          /* the translation begins with this text, whose tokens are options.prefix and */
-    struct token *given_tokens; /* [options.prefix_length] */
+    bool usual_length;     /* options.max_length is the model's, not the caller's */
+    bool replace_unknowns; /* for translator_render; the caller's */
+    bool wants_alignment; /* hypotheses have the rows of the model's alignment head; the caller's */
+    bool wants_looks;     /* the answer has the weights of all heads (struct looks); the caller's */
+    const int *opening;   /* [translator's opening_count] tokens that the decoder reads before its
+                             first step */
+    const char
+        *given; /* the translation begins with this text, whose tokens are options.prefix and */
+    struct token *given_tokens;                /* [options.prefix_length] */
     struct forced_attention *forced_attention; /* [forced_count] at most one a step */
     size_t forced_count;
     const atomic_bool *cancelled; /* decoding stops when it turns true; NULL: it does not stop */
@@ -91,11 +101,15 @@ struct sentence {
     struct arena decoding;  /* data that only its steps read, while it is in a batch, and */
     struct arena searching; /* data of a search of several rows, until its answer is copied */
     struct search search;   /* after the batch only its options and its tree are valid */
-    struct memory *memory;  /* the memory that the decoder attends to (model/network/network.h), while decoding */
-    struct copies *copies;  /* target tokens that no vocabulary has (model/network/network.h), for phrases and models that copy */
-    struct target_ids targets;   /* the search chooses from these; its ids may be freed when it leaves its batch */
-    const float *first_state;    /* of the decoder, where the search may come back to it */
-    const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G] each */
+    struct memory *memory;  /* the memory that the decoder attends to (model/network/network.h),
+                               while decoding */
+    struct copies *copies;  /* target tokens that no vocabulary has (model/network/network.h), for
+                               phrases and models that copy */
+    struct target_ids
+        targets; /* the search chooses from these; its ids may be freed when it leaves its batch */
+    const float *first_state; /* of the decoder, where the search may come back to it */
+    const float *
+        *opening_past; /* [opening_count] what the steps of the opening have added, [G] each */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
     size_t first_row;            /* place in its batch */
 };
@@ -111,59 +125,73 @@ struct translator_text {
     bool verbatim;           /* only `held` is held, and marks are read as they are */
 };
 
-/* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has more than max_source_tokens,
- * wrapped at clause punctuation or white space. If the model and the search can copy held runs (translator_holds), each is one
- * token and is not cut; translator_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and so does a
- * part over it that cannot be cut if the output copies source words. options: strategy and numbers for all; max_length 0 means the
- * model's ratio, or min_length if that is more. sentences: an array in the arena; end each with sentence_done. A blank text gives
- * count 0. Returns -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+/* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has
+ * more than max_source_tokens, wrapped at clause punctuation or white space. If the model and the
+ * search can copy held runs (translator_holds), each is one token and is not cut;
+ * translator_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and
+ * so does a part over it that cannot be cut if the output copies source words. options: strategy
+ * and numbers for all; max_length 0 means the model's ratio, or min_length if that is more.
+ * sentences: an array in the arena; end each with sentence_done. A blank text gives count 0.
+ * Returns -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
-                            const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
-                            struct error *err);
-/* Makes the same sentences one by one, for a caller that keeps few. take gets each in turn and must end it, unless take fails. */
+                            const struct search_options *options, struct arena *arena,
+                            struct sentence **sentences, size_t *count, struct error *err);
+/* Makes the same sentences one by one, for a caller that keeps few. take gets each in turn and must
+ * end it, unless take fails. */
 struct sentence_taker {
     int (*take)(void *owner, struct sentence *sentence, struct error *err);
     void *owner;
 };
 int translator_read_text(const struct translator *translator, const struct translator_text *text,
-                         const struct search_options *options, const struct sentence_taker *taker, struct arena *arena,
-                         struct error *err);
-/* Makes one of these sentences again, the same in all bits. span: its source; text->held: sentence.held, at their places in the
- * text. */
-int translator_prepare_again(const struct translator *translator, const struct translator_text *text, struct span span,
-                             const struct search_options *options, struct sentence *sentence, struct error *err);
+                         const struct search_options *options, const struct sentence_taker *taker,
+                         struct arena *arena, struct error *err);
+/* Makes one of these sentences again, the same in all bits. span: its source; text->held:
+ * sentence.held, at their places in the text. */
+int translator_prepare_again(const struct translator *translator,
+                             const struct translator_text *text, struct span span,
+                             const struct search_options *options, struct sentence *sentence,
+                             struct error *err);
 /* The same as translator_prepare_text, verbatim, except that placeholders of programs are held. */
-int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
-                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
-                       struct error *err);
+int translator_prepare(const struct translator *translator, const char *text, size_t length,
+                       bool split, const struct search_options *options, struct arena *arena,
+                       struct sentence **sentences, size_t *count, struct error *err);
 
 /* Returns which runs count as opaque in a text that this model translates. */
 unsigned translator_notations(const struct translator *translator, bool verbatim);
-/* Returns true if held runs can be copied by the model, with a search that can do that (search_constrains). */
+/* Returns true if held runs can be copied by the model, with a search that can do that
+ * (search_constrains). */
 bool translator_holds(const struct translator *translator);
 
-/* Models of several target languages: puts the label of a variant (translator_info) before the tokens of a prepared sentence, which
- * must come first of all changes. The default of max_length counts it. Returns -1 with ERROR_INPUT (the model lacks the variant) or
- * ERROR_MEMORY. */
+/* Models of several target languages: puts the label of a variant (translator_info) before the
+ * tokens of a prepared sentence, which must come first of all changes. The default of max_length
+ * counts it. Returns -1 with ERROR_INPUT (the model lacks the variant) or ERROR_MEMORY. */
 int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err);
 
-/* Models of many languages: the source begins with the token of its language, and the decoder reads that of the target's before its
- * first step; both are codes or aliases of the model's (translator_info). It must come first of all changes. Returns -1 with
- * ERROR_INPUT (the model lacks one of them) or ERROR_MEMORY. */
-int translator_choose_languages(struct sentence *sentence, const char *source, const char *target, struct error *err);
+/* Models of many languages: the source begins with the token of its language, and the decoder reads
+ * that of the target's before its first step; both are codes or aliases of the model's
+ * (translator_info). It must come first of all changes. Returns -1 with ERROR_INPUT (the model
+ * lacks one of them) or ERROR_MEMORY. */
+int translator_choose_languages(struct sentence *sentence, const char *source, const char *target,
+                                struct error *err);
 
-/* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8. Returns -1 with ERROR_LENGTH if it
- * has more than TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if the model only copies and the source lacks one of them. */
-int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
+/* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8.
+ * Returns -1 with ERROR_LENGTH if it has more than TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if
+ * the model only copies and the source lacks one of them. */
+int translator_force(struct sentence *sentence, const char *target, size_t length,
+                     struct error *err);
 
-/* Makes a prepared sentence's translation begin with this text. prefix: valid UTF-8, not empty. The default of max_length grows to
- * have room for it. Returns -1 with ERROR_LENGTH if it has more than TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if it has more
- * than max_length or if the model only copies and the source lacks one of them. */
-int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length, struct error *err);
+/* Makes a prepared sentence's translation begin with this text. prefix: valid UTF-8, not empty. The
+ * default of max_length grows to have room for it. Returns -1 with ERROR_LENGTH if it has more than
+ * TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if it has more than max_length or if the model only
+ * copies and the source lacks one of them. */
+int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length,
+                          struct error *err);
 
-/* Makes the step take these weights [count] as its attention, divided by their sum; they are finite, not negative and not all 0.
- * Returns -1 with ERROR_INPUT if there is not one for each source token. */
-int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count, struct error *err);
+/* Makes the step take these weights [count] as its attention, divided by their sum; they are
+ * finite, not negative and not all 0. Returns -1 with ERROR_INPUT if there is not one for each
+ * source token. */
+int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
+                      struct error *err);
 
 /* Ends a sentence, admitted or not (but not while it is in a batch). */
 void sentence_done(struct sentence *sentence);
@@ -176,40 +204,47 @@ struct span sentence_own(const struct sentence *sentence);
 /* Returns the most rows that a sentence needs; they must be free before it is admitted. */
 size_t sentence_max_rows(const struct sentence *sentence);
 
-/* Returns true if its search may drop rows that it has looked at, because it has several or returns to earlier steps. Otherwise all
- * rows are part of the answer, and a caller that follows the search step by step (search_last) may keep pointers. */
+/* Returns true if its search may drop rows that it has looked at, because it has several or returns
+ * to earlier steps. Otherwise all rows are part of the answer, and a caller that follows the search
+ * step by step (search_last) may keep pointers. */
 bool sentence_drops(const struct sentence *sentence);
 
-/* Returns the most bytes that its decoding takes and frees when it leaves the batch: the memory that its steps attend to, and what
- * they add to their past. At most SIZE_MAX. */
+/* Returns the most bytes that its decoding takes and frees when it leaves the batch: the memory
+ * that its steps attend to, and what they add to their past. At most SIZE_MAX. */
 size_t sentence_max_bytes(const struct sentence *sentence);
 
-/* Block sizes of sentence->decoding and ->searching, and of the blocks for what steps add to the past. */
+/* Block sizes of sentence->decoding and ->searching, and of the blocks for what steps add to the
+ * past. */
 enum { SENTENCE_BLOCK_BYTES = 16 * 1024, SENTENCE_SEARCH_BYTES = 32 * 1024 };
 size_t sentence_past_block(const struct sentence *sentence);
 
-/* Returns true if the alignment chooses the words that replace <unk>: if the caller wants them replaced and the source has unknown
- * words. Otherwise there is almost never an <unk>, and attention serves, so that ordinary sentences keep nothing. */
+/* Returns true if the alignment chooses the words that replace <unk>: if the caller wants them
+ * replaced and the source has unknown words. Otherwise there is almost never an <unk>, and
+ * attention serves, so that ordinary sentences keep nothing. */
 bool sentence_replaces(const struct sentence *sentence);
 
 /* Returns the attention row that a step takes, or NULL for the model's own. */
 const float *sentence_forced(const struct sentence *sentence, size_t step);
 
-/* Returns the floats of a readout that are kept after each attention row, where words are spelled from it. A pointer to what the
- * step leaves for later steps and for the alignment head follows: the attention row lives as long as the answer, and those only
- * until the sentence leaves. */
+/* Returns the floats of a readout that are kept after each attention row, where words are spelled
+ * from it. A pointer to what the step leaves for later steps and for the alignment head follows:
+ * the attention row lives as long as the answer, and those only until the sentence leaves. */
 size_t sentence_readout(const struct sentence *sentence);
 
-/* Returns how many floats of the top layer's output are kept of each step for the alignment head: H, or 0. */
+/* Returns how many floats of the top layer's output are kept of each step for the alignment head:
+ * H, or 0. */
 size_t sentence_top(const struct sentence *sentence);
-/* Returns how many of them follow the attention row itself: all, for a search that copies the rows of a path that it leaves (exact,
- * which has few); otherwise none, because attention rows live as long as the answer. */
+/* Returns how many of them follow the attention row itself: all, for a search that copies the rows
+ * of a path that it leaves (exact, which has few); otherwise none, because attention rows live as
+ * long as the answer. */
 size_t sentence_top_inline(const struct sentence *sentence);
 
-/* Returns the number of weights that the heads of its model have for it and for this many steps (struct looks). */
+/* Returns the number of weights that the heads of its model have for it and for this many steps
+ * (struct looks). */
 size_t sentence_looks(const struct sentence *sentence, size_t steps);
 
-/* Returns the floats that each of its steps leaves: what it adds to its row's past, then what the alignment head will read. */
+/* Returns the floats that each of its steps leaves: what it adds to its row's past, then what the
+ * alignment head will read. */
 size_t sentence_added(const struct sentence *sentence);
 
 /* Sets the sentence's error, unless it has one. */
@@ -219,41 +254,44 @@ void sentence_fail(struct sentence *sentence, const struct error *error);
 void sentence_leave(struct sentence *sentence);
 
 /* ---- batches (batch.c) ----
- * A batch has the live rows of one worker. Sentences are admitted, all rows advance one step at a time, and finished sentences
- * leave at once. */
+ * A batch has the live rows of one worker. Sentences are admitted, all rows advance one step at a
+ * time, and finished sentences leave at once. */
 
 struct batch;
 
-/* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step needs, except search nodes. Returns
- * NULL with ERROR_MEMORY. */
+/* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step
+ * needs, except search nodes. Returns NULL with ERROR_MEMORY. */
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
 /* The batch must be empty. Accepts NULL. */
 void batch_free(struct batch *batch);
 size_t batch_bytes(const struct batch *batch); /* of memory */
 size_t batch_rows(const struct batch *batch);  /* live now */
-/* batch_past returns the sum of the steps that each live row looks back on; 0 if rows have no past (model/network/network.h).
- * batch_grows returns true if they have one. */
+/* batch_past returns the sum of the steps that each live row looks back on; 0 if rows have no past
+ * (model/network/network.h). batch_grows returns true if they have one. */
 size_t batch_past(const struct batch *batch);
 bool batch_grows(const struct batch *batch);
 size_t batch_sentences(const struct batch *batch); /* live now */
 
-/* Returns false while new sentences should wait to be admitted together with others: for a few steps, and only while many rows are
- * live. */
+/* Returns false while new sentences should wait to be admitted together with others: for a few
+ * steps, and only while many rows are live. */
 bool batch_wants(const struct batch *batch);
 
-/* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not
- * exceed max_rows. A sentence whose admission fails (memory) comes back from the next batch_step with its error set. */
+/* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all
+ * live and new sentences must not exceed max_rows. A sentence whose admission fails (memory) comes
+ * back from the next batch_step with its error set. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
 
-/* If the encoder can divide its work (encoder_divides), it does one part in each step while other rows are live, so that no client
- * waits long for the next token; sentences admitted then join some steps later. batch_encode does a part now, in place of the next
- * step, for a caller that measures the two and may do several; batch_encodes says whether encoding remains to be done. */
+/* If the encoder can divide its work (encoder_divides), it does one part in each step while other
+ * rows are live, so that no client waits long for the next token; sentences admitted then join some
+ * steps later. batch_encode does a part now, in place of the next step, for a caller that measures
+ * the two and may do several; batch_encodes says whether encoding remains to be done. */
 bool batch_encodes(const struct batch *batch);
-void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, or somewhat more */
+void batch_divide(struct batch *batch,
+                  size_t work); /* multiplications of a part, or somewhat more */
 void batch_encode(struct batch *batch);
 
-/* Makes one decoder step for all live rows. Finished, failed and cancelled sentences leave the batch: they are written to done
- * (room for batch_sentences) and counted in the result. */
+/* Makes one decoder step for all live rows. Finished, failed and cancelled sentences leave the
+ * batch: they are written to done (room for batch_sentences) and counted in the result. */
 size_t batch_step(struct batch *batch, struct sentence **done);
 
 #endif

@@ -1,5 +1,6 @@
-/* This file hides how a folder becomes a translator: which files it may have, how they are checked against each other, what is
- * known before it is loaded, and how the list of target ids of a language is chosen. */
+/* This file hides how a folder becomes a translator: which files it may have, how they are checked
+ * against each other, what is known before it is loaded, and how the list of target ids of a
+ * language is chosen. */
 #include "model/translator.h"
 #include "model/base/task.h"
 #include "model/base/utf8.h"
@@ -15,56 +16,67 @@
 #include <unistd.h>
 
 /* Writes FOLDER/FILE to buffer. */
-static int path_in(const char *folder, const char *file, char *buffer, size_t bytes, struct error *err) {
+static int path_in(const char *folder, const char *file, char *buffer, size_t bytes,
+                   struct error *err) {
     int length = snprintf(buffer, bytes, "%s/%s", folder, file);
     if (length < 0 || (size_t)length >= bytes)
         return error_set(err, ERROR_FILE, "%s: the path is too long", folder);
     return 0;
 }
 
-/* Returns whether both sides have the same vocabulary, in one file or two, and read it in the same way. */
+/* Returns whether both sides have the same vocabulary, in one file or two, and read it in the same
+ * way. */
 static bool same_sides(const struct model_config *c, const char *folder) {
     const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
     enum { MAX_BYTES = 1 << 26 };
     char path[4096], other[4096];
     return strcmp(source->pieces, target->pieces) == 0 && source->lowercase == target->lowercase &&
-           source->punctuation == target->punctuation && path_in(folder, source->file, path, sizeof path, NULL) == 0 &&
-           path_in(folder, target->file, other, sizeof other, NULL) == 0 && file_same(path, other, MAX_BYTES);
+           source->punctuation == target->punctuation &&
+           path_in(folder, source->file, path, sizeof path, NULL) == 0 &&
+           path_in(folder, target->file, other, sizeof other, NULL) == 0 &&
+           file_same(path, other, MAX_BYTES);
 }
 
 static size_t file_bytes(const char *folder, const char *file) {
     char path[4096];
     struct stat status;
-    bool there = config_has_file(file) && path_in(folder, file, path, sizeof path, NULL) == 0 && stat(path, &status) == 0;
+    bool there = config_has_file(file) && path_in(folder, file, path, sizeof path, NULL) == 0 &&
+                 stat(path, &status) == 0;
     return there ? (size_t)status.st_size : 0;
 }
 
-/* Estimates the memory of a SentencePiece model: its pieces, a map of them and a trie take 5 to 9 times the file. */
+/* Estimates the memory of a SentencePiece model: its pieces, a map of them and a trie take 5 to 9
+ * times the file. */
 static size_t tokenizer_bytes(const struct model_config *c, const char *folder, bool shared) {
     enum { FACTOR = 8 };
     size_t target = shared ? 0 : file_bytes(folder, c->tokenizer.target.file);
     return FACTOR * (file_bytes(folder, c->tokenizer.source.file) + target);
 }
 
-static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
-                                        struct error *err) {
+static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file,
+                                        const struct tokenizer_side *side, struct error *err) {
     char path[4096], pieces[4096];
-    struct tokenizer_options options = {
-        .prepared = side->prepared, .lowers = side->lowers, .lowercase = side->lowercase, .punctuation = side->punctuation};
+    struct tokenizer_options options = {.prepared = side->prepared,
+                                        .lowers = side->lowers,
+                                        .lowercase = side->lowercase,
+                                        .punctuation = side->punctuation};
     if (config_has_file(side->pieces))
         options.pieces = pieces;
-    if (path_in(folder, file, path, sizeof path, err) != 0 || path_in(folder, side->pieces, pieces, sizeof pieces, err) != 0)
+    if (path_in(folder, file, path, sizeof path, err) != 0 ||
+        path_in(folder, side->pieces, pieces, sizeof pieces, err) != 0)
         return NULL;
     return tokenizer_open(kind, path, &options, err);
 }
 
 /* Opens the target's vocabulary. */
-static struct tokenizer *open_target(const char *folder, const struct model_config *config, struct error *err) {
+static struct tokenizer *open_target(const char *folder, const struct model_config *config,
+                                     struct error *err) {
     const struct tokenizer_side *side = &config->tokenizer.target;
     return open_tokenizer(folder, config->tokenizer.type, side->file, side, err);
 }
 
-/* Vocabularies that are opened on a thread of their own: a large one of SentencePiece takes as long to load as the network. */
+/* Vocabularies that are opened on a thread of their own: a large one of SentencePiece takes as long
+ * to load as the network. */
 struct opening {
     struct translator *t;
     const char *folder;
@@ -82,7 +94,8 @@ static void run_open_target(void *context) {
 static int open_sides(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
-    const struct tokenizer_options shared_options = {.prepared = target->prepared, .lowers = target->lowers};
+    const struct tokenizer_options shared_options = {.prepared = target->prepared,
+                                                     .lowers = target->lowers};
     bool shared = same_sides(c, folder);
     t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
     struct opening other = {.t = t, .folder = folder};
@@ -114,7 +127,8 @@ static int open_signs(struct translator *t, struct error *err) {
         char text[MOST] = "a"; /* what an apostrophe without white space before it touches */
         const char *piece = tokenizer_piece(t->target, (int)id);
         bool apart = marked > 0 && strncmp(piece, mark, marked) == 0;
-        size_t length = utf8_clip(piece + (apart ? marked : 0), strnlen(piece + (apart ? marked : 0), MOST - 1), MOST - 1);
+        size_t length = utf8_clip(piece + (apart ? marked : 0),
+                                  strnlen(piece + (apart ? marked : 0), MOST - 1), MOST - 1);
         if (!tokenizer_is_text(t->target, (int)id) || tokenizer_byte(t->target, (int)id) >= 0) {
             t->signs[id] = tokenizer_byte(t->target, (int)id) >= 0;
             continue;
@@ -133,7 +147,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     if (open_sides(t, folder, err) != 0)
         return -1;
     if (spells)
-        t->characters = open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err);
+        t->characters =
+            open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err);
     if ((spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
         return -1;
 
@@ -153,7 +168,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     bool writes = strcmp(c->output.type, "pointer") != 0;
     t->holds = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
     t->notations = NOTATION_PLACEHOLDERS;
-    if (t->holds && !config_copies(c) && strcmp(kind, "sentencepiece") == 0 && strcmp(c->task, "translation") == 0) {
+    if (t->holds && !config_copies(c) && strcmp(kind, "sentencepiece") == 0 &&
+        strcmp(c->task, "translation") == 0) {
         char opaque[4096];
         t->notations = NOTATION_ALL;
         if (path_in(folder, "opaque.json", opaque, sizeof opaque, err) != 0 ||
@@ -175,21 +191,28 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
     if (config_copies(&t->config) && tokenizer_unknown(t->target) < 0)
-        return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
+        return error_set(
+            err, ERROR_FORMAT,
+            "tokenizer: the model copies words, but the target vocabulary has no <unk>");
     if (t->config.decoder.first_input == FIRST_BOS && tokenizer_begin(t->target) < 0)
-        return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
+        return error_set(err, ERROR_FORMAT,
+                         "tokenizer: first_input is bos, but the target vocabulary has no <s>");
     if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
         return error_set(err, ERROR_FORMAT,
-                         "tokenizer: spelling a word needs <s> and </s>, but " SPELLER_VOCABULARY " lacks one of them");
+                         "tokenizer: spelling a word needs <s> and </s>, but " SPELLER_VOCABULARY
+                         " lacks one of them");
     size_t size = tokenizer_size(t->source), target = tokenizer_size(t->target);
-    if (weights_check(t->weights, encoder_embedding(&t->config), size, t->config.encoder.embedding, err) != 0 ||
-        weights_check(t->weights, "decoder.embedding", target, t->config.decoder.embedding, err) != 0)
+    if (weights_check(t->weights, encoder_embedding(&t->config), size, t->config.encoder.embedding,
+                      err) != 0 ||
+        weights_check(t->weights, "decoder.embedding", target, t->config.decoder.embedding, err) !=
+            0)
         return -1;
     bool same = size == target;
     for (size_t i = 0; t->config.encoder.embedding_shared && same && i < size; i++)
         same = strcmp(tokenizer_piece(t->source, (int)i), tokenizer_piece(t->target, (int)i)) == 0;
     if (t->config.encoder.embedding_shared && !same)
-        return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: the vocabularies of source and target differ");
+        return error_set(err, ERROR_FORMAT,
+                         "encoder.embedding_shared: the vocabularies of source and target differ");
     return 0;
 }
 
@@ -203,12 +226,14 @@ static int by_wanted(const void *a, const void *b) {
     return strcmp(((const struct wanted *)a)->piece, ((const struct wanted *)b)->piece);
 }
 
-/* Finds the ids of all wanted pieces in one pass, because the vocabulary may have 256,000 pieces. Sorts the list. */
+/* Finds the ids of all wanted pieces in one pass, because the vocabulary may have 256,000 pieces.
+ * Sorts the list. */
 static void find_pieces(const struct tokenizer *tokenizer, struct wanted *wanted, size_t count) {
     for (size_t i = 0; i < count; i++)
         *wanted[i].id = -1;
     qsort(wanted, count, sizeof *wanted, by_wanted);
-    for (size_t id = tokenizer_size(tokenizer); count > 0 && id-- > 0;) { /* backwards, so that the lowest of several remains */
+    for (size_t id = tokenizer_size(tokenizer);
+         count > 0 && id-- > 0;) { /* backwards, so that the lowest of several remains */
         const struct wanted key = {tokenizer_piece(tokenizer, (int)id), NULL};
         const struct wanted *found = bsearch(&key, wanted, count, sizeof *wanted, by_wanted);
         while (found && found > wanted && by_wanted(found - 1, &key) == 0)
@@ -230,8 +255,8 @@ static int first_token(const struct translator *t) {
     }
 }
 
-/* Finds the tokens that translations begin with: the pieces of decoder.prefix, or those of the model's languages, since a
- * translation begins with its target language. */
+/* Finds the tokens that translations begin with: the pieces of decoder.prefix, or those of the
+ * model's languages, since a translation begins with its target language. */
 static int open_opening(struct translator *t, struct error *err) {
     char pieces[CONFIG_NAME_BYTES], *rest = pieces, *piece;
     size_t count = t->languages.count;
@@ -245,7 +270,9 @@ static int open_opening(struct translator *t, struct error *err) {
             int id;
             find_pieces(t->target, &(struct wanted){piece, &id}, 1);
             if (id < 0)
-                return error_set(err, ERROR_FORMAT, "decoder.prefix: the target vocabulary has no piece \"%s\"", piece);
+                return error_set(err, ERROR_FORMAT,
+                                 "decoder.prefix: the target vocabulary has no piece \"%s\"",
+                                 piece);
             t->opening[t->opening_count++] = id;
         }
         return 0;
@@ -254,8 +281,10 @@ static int open_opening(struct translator *t, struct error *err) {
     if (prefixed)
         return error_set(err, ERROR_FORMAT, "languages: cannot be there beside decoder.prefix");
     if (t->variants.count > 0)
-        return error_set(err, ERROR_FORMAT, "languages: the vocabulary has labels of languages, too, such as >>%.60s<<",
-                         t->variants.names[0]);
+        return error_set(
+            err, ERROR_FORMAT,
+            "languages: the vocabulary has labels of languages, too, such as >>%.60s<<",
+            t->variants.names[0]);
     t->language_ids = calloc(count, sizeof *t->language_ids);
     struct wanted *wanted = calloc(count, sizeof *wanted);
     if (!t->language_ids || !wanted) {
@@ -273,16 +302,17 @@ static int open_opening(struct translator *t, struct error *err) {
         const struct model_language *language = &t->languages.all[i];
         const struct language_ids *ids = &t->language_ids[i];
         if (ids->source < 0 || ids->target < 0)
-            return error_set(err, ERROR_FORMAT, "languages.%s: the vocabulary has no piece \"%s\"", language->code,
-                             ids->source < 0 ? language->source : language->target);
+            return error_set(err, ERROR_FORMAT, "languages.%s: the vocabulary has no piece \"%s\"",
+                             language->code, ids->source < 0 ? language->source : language->target);
     }
     t->opening = &t->language_ids[0].target; /* until a sentence chooses another language */
     t->opening_count = 1;
     return 0;
 }
 
-/* Returns the size of the vocabulary that this embedding is for. It is known before the vocabulary, which must then have it
- * (check_vocabularies). An embedding that is missing or empty is reported when it is loaded. */
+/* Returns the size of the vocabulary that this embedding is for. It is known before the vocabulary,
+ * which must then have it (check_vocabularies). An embedding that is missing or empty is reported
+ * when it is loaded. */
 static size_t embedded(const struct translator *t, const char *embedding) {
     size_t rows = weights_rows(t->weights, embedding);
     return rows > 0 ? rows : 1;
@@ -309,21 +339,27 @@ static void describe(struct translator *t) {
     if (e->width > 0)
         snprintf(width, sizeof width, " width %zu", e->width);
     if (e->bidirectional)
-        snprintf(directions, sizeof directions, " bidirectional%s%.16s", joined ? "" : " ", joined ? "" : e->stack);
+        snprintf(directions, sizeof directions, " bidirectional%s%.16s", joined ? "" : " ",
+                 joined ? "" : e->stack);
     if (config_attends(&t->config))
-        snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
+        snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style,
+                 t->config.attention.score);
     if (d->blocks.heads > 0)
         snprintf(attention, sizeof attention, "%zu heads", d->blocks.heads);
     if (t->output.copies)
         snprintf(output, sizeof output, ", %.20s output", t->config.output.type);
-    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
-             *e->cell ? e->cell : e->type, e->layers, e->hidden, width, directions, e->residual ? " residual" : "", attention,
-             *d->cell ? d->cell : d->mixer, d->layers, d->hidden, d->residual ? " residual" : "",
-             d->input_feeding ? " input feeding" : "", output);
+    snprintf(t->architecture, sizeof t->architecture,
+             "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
+             *e->cell ? e->cell : e->type, e->layers, e->hidden, width, directions,
+             e->residual ? " residual" : "", attention, *d->cell ? d->cell : d->mixer, d->layers,
+             d->hidden, d->residual ? " residual" : "", d->input_feeding ? " input feeding" : "",
+             output);
 }
 
-/* Replaces "model" (or NULL) with the type that the configuration names, and returns other names unchanged. */
-static const char *settle_compute(const struct model_config *config, enum stored stored, const char *name) {
+/* Replaces "model" (or NULL) with the type that the configuration names, and returns other names
+ * unchanged. */
+static const char *settle_compute(const struct model_config *config, enum stored stored,
+                                  const char *name) {
     const char *own = config->defaults.compute;
     if (name && strcmp(name, "model") != 0)
         return name;
@@ -342,12 +378,14 @@ static int choose_compute(struct translator *t, const char *asked, struct error 
         }
     if (strcmp(name, "auto") != 0)
         return error_set(err, ERROR_INPUT, "compute type %s is not known", name);
-    struct linear_source shape = {
-        .out = 3 * t->config.decoder.hidden, .in = t->config.decoder.hidden, .stored = weights_stored(t->weights)};
+    struct linear_source shape = {.out = 3 * t->config.decoder.hidden,
+                                  .in = t->config.decoder.hidden,
+                                  .stored = weights_stored(t->weights)};
     return compute_fastest(&t->backend, &shape, &t->backend.compute, err);
 }
 
-/* Opens the shortlist. Messages about its tensors begin with its name, because they do not name their file. */
+/* Opens the shortlist. Messages about its tensors begin with its name, because they do not name
+ * their file. */
 static int open_shortlist(struct translator *t, const char *folder, struct error *err) {
     char path[4096];
     struct error inner = {0};
@@ -355,11 +393,13 @@ static int open_shortlist(struct translator *t, const char *folder, struct error
         return error_set(err, ERROR_INPUT, "shortlist: not supported by a model that copies");
     if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
         return -1;
-    t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
+    t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target),
+                                  tokenizer_end(t->target), &inner);
     bool good = t->shortlist != NULL;
     for (size_t i = 0; good && i < t->languages.count; i++)
         if (*t->languages.all[i].list)
-            good = shortlist_named(t->shortlist, t->languages.all[i].list, &t->language_ids[i].list, &inner) == 0;
+            good = shortlist_named(t->shortlist, t->languages.all[i].list, &t->language_ids[i].list,
+                                   &inner) == 0;
     if (good)
         return 0;
     const char *help = inner.code == ERROR_FILE ? "; weights/training/shortlist.py makes one" : "";
@@ -377,19 +417,23 @@ static int open_quality(struct translator *t, const char *folder, struct error *
     t->quality = calloc(1, sizeof *t->quality);
     if (!t->quality)
         return error_memory(err);
-    return quality_read(path, t->quality, &inner) == 0 ? 0 : error_set(err, inner.code, "quality: %s", inner.message);
+    return quality_read(path, t->quality, &inner) == 0
+               ? 0
+               : error_set(err, inner.code, "quality: %s", inner.message);
 }
 
 /* ---- packed weights ---- */
 
-static int packed_path(const struct translator *t, const char *folder, char *path, size_t bytes, struct error *err) {
+static int packed_path(const struct translator *t, const char *folder, char *path, size_t bytes,
+                       struct error *err) {
     char name[96];
-    snprintf(name, sizeof name, "packed-%s-%s.bin", compute_name(t->backend.compute), t->backend.kernels->processor);
+    snprintf(name, sizeof name, "packed-%s-%s.bin", compute_name(t->backend.compute),
+             t->backend.kernels->processor);
     return path_in(folder, name, path, bytes, err);
 }
 
-int translator_pack(const struct translator *translator, const char *folder, const char *sha256, char *path, size_t bytes,
-                    struct error *err) {
+int translator_pack(const struct translator *translator, const char *folder, const char *sha256,
+                    char *path, size_t bytes, struct error *err) {
     if (packed_path(translator, folder, path, bytes, err) != 0)
         return -1;
     return weights_pack(translator->weights, path, sha256, err);
@@ -402,7 +446,8 @@ void translator_setup(void) {
 
 static int open_config(struct translator *t, const char *folder, struct error *err) {
     char path[4096];
-    return path_in(folder, "config.json", path, sizeof path, err) == 0 && config_read(path, &t->config, err) == 0 &&
+    return path_in(folder, "config.json", path, sizeof path, err) == 0 &&
+                   config_read(path, &t->config, err) == 0 &&
                    model_languages_read(path, &t->languages, err) == 0
                ? 0
                : -1;
@@ -410,22 +455,26 @@ static int open_config(struct translator *t, const char *folder, struct error *e
 
 /* Opens what depends neither on the vocabularies nor on the type of computation. */
 static int open_weights(struct translator *t, const char *folder, struct error *err) {
-    bool translates = strcmp(t->config.task, "translation") == 0; /* a logical form need not have its question's numbers */
+    bool translates = strcmp(t->config.task, "translation") ==
+                      0; /* a logical form need not have its question's numbers */
     char path[4096];
     if (path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         return -1;
     t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
     return t->weights &&
-                   (!translates || (number_words_open(t->config.source, &t->source_numbers, err) == 0 &&
-                                    number_words_open(t->config.target, &t->target_numbers, err) == 0)) &&
+                   (!translates ||
+                    (number_words_open(t->config.source, &t->source_numbers, err) == 0 &&
+                     number_words_open(t->config.target, &t->target_numbers, err) == 0)) &&
                    open_quality(t, folder, err) == 0
                ? 0
                : -1;
 }
 
-/* Chooses the type of computation and maps the packed weights. A file that cannot be used is ignored, and t->unmapped says why. */
-static int open_packed(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
+/* Chooses the type of computation and maps the packed weights. A file that cannot be used is
+ * ignored, and t->unmapped says why. */
+static int open_packed(struct translator *t, const char *folder,
+                       const struct translator_options *options, struct error *err) {
     char path[4096];
     struct error inner = {0};
     if (choose_compute(t, options->compute, err) != 0)
@@ -433,7 +482,8 @@ static int open_packed(struct translator *t, const char *folder, const struct tr
     t->backend.pages = &t->pages;
     t->backend.half_past = options->half_past;
     weights_use(t->weights, &t->backend);
-    if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 && (access(path, F_OK) == 0 || errno != ENOENT) &&
+    if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 &&
+        (access(path, F_OK) == 0 || errno != ENOENT) &&
         weights_map(t->weights, path, options->sha256, &inner) != 0)
         snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
     return 0;
@@ -457,13 +507,14 @@ static int finish_network(struct translator *t, int first, struct error *err) {
     weights_rest(t->weights);
     struct weights_linears linears = weights_linears(t->weights);
     if (linears.file && linears.mapped < linears.packed)
-        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
-                 linears.packed);
+        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged",
+                 linears.packed - linears.mapped, linears.packed);
     describe(t);
     return 0;
 }
 
-struct translator *translator_open(const char *folder, const struct translator_options *given, struct error *err) {
+struct translator *translator_open(const char *folder, const struct translator_options *given,
+                                   struct error *err) {
     static const struct translator_options defaults = {0};
     const struct translator_options *options = given ? given : &defaults;
     struct translator *t = calloc(1, sizeof *t);
@@ -475,14 +526,17 @@ struct translator *translator_open(const char *folder, const struct translator_o
     t->backend = backend_choose();
     if (open_config(t, folder, err) != 0)
         goto failed;
-    bool lists = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist : options->shortlist == SHORTLIST_ON;
+    bool lists = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist
+                                                          : options->shortlist == SHORTLIST_ON;
 
-    /* The vocabularies are opened beside the network, unless they shall not take memory at the same time. */
+    /* The vocabularies are opened beside the network, unless they shall not take memory at the same
+     * time. */
     struct opening opening = {.t = t, .folder = folder};
     struct error error = {0};
     bool beside = !options->pack;
     task_start(&opening.task, run_open_vocabularies, &opening);
-    bool good = open_weights(t, folder, &error) == 0 && open_packed(t, folder, options, &error) == 0 &&
+    bool good = open_weights(t, folder, &error) == 0 &&
+                open_packed(t, folder, options, &error) == 0 &&
                 (!beside || load_network(t, lists, &error) == 0);
     task_wait(&opening.task);
     const struct error *failure = opening.result != 0 ? &opening.error : good ? NULL : &error;
@@ -491,7 +545,8 @@ struct translator *translator_open(const char *folder, const struct translator_o
         goto failed;
     }
 
-    if (check_vocabularies(t, err) != 0 || open_opening(t, err) != 0 || (lists && open_shortlist(t, folder, err) != 0))
+    if (check_vocabularies(t, err) != 0 || open_opening(t, err) != 0 ||
+        (lists && open_shortlist(t, folder, err) != 0))
         goto failed;
     int first = first_token(t);
     if (!beside) {
@@ -543,7 +598,8 @@ static struct translator_info info_of(const struct model_config *c, const struct
                                     .task = c->task,
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
-                                    .variants = many ? languages->codes : (const char *const *)variants->names,
+                                    .variants = many ? languages->codes
+                                                     : (const char *const *)variants->names,
                                     .variant_count = many ? languages->count : variants->count,
                                     .beam_size = c->defaults.beam_size,
                                     .length_penalty = c->defaults.length_penalty,
@@ -601,8 +657,10 @@ struct translator_card *translator_card_read(const char *folder, struct error *e
         return NULL;
     }
     const struct model_config *c = &card->config;
-    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &card->config, err) != 0 ||
-        model_languages_read(path, &card->languages, err) != 0 || path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
+    if (path_in(folder, "config.json", path, sizeof path, err) != 0 ||
+        config_read(path, &card->config, err) != 0 ||
+        model_languages_read(path, &card->languages, err) != 0 ||
+        path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         goto failed;
     struct weights *weights = weights_open(path, err);
     if (!weights)
@@ -613,11 +671,14 @@ struct translator_card *translator_card_read(const char *folder, struct error *e
     weights_free(weights);
 
     /* the vocabulary has the labels of variants */
-    if (strcmp(c->tokenizer.type, "sentencepiece") == 0 && !config_has_file(c->tokenizer.source.pieces)) {
-        if (path_in(folder, c->tokenizer.source.file, path, sizeof path, err) != 0 || labels_read(path, &card->variants, err) != 0)
+    if (strcmp(c->tokenizer.type, "sentencepiece") == 0 &&
+        !config_has_file(c->tokenizer.source.pieces)) {
+        if (path_in(folder, c->tokenizer.source.file, path, sizeof path, err) != 0 ||
+            labels_read(path, &card->variants, err) != 0)
             goto failed;
     } else {
-        struct tokenizer *source = open_tokenizer(folder, c->tokenizer.type, c->tokenizer.source.file, &c->tokenizer.source, err);
+        struct tokenizer *source = open_tokenizer(
+            folder, c->tokenizer.type, c->tokenizer.source.file, &c->tokenizer.source, err);
         int result = source ? labels_find(source, &card->variants, err) : -1;
         tokenizer_free(source);
         if (result != 0)
@@ -690,18 +751,21 @@ struct pieces *pieces_open(const char *folder, const char *language, struct erro
         return NULL;
     }
     arena_init(&pieces->arena, 64 * 1024);
-    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &pieces->config, err) != 0 ||
+    if (path_in(folder, "config.json", path, sizeof path, err) != 0 ||
+        config_read(path, &pieces->config, err) != 0 ||
         model_languages_read(path, &pieces->languages, err) != 0)
         goto failed;
     if (pieces->languages.count == 0) {
         error_set(err, ERROR_INPUT,
-                  "model \"%.60s\" has no languages: only a model of many languages has a list of pieces for each",
+                  "model \"%.60s\" has no languages: only a model of many languages has a list of "
+                  "pieces for each",
                   pieces->config.name);
         goto failed;
     }
     pieces->language = model_languages_find(&pieces->languages, language);
     if (!pieces->language) {
-        error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"", pieces->config.name, language);
+        error_set(err, ERROR_INPUT, "model \"%.60s\" has no language \"%.60s\"",
+                  pieces->config.name, language);
         goto failed;
     }
     pieces->target = open_target(folder, &pieces->config, err);
@@ -742,7 +806,8 @@ bool pieces_used(const struct pieces *pieces) {
 int pieces_count(struct pieces *pieces, const char *text, size_t length, struct error *err) {
     struct token *tokens;
     size_t count;
-    int result = tokenizer_encode(pieces->target, text, length, NULL, &pieces->arena, &tokens, &count, err);
+    int result =
+        tokenizer_encode(pieces->target, text, length, NULL, &pieces->arena, &tokens, &count, err);
     for (size_t i = 0; result == 0 && i < count; i++)
         if (tokens[i].id >= 0)
             pieces->counts[tokens[i].id]++;
@@ -752,7 +817,8 @@ int pieces_count(struct pieces *pieces, const char *text, size_t length, struct 
 
 /* Returns the piece without its mark of white space. */
 static const char *text_of(const struct pieces *pieces, size_t id) {
-    const char *piece = tokenizer_piece(pieces->target, (int)id), *mark = tokenizer_mark(pieces->target);
+    const char *piece = tokenizer_piece(pieces->target, (int)id),
+               *mark = tokenizer_mark(pieces->target);
     return strncmp(piece, mark, strlen(mark)) == 0 ? piece + strlen(mark) : piece;
 }
 
@@ -769,8 +835,10 @@ static int by_count(const void *a, const void *b) {
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
-/* Sets chosen [size] for the most frequent pieces, and out's counted and tokens. Returns -1 if memory is out. */
-static int choose_counted(const struct pieces *pieces, const struct pieces_wanted *wanted, bool *chosen, struct pieces_list *out) {
+/* Sets chosen [size] for the most frequent pieces, and out's counted and tokens. Returns -1 if
+ * memory is out. */
+static int choose_counted(const struct pieces *pieces, const struct pieces_wanted *wanted,
+                          bool *chosen, struct pieces_list *out) {
     struct counted *found = calloc(pieces->size, sizeof *found);
     size_t count = 0;
     uint64_t covered = 0;
@@ -793,7 +861,8 @@ static int choose_counted(const struct pieces *pieces, const struct pieces_wante
     return 0;
 }
 
-int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wanted, struct pieces_list *out, struct error *err) {
+int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wanted,
+                  struct pieces_list *out, struct error *err) {
     struct pieces_list list = {.ids = NULL};
     uint64_t counts[CHARACTER_SCRIPTS] = {0}, all = 0;
     bool used[CHARACTER_SCRIPTS];
@@ -823,11 +892,13 @@ int pieces_choose(const struct pieces *pieces, const struct pieces_wanted *wante
     if (unknown >= 0)
         chosen[unknown] = true;
     for (size_t id = 0; id < pieces->size; id++) {
-        /* words are spelled with bytes, a mark alone, and pieces of one character of these scripts */
+        /* words are spelled with bytes, a mark alone, and pieces of one character of these scripts
+         */
         const char *text = text_of(pieces, id);
         size_t length = strlen(text), next = 0;
         int32_t character = length > 0 ? character_next(text, length, &next) : -1;
-        bool single = length > 0 && next == length && character >= 0 && (character < 0x80 || used[character_script(character)]);
+        bool single = length > 0 && next == length && character >= 0 &&
+                      (character < 0x80 || used[character_script(character)]);
         bool mark = length == 0 && *tokenizer_piece(pieces->target, (int)id) != '\0';
         if (!chosen[id] && !single && !mark && tokenizer_byte(pieces->target, (int)id) < 0)
             continue;

@@ -1,4 +1,5 @@
-/* This file has alignd's commands, the order in which the daemon starts and stops, and the signals that it waits for. */
+/* This file has alignd's commands, the order in which the daemon starts and stops, and the signals
+ * that it waits for. */
 #include "server/api/api.h"
 #include "server/api/keys.h"
 #include "server/base/clock.h"
@@ -24,11 +25,18 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 1024 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
+enum {
+    EXIT_USAGE = 2,
+    LAST_REPLIES_MS = 5000,
+    LARGE_BYTES = 1024 * 1024,
+    KEPT_FILES = 1024,
+    KEPT_SENT_S = 60
+};
 
 /* ---- signals ---- */
 
-/* All threads block these signals, and one thread waits for them, so no handler interrupts code or system calls. */
+/* All threads block these signals, and one thread waits for them, so no handler interrupts code or
+ * system calls. */
 static struct {
     pthread_t thread;
     sigset_t awaited;
@@ -37,7 +45,8 @@ static struct {
     atomic_bool reload, ending; /* SIGHUP has arrived; the daemon has stopped */
 } signals;
 
-/* Waits at most a second for a signal, and frees expired files and the memory of a daemon that has nothing to do. */
+/* Waits at most a second for a signal, and frees expired files and the memory of a daemon that has
+ * nothing to do. */
 static void await_signal(struct kept_files *files, struct http *http) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -79,7 +88,8 @@ static void report_reload(const char *what, int result, const struct error *erro
     if (result == 0)
         log_event(LOG_INFO, "reloaded", log_text("what", what));
     else
-        log_event(LOG_ERROR, "reload_failed", log_text("what", what), log_text("reason", error->message));
+        log_event(LOG_ERROR, "reload_failed", log_text("what", what),
+                  log_text("reason", error->message));
 }
 
 /* Reports readiness to systemd, unless the catalog was closed because the daemon is stopping. */
@@ -97,11 +107,14 @@ static void reload_all(const struct daemon *daemon, struct http *http) {
     if (service->keys)
         report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
     if (daemon->options->glossary.count > 0)
-        report_reload("glossaries", glossaries_reload(service->glossaries, &of_glossaries), &of_glossaries);
+        report_reload("glossaries", glossaries_reload(service->glossaries, &of_glossaries),
+                      &of_glossaries);
     if (daemon->options->tls_cert)
-        report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
+        report_reload("certificate", http_reload_certificate(http, &of_certificate),
+                      &of_certificate);
 
-    /* Loading models takes a while; the reload reports its end. If memory is out, the daemon reports readiness at once. */
+    /* Loading models takes a while; the reload reports its end. If memory is out, the daemon
+     * reports readiness at once. */
     struct reload *reload = calloc(1, sizeof *reload);
     if (reload) {
         reload->finish = note_reloaded;
@@ -143,13 +156,15 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
 
 /* ---- starting ---- */
 
-/* Logs the addresses, and warns of those on which anyone may translate. Returns the first one for users, or NULL. */
+/* Logs the addresses, and warns of those on which anyone may translate. Returns the first one for
+ * users, or NULL. */
 static const char *tell_addresses(const struct daemon *daemon, const struct http *http) {
     static const char *const of_this_machine[] = {"127.", "[::1]", "localhost:", "unix:"};
     const char *address, *first = NULL;
     bool admin;
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
-        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", log_text("address", address));
+        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening",
+                  log_text("address", address));
         bool anybody = !admin && !daemon->service->keys;
         for (size_t j = 0; j < sizeof of_this_machine / sizeof *of_this_machine; j++)
             anybody &= strncmp(address, of_this_machine[j], strlen(of_this_machine[j])) != 0;
@@ -162,25 +177,31 @@ static const char *tell_addresses(const struct daemon *daemon, const struct http
     return first;
 }
 
-/* Logs the bytes that each bound allows, and warns if those beside the models are more than half of the memory. */
+/* Logs the bytes that each bound allows, and warns if those beside the models are more than half of
+ * the memory. */
 static void tell_memory(const struct daemon *daemon, const struct http *http) {
     const struct options *options = daemon->options;
-    size_t decoding = options->workers * options->decode_memory, connections = http_most_connections(http) * CONNECTION_MEMORY;
-    size_t beside = options->body_memory + options->request_memory + options->reply_memory + decoding + options->keep_files_bytes +
-                    options->cache_bytes + connections;
+    size_t decoding = options->workers * options->decode_memory,
+           connections = http_most_connections(http) * CONNECTION_MEMORY;
+    size_t beside = options->body_memory + options->request_memory + options->reply_memory +
+                    decoding + options->keep_files_bytes + options->cache_bytes + connections;
     size_t models = catalog_bytes(daemon->service->catalog);
     models = options->model_memory > models ? options->model_memory : models;
-    log_event(beside > options->memory / 2 ? LOG_WARN : LOG_INFO, "memory_plan", log_count("memory", options->memory),
-              log_count("sum", models + beside), log_count("models", models), log_count("bodies", options->body_memory),
-              log_count("requests", options->request_memory), log_count("replies", options->reply_memory),
-              log_count("decoding", decoding), log_count("files", options->keep_files_bytes),
+    log_event(beside > options->memory / 2 ? LOG_WARN : LOG_INFO, "memory_plan",
+              log_count("memory", options->memory), log_count("sum", models + beside),
+              log_count("models", models), log_count("bodies", options->body_memory),
+              log_count("requests", options->request_memory),
+              log_count("replies", options->reply_memory), log_count("decoding", decoding),
+              log_count("files", options->keep_files_bytes),
               log_count("cache", options->cache_bytes), log_count("connections", connections));
 }
 
-/* Logs that requests are answered. On a terminal, whose user may be new to alignd, a greeting follows. */
+/* Logs that requests are answered. On a terminal, whose user may be new to alignd, a greeting
+ * follows. */
 static void tell_ready(const struct daemon *daemon, const char *address) {
     struct model_set *models = catalog_acquire(daemon->service->catalog);
-    log_event(LOG_INFO, "ready", log_count("models", models->count), log_count("workers", daemon->options->workers));
+    log_event(LOG_INFO, "ready", log_count("models", models->count),
+              log_count("workers", daemon->options->workers));
     if (isatty(STDERR_FILENO) && strcmp(daemon->options->log_format, "text") == 0 && address) {
         const char **names = calloc(models->count + 1, sizeof *names);
         const struct greeting greeting = {.address = address,
@@ -235,7 +256,8 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         .scheduler = service->scheduler,
         .metrics = service->metrics,
     };
-    struct workers *workers = catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+    struct workers *workers =
+        catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
     if (workers) {
         atomic_store(&service->state, SERVICE_READY);
         tell_memory(daemon, http);
@@ -248,7 +270,8 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
             else
                 await_signal(service->files, http); /* the loop then checks both flags again */
         }
-        log_event(LOG_INFO, "draining", log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
+        log_event(LOG_INFO, "draining",
+                  log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
         *clean = drain(daemon, http, workers);
     }
     http_stop(http);
@@ -284,31 +307,36 @@ static struct service_options service_options(const struct options *options) {
 }
 
 /* shipped: the models to serve if the options name none. */
-static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
+static int serve(const struct options *options, const struct shipped *shipped, bool *clean,
+                 struct error *err) {
     const char *labels[ROUTES_MOST_LABELS];
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {.options = options,
-                                  .directory = shipped->directory ? shipped->directory : options->directory,
+                                  .directory =
+                                      shipped->directory ? shipped->directory : options->directory,
                                   .gets = shipped->downloaded != NULL,
                                   .service = &service};
-    struct catalog_options models = {.folders = shipped->directory ? &shipped->folders : &options->models,
-                                     .directory = shipped->downloaded ? shipped->downloaded : options->directory,
-                                     .downloads = shipped->downloaded != NULL,
-                                     .usual = options->default_model,
-                                     .loading = {.compute = options->compute,
-                                                 .shortlist = options->shortlist,
-                                                 .half_past = options->half_past,
-                                                 .workers = options->workers,
-                                                 .rows = admission_all_rows(options->rows),
-                                                 .state_bytes = worker_state_bytes()},
-                                     .most_bytes = options->model_memory,
-                                     .most_waiting = options->queue,
-                                     .idle_us = (int64_t)options->idle_unload_s * 1000000};
-    const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
+    struct catalog_options models = {
+        .folders = shipped->directory ? &shipped->folders : &options->models,
+        .directory = shipped->downloaded ? shipped->downloaded : options->directory,
+        .downloads = shipped->downloaded != NULL,
+        .usual = options->default_model,
+        .loading = {.compute = options->compute,
+                    .shortlist = options->shortlist,
+                    .half_past = options->half_past,
+                    .workers = options->workers,
+                    .rows = admission_all_rows(options->rows),
+                    .state_bytes = worker_state_bytes()},
+        .most_bytes = options->model_memory,
+        .most_waiting = options->queue,
+        .idle_us = (int64_t)options->idle_unload_s * 1000000};
+    const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000,
+                                           KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
                                            options->keep_files_bytes};
     int result = -1;
     char place[MODEL_PATH_BYTES];
-    bool downloads = !options->offline && installed_place(models.directory, true, place, options->fetch ? err : NULL) == 0;
+    bool downloads = !options->offline && installed_place(models.directory, true, place,
+                                                          options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;
     if (downloads && models.directory) /* the same path, without a slash at the end */
@@ -317,36 +345,39 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     if ((downloads && downloads_begin(err) != 0) || log_start(err) != 0 ||
         (options->api_keys && !(service.keys = keys_open(options->api_keys, err))))
         return -1;
-    service.glossaries = glossaries_open(&(struct glossaries_options){&options->glossary, options->glossaries}, err);
+    service.glossaries =
+        glossaries_open(&(struct glossaries_options){&options->glossary, options->glossaries}, err);
     if (!service.glossaries) {
         keys_free(service.keys);
         return -1;
     }
-    /* Freeing models returns their memory to the system. Keys and values of a sentence, which are smaller, are used again: new
-     * pages would be cleared for each. */
+    /* Freeing models returns their memory to the system. Keys and values of a sentence, which are
+     * smaller, are used again: new pages would be cleared for each. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     api_init();
     service.metrics = metrics_create(labels, routes_labels(labels), err);
-    service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
+    service.scheduler =
+        scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
     service.files = kept_files_create(&kept);
     service.catalog = catalog_create(&models, service.metrics);
     if (downloads)
-        service.fetcher = fetcher_create(
-            &(struct fetcher_options){.into = place,
-                                      .sources = options->fetch,
-                                      .pairs = options->fetch_pairs,
-                                      .most_bytes = options->fetch_bytes == OPTION_AUTO ? FETCH_BYTES_AUTO : options->fetch_bytes,
-                                      .mirror = options->mirror,
-                                      .records = options->records,
-                                      .retries = options->retries,
-                                      .stall_s = options->stall_s,
-                                      .metrics = service.metrics,
-                                      .catalog = service.catalog});
+        service.fetcher = fetcher_create(&(struct fetcher_options){
+            .into = place,
+            .sources = options->fetch,
+            .pairs = options->fetch_pairs,
+            .most_bytes =
+                options->fetch_bytes == OPTION_AUTO ? FETCH_BYTES_AUTO : options->fetch_bytes,
+            .mirror = options->mirror,
+            .records = options->records,
+            .retries = options->retries,
+            .stall_s = options->stall_s,
+            .metrics = service.metrics,
+            .catalog = service.catalog});
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.files && service.catalog && cached &&
-        (service.fetcher || !downloads))
+    if (service.metrics && service.scheduler && service.limiter && service.files &&
+        service.catalog && cached && (service.fetcher || !downloads))
         result = serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
@@ -364,11 +395,13 @@ static int serve(const struct options *options, const struct shipped *shipped, b
 
 /* ---- commands ---- */
 
-/* Prints the line for the file of keys to stdout, and the key to stderr, where it is shown only once. */
+/* Prints the line for the file of keys to stdout, and the key to stderr, where it is shown only
+ * once. */
 static int key_command(struct options *options, int *status, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
     (void)status;
-    if (keys_make(options->name, strcmp(options->role, "admin") == 0, options->limits, secret, line, err) != 0)
+    if (keys_make(options->name, strcmp(options->role, "admin") == 0, options->limits, secret, line,
+                  err) != 0)
         return -1;
     print_line(stdout, "%s", line);
     if (fflush(stdout) != 0 || ferror(stdout))
@@ -379,22 +412,24 @@ static int key_command(struct options *options, int *status, struct error *err) 
 
 static int health_command(struct options *options, int *status, struct error *err) {
     (void)status;
-    return health_ask(options->admin_address ? options->admin_address : options->address, options->path, options->tls_cert != NULL,
-                      HEALTH_TIMEOUT_MS, err);
+    return health_ask(options->admin_address ? options->admin_address : options->address,
+                      options->path, options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
 }
 
-/* Serves the models that came with alignd, and those that were downloaded. The first one answers requests that name neither a model
- * nor languages. */
+/* Serves the models that came with alignd, and those that were downloaded. The first one answers
+ * requests that name neither a model nor languages. */
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
     struct installed_list found = {NULL, 0};
     const char *usual;
-    if (models_find(shipped, err) != 0 || (shipped->downloaded && installed_list(shipped->downloaded, &found, err) != 0))
+    if (models_find(shipped, err) != 0 ||
+        (shipped->downloaded && installed_list(shipped->downloaded, &found, err) != 0))
         return -1;
     if (found.count > 0)
         log_event(LOG_INFO, "downloaded_models_found", log_text("directory", shipped->downloaded),
                   log_count("models", found.count));
     usual = shipped->usual;
-    for (size_t i = 0; usual && i < found.count; i++) { /* a downloaded model replaces the shipped one for its languages */
+    for (size_t i = 0; usual && i < found.count;
+         i++) { /* a downloaded model replaces the shipped one for its languages */
         char pair[sizeof found.models->source + sizeof found.models->target];
         snprintf(pair, sizeof pair, "%s-%s", found.models[i].source, found.models[i].target);
         if (strcmp(pair, shipped->usual) == 0)
@@ -406,12 +441,14 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
     installed_list_done(&found);
     if (result != 0 || shipped->folders.count == 0)
         return result;
-    log_event(LOG_INFO, "models_found", log_text("directory", shipped->directory), log_count("models", shipped->folders.count));
+    log_event(LOG_INFO, "models_found", log_text("directory", shipped->directory),
+              log_count("models", shipped->folders.count));
     return 0;
 }
 
-/* Signals are blocked before any thread starts, because threads inherit the mask. Until the daemon has stopped, the second SIGTERM
- * or SIGINT ends the process at once, with EXIT_FAILURE; SIGUSR1 and SIGUSR2 do nothing. */
+/* Signals are blocked before any thread starts, because threads inherit the mask. Until the daemon
+ * has stopped, the second SIGTERM or SIGINT ends the process at once, with EXIT_FAILURE; SIGUSR1
+ * and SIGUSR2 do nothing. */
 static int serve_command(struct options *options, int *status, struct error *err) {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     bool clean = true, named = options->models.count > 0 || options->directory;
@@ -434,7 +471,8 @@ static int serve_command(struct options *options, int *status, struct error *err
     }
     shipped_done(&shipped);
     if (result == 0)
-        log_event(clean ? LOG_INFO : LOG_WARN, "stopped", log_text("clean", clean ? "true" : "false"));
+        log_event(clean ? LOG_INFO : LOG_WARN, "stopped",
+                  log_text("clean", clean ? "true" : "false"));
     *status = clean ? EXIT_SUCCESS : EXIT_FAILURE;
     return result;
 }
@@ -464,7 +502,8 @@ static int print(const char *text) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* makes writing a file that may not grow fail instead of ending the process */
+    signal(SIGXFSZ,
+           SIG_IGN); /* makes writing a file that may not grow fail instead of ending the process */
     translator_setup();
     struct options options;
     struct error error = {0};
@@ -472,7 +511,8 @@ int main(int argc, char **argv) {
         bool usage = error.code != ERROR_MEMORY;
         const char *word = option_command_word((int)options_command(argc, argv));
         if (usage)
-            print_line(stderr, "alignd: %s (see alignd %s%s--help)", error.message, word, *word ? " " : "");
+            print_line(stderr, "alignd: %s (see alignd %s%s--help)", error.message, word,
+                       *word ? " " : "");
         else
             print_line(stderr, "alignd: %s", error.message);
         return usage ? EXIT_USAGE : EXIT_FAILURE;

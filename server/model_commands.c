@@ -1,5 +1,5 @@
-/* This file hides the output of the commands for model folders, how they end when interrupted, and the order in which the files of
- * a folder change. */
+/* This file hides the output of the commands for model folders, how they end when interrupted, and
+ * the order in which the files of a folder change. */
 #include "model/base/utf8.h"
 #include "model/import/import.h"
 #include "model/translator.h"
@@ -20,9 +20,16 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { BAR = 24, DRAW_US = 100 * 1000, LINE_US = 10 * 1000 * 1000, RATE_US = 500 * 1000, EXIT_ABSENT = 3 };
-/* `alignd import` packs models of at least this size, because smaller ones load quickly anyway. Freed blocks of MAPPED_BYTES return
- * to the system, so packing does not need its memory in addition to the import's. */
+enum {
+    BAR = 24,
+    DRAW_US = 100 * 1000,
+    LINE_US = 10 * 1000 * 1000,
+    RATE_US = 500 * 1000,
+    EXIT_ABSENT = 3
+};
+/* `alignd import` packs models of at least this size, because smaller ones load quickly anyway.
+ * Freed blocks of MAPPED_BYTES return to the system, so packing does not need its memory in
+ * addition to the import's. */
 enum { PACKED_PARAMETERS = 30 * 1000 * 1000, MAPPED_BYTES = 128 * 1024 };
 
 static atomic_bool interrupted; /* lock-free, as a handler needs */
@@ -42,7 +49,9 @@ static void watch_signals(void) {
 }
 
 static int check_written(struct error *err) {
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? 0
+               : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
 /* ---- progress ---- */
@@ -69,7 +78,8 @@ static void show_progress(struct view *view, const struct get_event *event) {
         view->first = view->rated = event->bytes;
     }
     if (now_us - view->rated_us >= RATE_US && event->bytes >= view->rated) {
-        double rate = (double)(event->bytes - view->rated) * 1e6 / (double)(now_us - view->rated_us);
+        double rate =
+            (double)(event->bytes - view->rated) * 1e6 / (double)(now_us - view->rated_us);
         view->rate = view->rate > 0 ? 0.7 * view->rate + 0.3 * rate : rate;
         view->rated_us = now_us;
         view->rated = event->bytes;
@@ -90,8 +100,8 @@ static void show_progress(struct view *view, const struct get_event *event) {
     }
     double share = event->total > 0 ? (double)event->bytes / (double)event->total : 0;
     if (!view->terminal) {
-        print_line(stderr, "%s: %.1f of %.1f MB, %.1f MB/s%s", event->name, (double)event->bytes / 1e6, (double)event->total / 1e6,
-                   view->rate / 1e6, left);
+        print_line(stderr, "%s: %.1f of %.1f MB, %.1f MB/s%s", event->name,
+                   (double)event->bytes / 1e6, (double)event->total / 1e6, view->rate / 1e6, left);
         return;
     }
     char bar[BAR + 1];
@@ -99,8 +109,9 @@ static void show_progress(struct view *view, const struct get_event *event) {
     for (int i = 0; i < BAR; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR] = '\0';
-    print_over(stderr, "%s [%s] %3.0f %%  %.1f of %.1f MB, %.1f MB/s%s", event->name, bar, share * 100, (double)event->bytes / 1e6,
-               (double)event->total / 1e6, view->rate / 1e6, left);
+    print_over(stderr, "%s [%s] %3.0f %%  %.1f of %.1f MB, %.1f MB/s%s", event->name, bar,
+               share * 100, (double)event->bytes / 1e6, (double)event->total / 1e6,
+               view->rate / 1e6, left);
     view->drawn = true;
 }
 
@@ -114,12 +125,14 @@ static void show(void *owner, const struct get_event *event) {
     if (event->kind == GET_WAITS)
         print_line(stderr, "%s: another process is downloading it: waiting", event->name);
     else if (event->kind == GET_BEGINS && event->total > 0)
-        print_line(stderr, "%s: %.1f MB in %zu file%s from %s", event->name, (double)event->total / 1e6, event->files,
-                   event->files == 1 ? "" : "s", event->text);
+        print_line(stderr, "%s: %.1f MB in %zu file%s from %s", event->name,
+                   (double)event->total / 1e6, event->files, event->files == 1 ? "" : "s",
+                   event->text);
     else if (event->kind == GET_BEGINS)
         print_line(stderr, "%s: from %s", event->name, event->text);
     else if (event->kind == GET_RETRIES)
-        print_line(stderr, "%s: %s: trying again in %.1f s", event->name, event->text, (double)event->wait_ms / 1000);
+        print_line(stderr, "%s: %s: trying again in %.1f s", event->name, event->text,
+                   (double)event->wait_ms / 1000);
     else if (event->kind == GET_IMPORTS)
         print_line(stderr, "%s: downloaded and verified; importing", event->name);
     else
@@ -128,7 +141,8 @@ static void show(void *owner, const struct get_event *event) {
 
 /* ---- alignd get ---- */
 
-static struct get_options get_options_of(const struct options *options, const char *into, struct view *view) {
+static struct get_options get_options_of(const struct options *options, const char *into,
+                                         struct view *view) {
     return (struct get_options){.into = into,
                                 .mirror = options->mirror,
                                 .records = options->records,
@@ -155,9 +169,10 @@ static int list(const struct options *options, const char *into, int *status, st
     return got == GET_DONE ? check_written(err) : -1;
 }
 
-/* Prints a summary on stdout. old: the model that the new one may replace, and whose name it gets; NULL: none. */
-static enum get_status get_one(const struct options *options, const char *into, const char *asked, const struct installed *old,
-                               struct error *err) {
+/* Prints a summary on stdout. old: the model that the new one may replace, and whose name it gets;
+ * NULL: none. */
+static enum get_status get_one(const struct options *options, const char *into, const char *asked,
+                               const struct installed *old, struct error *err) {
     struct view view = {.terminal = isatty(STDERR_FILENO)};
     struct get_options with = get_options_of(options, into, &view);
     struct got got;
@@ -170,20 +185,24 @@ static enum get_status get_one(const struct options *options, const char *into, 
     enum get_status status = get_model(&with, asked, &got, err);
     clear(&view);
     if (status == GET_PRESENT && *got.newer)
-        print_line(stdout, "%s: is there already, version %s; %s is newer: alignd get --update", got.folder, got.origin.version,
-                   got.newer);
+        print_line(stdout, "%s: is there already, version %s; %s is newer: alignd get --update",
+                   got.folder, got.origin.version, got.newer);
     else if (status == GET_PRESENT)
-        print_line(stdout, "%s: is there already%s%s", got.folder, *got.origin.version ? ", version " : "", got.origin.version);
+        print_line(stdout, "%s: is there already%s%s", got.folder,
+                   *got.origin.version ? ", version " : "", got.origin.version);
     else if (status == GET_DONE)
-        print_line(stdout, "%s: %s-%s%s%s, %.1f MB, licence: %s%s%s", got.folder, got.source, got.target,
-                   *got.origin.version ? " " : "", got.origin.version, (double)got.unpacked / 1e6,
-                   *got.origin.licence ? got.origin.licence : "see its README.md", *got.origin.attribution ? ", by " : "",
-                   got.origin.attribution);
+        print_line(stdout, "%s: %s-%s%s%s, %.1f MB, licence: %s%s%s", got.folder, got.source,
+                   got.target, *got.origin.version ? " " : "", got.origin.version,
+                   (double)got.unpacked / 1e6,
+                   *got.origin.licence ? got.origin.licence : "see its README.md",
+                   *got.origin.attribution ? ", by " : "", got.origin.attribution);
     return status;
 }
 
-/* Keeps the first failure as the result. Models are downloaded one after the other, and a failure does not stop the others. */
-static void keep_first(enum get_status *first, enum get_status status, struct error *err, const struct error *inner, bool last) {
+/* Keeps the first failure as the result. Models are downloaded one after the other, and a failure
+ * does not stop the others. */
+static void keep_first(enum get_status *first, enum get_status status, struct error *err,
+                       const struct error *inner, bool last) {
     if (status == GET_DONE || status == GET_PRESENT)
         return;
     if (*first == GET_DONE)
@@ -202,17 +221,21 @@ static int update(const struct options *options, const char *into, int *status, 
     for (size_t i = 0; result == 0 && i < found.count && first != GET_STOPPED; i++) {
         const struct installed *model = &found.models[i];
         struct error inner = {0};
-        if (!*model->origin.asked || (options->paths.count > 0 && !name_list_has(&options->paths, model->name)))
+        if (!*model->origin.asked ||
+            (options->paths.count > 0 && !name_list_has(&options->paths, model->name)))
             continue;
         looked++;
-        keep_first(&first, get_one(options, into, model->origin.asked, model, &inner), err, &inner, false);
+        keep_first(&first, get_one(options, into, model->origin.asked, model, &inner), err, &inner,
+                   false);
     }
     for (size_t i = 0; result == 0 && first == GET_DONE && i < options->paths.count; i++) {
         bool there = false;
         for (size_t j = 0; j < found.count; j++)
-            there |= strcmp(found.models[j].name, options->paths.names[i]) == 0 && *found.models[j].origin.asked;
+            there |= strcmp(found.models[j].name, options->paths.names[i]) == 0 &&
+                     *found.models[j].origin.asked;
         if (!there) {
-            error_set(err, ERROR_INPUT, "%.300s has no model \"%.60s\" that was downloaded", into, options->paths.names[i]);
+            error_set(err, ERROR_INPUT, "%.300s has no model \"%.60s\" that was downloaded", into,
+                      options->paths.names[i]);
             first = GET_UNKNOWN;
         }
     }
@@ -225,7 +248,8 @@ static int update(const struct options *options, const char *into, int *status, 
     return result == 0 && first == GET_DONE ? check_written(err) : -1;
 }
 
-static int get_all(const struct options *options, const char *into, int *status, struct error *err) {
+static int get_all(const struct options *options, const char *into, int *status,
+                   struct error *err) {
     enum get_status first = GET_DONE;
     for (size_t i = 0; i < options->paths.count && first != GET_STOPPED; i++) {
         struct error inner = {0};
@@ -258,7 +282,8 @@ int get_command(struct options *options, int *status, struct error *err) {
 static void print_model(const struct installed *model, const char *from) {
     char pair[80];
     snprintf(pair, sizeof pair, "%s-%s", model->source, model->target);
-    print_line(stdout, "%-20s %-12s %-9s %-18s %9.1f MB  %s", model->name, pair, *model->origin.from ? model->origin.from : from,
+    print_line(stdout, "%-20s %-12s %-9s %-18s %9.1f MB  %s", model->name, pair,
+               *model->origin.from ? model->origin.from : from,
                *model->origin.version ? model->origin.version : "-", (double)model->bytes / 1e6,
                *model->origin.licence ? model->origin.licence : "see README.md");
 }
@@ -268,10 +293,12 @@ int models_command(struct options *options, int *status, struct error *err) {
     struct installed_list found = {NULL, 0};
     struct shipped shipped = {.directory = NULL};
     *status = EXIT_FAILURE;
-    if (installed_place(options->directory, false, place, err) != 0 || installed_list(place, &found, err) != 0)
+    if (installed_place(options->directory, false, place, err) != 0 ||
+        installed_list(place, &found, err) != 0)
         return -1;
     bool others = !options->directory && shipped_find(&shipped, NULL) == 0;
-    print_line(stdout, "%-20s %-12s %-9s %-18s %12s  %s", "NAME", "LANGUAGES", "FROM", "VERSION", "SIZE", "LICENCE");
+    print_line(stdout, "%-20s %-12s %-9s %-18s %12s  %s", "NAME", "LANGUAGES", "FROM", "VERSION",
+               "SIZE", "LICENCE");
     for (size_t i = 0; i < found.count; i++)
         print_model(&found.models[i], "-");
     for (size_t i = 0; others && i < shipped.folders.count; i++) {
@@ -281,8 +308,8 @@ int models_command(struct options *options, int *status, struct error *err) {
         print_model(&model, "shipped");
         installed_done(&model);
     }
-    print_line(stderr, "%s: %zu model%s%s%s", place, found.count, found.count == 1 ? "" : "s", others ? "; shipped: " : "",
-               others ? shipped.directory : "");
+    print_line(stderr, "%s: %zu model%s%s%s", place, found.count, found.count == 1 ? "" : "s",
+               others ? "; shipped: " : "", others ? shipped.directory : "");
     installed_list_done(&found);
     shipped_done(&shipped);
     *status = EXIT_SUCCESS;
@@ -310,14 +337,16 @@ int remove_command(struct options *options, int *status, struct error *err) {
 
 /* ---- alignd pack ---- */
 
-static int pack_folder(const struct translator_options *choices, struct integrity *integrity, const char *folder,
-                       struct error *err) {
+static int pack_folder(const struct translator_options *choices, struct integrity *integrity,
+                       const char *folder, struct error *err) {
     char sha256[SHA256_DIGITS + 1], path[MODEL_PATH_BYTES];
     struct integrity_found found;
-    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || manifest_digest_weights(folder, sha256, err) != 0)
+    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 ||
+        manifest_digest_weights(folder, sha256, err) != 0)
         return -1;
     struct translator *translator = translator_open(folder, choices, err);
-    int result = translator ? translator_pack(translator, folder, sha256, path, sizeof path, err) : -1;
+    int result =
+        translator ? translator_pack(translator, folder, sha256, path, sizeof path, err) : -1;
     if (result == 0)
         print_line(stdout, "%s: %zu matrices", path, translator_info(translator).matrices);
     translator_free(translator);
@@ -328,7 +357,8 @@ int pack_command(struct options *options, int *status, struct error *err) {
     (void)status;
     if (named_models_find(options, err) != 0)
         return -1;
-    const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
+    const struct translator_options choices = {
+        .compute = options->compute, .shortlist = options->shortlist, .pack = true};
     struct integrity *integrity = integrity_create();
     int result = integrity ? 0 : error_memory(err);
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
@@ -395,7 +425,8 @@ int import_command(struct options *options, int *status, struct error *err) {
         struct integrity *integrity = integrity_create();
         malloc_trim(0);
         struct error inner = {0};
-        if (!integrity || pack_folder(&choices, integrity, made.folder, &inner) != 0) /* the model is complete without it */
+        if (!integrity || pack_folder(&choices, integrity, made.folder, &inner) !=
+                              0) /* the model is complete without it */
             print_line(stdout, "not packed: %s", integrity ? inner.message : "memory is out");
         integrity_free(integrity);
     }
@@ -415,8 +446,8 @@ struct text {
     char bytes[PART_BYTES];
 };
 
-/* Returns how many of the bytes can be counted: whole lines; for a line that does not fit, whole words or, without a blank, whole
- * characters. last: no more bytes follow. */
+/* Returns how many of the bytes can be counted: whole lines; for a line that does not fit, whole
+ * words or, without a blank, whole characters. last: no more bytes follow. */
 static size_t whole_of(const struct text *text, bool last) {
     const char *line = memrchr(text->bytes, '\n', text->filled), *blank;
     if (last)
@@ -444,9 +475,11 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
             got = read(text->file, text->bytes + text->filled, room);
         while (got < 0 && errno == EINTR);
         if (got < 0)
-            return error_set(err, ERROR_FILE, "cannot read %.150s: %s", text->name, strerror(errno));
+            return error_set(err, ERROR_FILE, "cannot read %.150s: %s", text->name,
+                             strerror(errno));
         text->filled += (size_t)got;
-        size_t mark = begins && text->filled >= 3 && memcmp(text->bytes, byte_order_mark, 3) == 0 ? 3 : 0;
+        size_t mark =
+            begins && text->filled >= 3 && memcmp(text->bytes, byte_order_mark, 3) == 0 ? 3 : 0;
         begins = begins && text->filled < 3;
         text->filled -= mark;
         memmove(text->bytes, text->bytes + mark, text->filled);
@@ -457,9 +490,11 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
             size_t length = end ? (size_t)(end - line) : whole - at;
             struct error inner = {0};
             if (!utf8_valid(line, length))
-                return error_set(err, ERROR_INPUT, "%.150s, line %zu: is not UTF-8", text->name, text->line);
+                return error_set(err, ERROR_INPUT, "%.150s, line %zu: is not UTF-8", text->name,
+                                 text->line);
             if (pieces_count(pieces, line, length, &inner) != 0)
-                return error_set(err, inner.code, "%.150s, line %zu: %s", text->name, text->line, inner.message);
+                return error_set(err, inner.code, "%.150s, line %zu: %s", text->name, text->line,
+                                 inner.message);
             text->line += end != NULL;
             at += length + (end != NULL);
         }
@@ -477,26 +512,30 @@ static int count_file(struct pieces *pieces, const char *path, struct error *err
     text->name = path ? path : "standard input";
     text->line = 1;
     text->file = path ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    int result = text->file >= 0 ? count_text(pieces, text, err)
-                                 : error_set(err, ERROR_FILE, "cannot open %.150s: %s", path, strerror(errno));
+    int result = text->file >= 0
+                     ? count_text(pieces, text, err)
+                     : error_set(err, ERROR_FILE, "cannot open %.150s: %s", path, strerror(errno));
     if (path && text->file >= 0)
         close(text->file);
     free(text);
     return result;
 }
 
-/* Locks a folder whose files match its manifest. Other processes that add a list wait until the descriptor is closed; the files are
- * checked under the lock, because another process may have written a file but not yet its entry. Returns -1 on error. */
+/* Locks a folder whose files match its manifest. Other processes that add a list wait until the
+ * descriptor is closed; the files are checked under the lock, because another process may have
+ * written a file but not yet its entry. Returns -1 on error. */
 static int lock_folder(const char *folder, struct error *err) {
     int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = lock;
     while (lock >= 0 && (result = flock(lock, LOCK_EX)) != 0 && errno == EINTR)
         ;
     if (result < 0) {
-        error_set(err, ERROR_FILE, "cannot be %s: %s", lock < 0 ? "opened" : "locked", strerror(errno));
+        error_set(err, ERROR_FILE, "cannot be %s: %s", lock < 0 ? "opened" : "locked",
+                  strerror(errno));
     } else {
         struct integrity *integrity = integrity_create();
         struct integrity_found found;
-        result = integrity ? integrity_check(integrity, folder, INTEGRITY_QUICK, &found, err) : error_memory(err);
+        result = integrity ? integrity_check(integrity, folder, INTEGRITY_QUICK, &found, err)
+                           : error_memory(err);
         integrity_free(integrity);
     }
     if (result >= 0)
@@ -541,12 +580,16 @@ int shortlist_command(struct options *options, int *status, struct error *err) {
     }
     if (result == 0) {
         print_line(stdout,
-                   "%s: list.%s has %zu pieces: %zu by their counts and %zu to spell other words with; they make up %.4f %% of the "
+                   "%s: list.%s has %zu pieces: %zu by their counts and %zu to spell other words "
+                   "with; they make up %.4f %% of the "
                    "%" PRIu64 " in the text",
                    folder, code, list.count, list.counted, list.count - list.counted,
                    100 * (double)list.covered / (double)list.tokens, list.tokens);
         if (!pieces_used(pieces))
-            print_line(stdout, "%s: lists are used with --shortlist; defaults.shortlist of config.json is false", folder);
+            print_line(
+                stdout,
+                "%s: lists are used with --shortlist; defaults.shortlist of config.json is false",
+                folder);
         result = check_written(err);
     }
     pieces_free(pieces);

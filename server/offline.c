@@ -1,6 +1,7 @@
-/* This file hides how a batch run keeps the workers busy. Lines go through a ring: the main thread reads and prepares them, the
- * workers decode, and a writer prints in order. A line's place in the ring is reused once the line is written, so memory is bounded
- * for any length of the input. A document is one request. The output file gets its new content as a whole, at the end. */
+/* This file hides how a batch run keeps the workers busy. Lines go through a ring: the main thread
+ * reads and prepares them, the workers decode, and a writer prints in order. A line's place in the
+ * ring is reused once the line is written, so memory is bounded for any length of the input. A
+ * document is one request. The output file gets its new content as a whole, at the end. */
 #include "model/base/task.h"
 #include "model/base/utf8.h"
 #include "server/api/pairs.h"
@@ -36,7 +37,8 @@ enum {
 /* A batch run. */
 struct offline {
     const struct options *options;
-    struct loaded_model *models[DIRECTIONS]; /* [directions]; the second model has the opposite direction */
+    struct loaded_model
+        *models[DIRECTIONS]; /* [directions]; the second model has the opposite direction */
     size_t directions;
     const struct protection *protection; /* NULL: none */
     struct scheduler *scheduler;         /* unbounded */
@@ -72,7 +74,8 @@ static void submit(struct offline *run, struct request *request) {
 
 /* ---- lines ---- */
 
-/* The request of a line to one model. The second model, if there is one, gets the line's target as the source. */
+/* The request of a line to one model. The second model, if there is one, gets the line's target as
+ * the source. */
 struct direction {
     struct request request;
     struct text text; /* source and target are the line's buffers */
@@ -117,7 +120,8 @@ static void stream_fail(struct stream *stream, const struct error *error) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Called by the worker that decoded the last sentence, or by the main thread if there is nothing to decode. */
+/* Called by the worker that decoded the last sentence, or by the main thread if there is nothing to
+ * decode. */
 static void end_direction(struct request *request) {
     const struct direction *direction = request->owner;
     struct batch_line *line = direction->line;
@@ -143,15 +147,20 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     size_t capacity = 0;
     ssize_t bytes = getline(text, &capacity, file);
     if (bytes < 0)
-        return feof(file) ? 0 : error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno));
+        return feof(file) ? 0
+                          : error_set(err, ERROR_FILE, "cannot read line %zu: %s", number,
+                                      strerror(errno));
     if (bytes > 0 && (*text)[bytes - 1] == '\n')
         (*text)[--bytes] = '\0';
     *length = (size_t)bytes;
-    return utf8_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
+    return utf8_valid(*text, *length)
+               ? 1
+               : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
 }
 
-/* Prepares the requests of a line that has been read. A line that is too long for the model is wrapped instead of refused, unless
- * it has a target or, in a model that copies, a part that cannot be split. */
+/* Prepares the requests of a line that has been read. A line that is too long for the model is
+ * wrapped instead of refused, unless it has a target or, in a model that copies, a part that cannot
+ * be split. */
 static int prepare_line(struct batch_line *line, struct error *err) {
     const struct stream *stream = line->stream;
     const struct options *options = stream->run->options;
@@ -162,10 +171,11 @@ static int prepare_line(struct batch_line *line, struct error *err) {
         struct loaded_model *model = stream->run->models[i];
         bool there = i == 0;
         direction->line = line;
-        direction->text = (struct text){.source = there ? line->source : line->target,
-                                        .source_length = there ? line->source_length : line->target_length,
-                                        .target = there ? line->target : line->source,
-                                        .target_length = there ? line->target_length : line->source_length};
+        direction->text =
+            (struct text){.source = there ? line->source : line->target,
+                          .source_length = there ? line->source_length : line->target_length,
+                          .target = there ? line->target : line->source,
+                          .target_length = there ? line->target_length : line->source_length};
         request->loaded = loaded_model_acquire(model);
         request->variant = variant_of(options, &model->info);
         request->language = pair_source_variant(&model->info, options->from);
@@ -177,7 +187,8 @@ static int prepare_line(struct batch_line *line, struct error *err) {
         request->owner = direction;
         if (options->command == COMMAND_ATTENTION) {
             request->aligns = true;
-            request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
+            request->search =
+                (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
         } else {
             ask_translation(stream->run, request);
             request->split = options->split_sentences;
@@ -186,7 +197,8 @@ static int prepare_line(struct batch_line *line, struct error *err) {
         enum request_input input;
         struct error refused = {0};
         int result = request_prepare(request, model->translator, &input, &refused);
-        if (result != 0 && refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {
+        if (result != 0 && refused.code == ERROR_LENGTH && !request->split &&
+            !direction->text.target) {
             request->split = true;
             result = request_prepare(request, model->translator, &input, err);
         } else if (result != 0) {
@@ -198,8 +210,8 @@ static int prepare_line(struct batch_line *line, struct error *err) {
     return 0;
 }
 
-/* Returns 1 if the line can be decoded, 0 if the input has ended, or -1. If the model does not accept a line, only that line is
- * skipped. */
+/* Returns 1 if the line can be decoded, 0 if the input has ended, or -1. If the model does not
+ * accept a line, only that line is skipped. */
 static int read_line(struct stream *stream, struct batch_line *line, struct error *err) {
     FILE *target = stream->run->target;
     size_t number = stream->read + 1;
@@ -212,8 +224,8 @@ static int read_line(struct stream *stream, struct batch_line *line, struct erro
     if (result >= 0 && target) {
         int other = read_text(target, number, &line->target, &line->target_length, err);
         if (other >= 0 && result != other)
-            other = error_set(err, ERROR_INPUT, "%s has %s lines than the source", stream->run->options->target,
-                              result ? "fewer" : "more");
+            other = error_set(err, ERROR_INPUT, "%s has %s lines than the source",
+                              stream->run->options->target, result ? "fewer" : "more");
         result = other;
     }
 
@@ -252,7 +264,9 @@ static void read_all(struct stream *stream) {
         pthread_mutex_lock(&stream->lock);
         stream->read++;
         pthread_mutex_unlock(&stream->lock);
-        size_t directions = line->skipped ? 1 : stream->run->directions; /* after the last one the line may be freed */
+        size_t directions =
+            line->skipped ? 1
+                          : stream->run->directions; /* after the last one the line may be freed */
         for (size_t i = 0; i < directions; i++) {
             if (line->directions[i].request.job_count == 0 || line->skipped)
                 end_direction(&line->directions[i].request);
@@ -270,14 +284,16 @@ static void read_all(struct stream *stream) {
 
 /* ---- writing lines ---- */
 
-/* Returns whether nothing can be printed yet: the next line is being decoded, or has not arrived. Requires the lock. */
+/* Returns whether nothing can be printed yet: the next line is being decoded, or has not arrived.
+ * Requires the lock. */
 static bool must_wait(const struct stream *stream) {
     if (stream->written == stream->read)
         return !stream->input_ended;
     return stream->lines[stream->written % stream->window].pending > 0;
 }
 
-/* Prints the answer to a line, unless one of its sentences failed, and counts it. A line with a blank side has no links. */
+/* Prints the answer to a line, unless one of its sentences failed, and counts it. A line with a
+ * blank side has no links. */
 static int write_line(struct stream *stream, struct batch_line *line, struct error *err) {
     struct direction *directions = line->directions;
     struct links_direction linked[DIRECTIONS];
@@ -288,12 +304,14 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
         for (size_t j = 0; j < request->job_count; j++) {
             const struct sentence *sentence = request->jobs[j].sentence;
             if (sentence->error)
-                return error_set(err, sentence->error->code, "line %zu: %s", stream->written + 1, sentence->error->message);
+                return error_set(err, sentence->error->code, "line %zu: %s", stream->written + 1,
+                                 sentence->error->message);
             stream->sentences++;
             stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
         }
         links &= directions[i].text.count > 0;
-        linked[i] = (struct links_direction){directions[i].text.sentences, &directions[i].request.arena};
+        linked[i] =
+            (struct links_direction){directions[i].text.sentences, &directions[i].request.arena};
     }
     if (links && links_print(stream->links, linked, count, stream->out, err) != 0)
         return -1;
@@ -331,7 +349,8 @@ void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]) {
         share = share > 1 ? 1 : share; /* the input may have grown meanwhile */
         fprintf(out, ", %.0f%%", 100 * share);
         if (headway->done > 0 && headway->seconds >= least_seconds) { /* 2:05, 2:02:05 */
-            unsigned long long left = (unsigned long long)(headway->seconds / share * (1 - share) + 0.5);
+            unsigned long long left =
+                (unsigned long long)(headway->seconds / share * (1 - share) + 0.5);
             unsigned long long hours = left / 3600, minutes = left / 60 % 60;
             if (hours > 0)
                 fprintf(out, ", %llu:%02llu:%02llu left", hours, minutes, left % 60);
@@ -356,8 +375,9 @@ static void show_progress(struct stream *stream, bool last) {
         print_line(stderr, "%s", "");
 }
 
-/* The writer's thread prints the lines in order, once each has ended. Before it waits it flushes its output, so that the reader of
- * a pipe need not wait for a full buffer. After an error it only releases lines, until the workers have returned all of them. */
+/* The writer's thread prints the lines in order, once each has ended. Before it waits it flushes
+ * its output, so that the reader of a pipe need not wait for a full buffer. After an error it only
+ * releases lines, until the workers have returned all of them. */
 static void *write_all(void *argument) {
     struct stream *stream = argument;
     struct error error = {0};
@@ -370,7 +390,9 @@ static void *write_all(void *argument) {
         }
         while (must_wait(stream))
             pthread_cond_wait(&stream->ready, &stream->lock);
-        struct batch_line *line = stream->written < stream->read ? &stream->lines[stream->written % stream->window] : NULL;
+        struct batch_line *line = stream->written < stream->read
+                                      ? &stream->lines[stream->written % stream->window]
+                                      : NULL;
         pthread_mutex_unlock(&stream->lock);
         if (!line)
             break;
@@ -405,7 +427,8 @@ static int run_lines(struct offline *run, struct error *err) {
                             .shown = isatty(STDERR_FILENO) && !isatty(fileno(run->out))};
     struct stat status;
     off_t at = ftello(stdin);
-    if (at >= 0 && fstat(fileno(stdin), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at)
+    if (at >= 0 && fstat(fileno(stdin), &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size > at)
         stream.headway.of_bytes = (uint64_t)(status.st_size - at);
     pthread_mutex_init(&stream.lock, NULL);
     pthread_cond_init(&stream.room, NULL);
@@ -427,8 +450,9 @@ static int run_lines(struct offline *run, struct error *err) {
         print_line(stderr, "alignd: %zu of %zu lines were skipped", run->skipped, stream.read);
     if (result == 0 && options->stats) {
         double seconds = (double)(clock_us() - stream.began_us) / 1e6;
-        print_line(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f", stream.sentences,
-                   stream.target_tokens, seconds, (double)stream.target_tokens / seconds);
+        print_line(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f",
+                   stream.sentences, stream.target_tokens, seconds,
+                   (double)stream.target_tokens / seconds);
     }
     free(stream.lines);
     pthread_cond_destroy(&stream.ready);
@@ -456,7 +480,8 @@ struct work {
 static int find_format(struct work *work, struct error *err) {
     const struct options *options = work->options;
     const struct name_list *keys = &options->keys;
-    work->document.format = options->format ? document_find(options->format) : document_guess(options->file, NULL);
+    work->document.format =
+        options->format ? document_find(options->format) : document_guess(options->file, NULL);
     if (!work->document.format) {
         char all[DOCUMENT_NAMES_BYTES];
         const char *why = options->format ? NULL : document_refusal(options->file);
@@ -464,34 +489,43 @@ static int find_format(struct work *work, struct error *err) {
         if (why)
             return error_set(err, ERROR_INPUT, "%s: %s", work->name, why);
         return options->format
-                   ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, options->format)
+                   ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all,
+                               options->format)
                    : error_set(err, ERROR_INPUT,
-                               "--format is missing, and the file name has no known extension: it must be one of %s", all);
+                               "--format is missing, and the file name has no known extension: it "
+                               "must be one of %s",
+                               all);
     }
     if (options->bilingual && strcmp(options->bilingual, "below") != 0)
-        return error_set(err, ERROR_INPUT, "--bilingual must be below, got \"%.60s\"", options->bilingual);
+        return error_set(err, ERROR_INPUT, "--bilingual must be below, got \"%.60s\"",
+                         options->bilingual);
     if (options->bilingual && !work->document.format->bilingual)
-        return error_set(err, ERROR_INPUT, "--bilingual is not possible in %s files", work->document.format->name);
+        return error_set(err, ERROR_INPUT, "--bilingual is not possible in %s files",
+                         work->document.format->name);
     if (keys->count == 0)
         return 0;
     if (strcmp(work->document.format->name, "json") != 0)
-        return error_set(err, ERROR_INPUT, "--keys selects values of JSON files only, and this file is %s",
+        return error_set(err, ERROR_INPUT,
+                         "--keys selects values of JSON files only, and this file is %s",
                          work->document.format->name);
     struct error inner = {0};
-    work->keys = key_globs_parse((const char *const *)keys->names, keys->count, &work->request.arena, &inner);
+    work->keys = key_globs_parse((const char *const *)keys->names, keys->count,
+                                 &work->request.arena, &inner);
     return work->keys ? 0 : error_set(err, inner.code, "--keys: %s", inner.message);
 }
 
 static int read_document(struct work *work, struct error *err) {
     FILE *in = work->options->file ? fopen(work->options->file, "re") : stdin;
-    int result = in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", work->name, strerror(errno));
+    int result =
+        in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", work->name, strerror(errno));
     while (result == 0 && !feof(in) && !ferror(in)) {
         if (work->room - work->length < READ_BYTES) {
             size_t room = 2 * work->room + READ_BYTES;
             char *longer = work->length < MARKUP_MAX_BYTES ? realloc(work->bytes, room) : NULL;
             if (!longer) {
-                result =
-                    work->length < MARKUP_MAX_BYTES ? error_memory(err) : error_set(err, ERROR_LENGTH, "the document is too long");
+                result = work->length < MARKUP_MAX_BYTES
+                             ? error_memory(err)
+                             : error_set(err, ERROR_LENGTH, "the document is too long");
                 break;
             }
             work->bytes = longer;
@@ -543,8 +577,9 @@ static int decode_document(struct work *work, struct offline *run, struct error 
         return error_memory(err);
     for (size_t i = 0; i < work->markup.count; i++) {
         const struct markup_segment *segment = &work->markup.segments[i];
-        request->texts[i] = (struct text){
-            .source = segment->text, .source_length = segment->length, .placed = markup_is_placed(&work->markup, segment)};
+        request->texts[i] = (struct text){.source = segment->text,
+                                          .source_length = segment->length,
+                                          .placed = markup_is_placed(&work->markup, segment)};
     }
     request->text_count = work->markup.count;
     request->finish = document_finish;
@@ -556,12 +591,15 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     submit(run, request);
     while (sem_wait(&work->done) != 0) /* repeat if a signal interrupted it */
         ;
-    return atomic_load(&request->failed) ? error_set(err, request->failure->code, "%s", request->failure->message) : 0;
+    return atomic_load(&request->failed)
+               ? error_set(err, request->failure->code, "%s", request->failure->message)
+               : 0;
 }
 
 static int print_document(struct work *work, FILE *out, struct error *err) {
     struct arena *arena = &work->request.arena;
-    struct markup_translation *translations = arena_zalloc(arena, work->markup.count, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(arena, work->markup.count, sizeof *translations);
     size_t length;
     if (!translations)
         return error_memory(err);
@@ -580,15 +618,19 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
         else
             print_line(stderr, "alignd: %s: %s", work->name, note->message);
     }
-    return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+    return fflush(out) == 0 && !ferror(out)
+               ? 0
+               : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
 static int run_document(struct offline *run, struct error *err) {
-    struct work work = {.options = run->options, .name = run->options->file ? run->options->file : "the input"};
+    struct work work = {.options = run->options,
+                        .name = run->options->file ? run->options->file : "the input"};
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
     work.notes.arena = &work.request.arena;
-    int result = find_format(&work, err) == 0 && read_document(&work, err) == 0 && decode_document(&work, run, err) == 0
+    int result = find_format(&work, err) == 0 && read_document(&work, err) == 0 &&
+                         decode_document(&work, run, err) == 0
                      ? print_document(&work, run->out, err)
                      : -1;
     request_done(&work.request);
@@ -601,29 +643,40 @@ static int run_document(struct offline *run, struct error *err) {
 
 static int check_models(const struct offline *run, struct error *err) {
     const struct options *options = run->options;
-    const struct translator_info *first = &run->models[0]->info, *second = &run->models[run->directions - 1]->info;
+    const struct translator_info *first = &run->models[0]->info,
+                                 *second = &run->models[run->directions - 1]->info;
     for (size_t i = 0; options->command == COMMAND_ATTENTION && i < run->directions; i++)
         if (!run->models[i]->info.attention)
-            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention, which aligning words needs",
+            return error_set(err, ERROR_INPUT,
+                             "model \"%s\" has no attention, which aligning words needs",
                              run->models[i]->info.name);
     if (!first->attention && options->search.coverage_penalty > 0)
-        return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
-    bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
+        return error_set(err, ERROR_INPUT,
+                         "--coverage-penalty must be 0: model \"%s\" has no attention",
+                         first->name);
+    bool opposite =
+        strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
     if (run->directions > 1 && !opposite)
         return error_set(err, ERROR_INPUT,
-                         "--model: the second model must translate in the opposite direction, %s to %s, not %s to %s",
+                         "--model: the second model must translate in the opposite direction, %s "
+                         "to %s, not %s to %s",
                          first->target, first->source, second->source, second->target);
     if (options->variant && !pair_variant(first, options->variant))
-        return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
+        return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"",
+                         first->name, options->variant);
     for (size_t i = 0; i < run->directions; i++) {
         const struct translator_info *info = &run->models[i]->info;
-        if (info->languages && (!variant_of(options, info) || !pair_source_variant(info, options->from)))
+        if (info->languages &&
+            (!variant_of(options, info) || !pair_source_variant(info, options->from)))
             return error_set(err, ERROR_INPUT,
-                             "--from and --to are missing: model \"%s\" translates between %zu languages, such as %s", info->name,
-                             info->variant_count, info->variants[0]);
-        if (pair_needs_variant(info) && !variant_of(options, info))
-            return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
+                             "--from and --to are missing: model \"%s\" translates between %zu "
+                             "languages, such as %s",
                              info->name, info->variant_count, info->variants[0]);
+        if (pair_needs_variant(info) && !variant_of(options, info))
+            return error_set(
+                err, ERROR_INPUT,
+                "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
+                info->name, info->variant_count, info->variants[0]);
     }
     return 0;
 }
@@ -638,18 +691,22 @@ struct checking {
 static void check_files(void *context) {
     struct checking *checking = context;
     struct integrity_found found;
-    integrity_check(checking->integrity, checking->folder, INTEGRITY_WHOLE, &found, &checking->error);
+    integrity_check(checking->integrity, checking->folder, INTEGRITY_WHOLE, &found,
+                    &checking->error);
 }
 
-/* Returns the model, or NULL if it cannot be loaded or one of its files is another than the manifest lists. */
-static struct loaded_model *load_model(const char *folder, const struct loading *loading, struct error *err) {
+/* Returns the model, or NULL if it cannot be loaded or one of its files is another than the
+ * manifest lists. */
+static struct loaded_model *load_model(const char *folder, const struct loading *loading,
+                                       struct error *err) {
     struct checking checking = {.folder = folder, .integrity = loading->integrity};
     struct error inner = {0};
     struct task task;
     task_start(&task, check_files, &checking);
     struct loaded_model *model = loaded_model_open(folder, NULL, loading, &inner);
     task_wait(&task);
-    if (checking.error.code != ERROR_NONE) { /* this may be the reason that the model cannot be loaded */
+    if (checking.error.code !=
+        ERROR_NONE) { /* this may be the reason that the model cannot be loaded */
         inner = checking.error;
         loaded_model_release(model);
         model = NULL;
@@ -684,8 +741,11 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
     if (result == 0) {
         const struct worker_options options = {
             /* step_us is not set: no client waits for a single token, so no step is too long */
-            .workers = run->options->workers, .rows = run->options->rows, .bytes = run->options->decode_memory,
-            .scheduler = run->scheduler,      .metrics = metrics,
+            .workers = run->options->workers,
+            .rows = run->options->rows,
+            .bytes = run->options->decode_memory,
+            .scheduler = run->scheduler,
+            .metrics = metrics,
         };
         struct workers *workers = workers_start(&options, err);
         bool document = run->options->file || run->options->format;
@@ -702,7 +762,8 @@ static int run_with_models(struct offline *run, struct metrics *metrics, struct 
 /* ---- the run ---- */
 
 static int make_protection(struct offline *run, struct arena *arena, struct error *err) {
-    const struct name_list *strings = &run->options->protect, *patterns = &run->options->protect_patterns;
+    const struct name_list *strings = &run->options->protect,
+                           *patterns = &run->options->protect_patterns;
     if (strings->count + patterns->count == 0)
         return 0;
     struct protection *protection = arena_zalloc(arena, 1, sizeof *protection);
@@ -720,7 +781,8 @@ static int make_protection(struct offline *run, struct arena *arena, struct erro
         struct error inner = {0};
         struct pattern *pattern = pattern_open(patterns->names[i], &inner);
         if (!pattern)
-            return error_set(err, inner.code, "--protect-pattern \"%.60s\": %s", patterns->names[i], inner.message);
+            return error_set(err, inner.code, "--protect-pattern \"%.60s\": %s", patterns->names[i],
+                             inner.message);
         pattern_free(pattern);
     }
     return 0;
@@ -731,7 +793,8 @@ int offline_command(struct options *options, int *status, struct error *err) {
     if (named_models_find(options, err) != 0)
         return -1;
     struct offline run = {.options = options, .directions = options->models.count};
-    struct metrics *metrics = metrics_create(labels, 1, err); /* required by the workers, but never read */
+    struct metrics *metrics =
+        metrics_create(labels, 1, err); /* required by the workers, but never read */
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
     int result = metrics ? make_protection(&run, &arena, err) : -1;
@@ -740,7 +803,8 @@ int offline_command(struct options *options, int *status, struct error *err) {
     if (result == 0 && options->output)
         result = outfile_open(&run.output, options->output, err);
     run.out = options->output ? run.output.file : stdout;
-    if (result == 0 && !(run.scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX})))
+    if (result == 0 &&
+        !(run.scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX})))
         result = error_memory(err);
     if (result == 0)
         result = run_with_models(&run, metrics, err);
@@ -760,8 +824,9 @@ int offline_command(struct options *options, int *status, struct error *err) {
 
 enum { MOST_LINKS = 40, MOST_NAMES = 100, COPY_BYTES = 1 << 16, LINK_BYTES = 64 };
 
-/* Follows links to the regular file that path leads to, which need not exist. Returns false if it leads to anything else, which can
- * only be written in place. /dev/stdout and /dev/fd/3 lead to links in /proc, which stand for descriptors instead of names. */
+/* Follows links to the regular file that path leads to, which need not exist. Returns false if it
+ * leads to anything else, which can only be written in place. /dev/stdout and /dev/fd/3 lead to
+ * links in /proc, which stand for descriptors instead of names. */
 static bool find_file(const char *path, char at[PATH_MAX]) {
     char target[PATH_MAX], folder[PATH_MAX];
     struct stat status, proc;
@@ -775,15 +840,17 @@ static bool find_file(const char *path, char at[PATH_MAX]) {
             return false;
         target[bytes] = '\0';
         memcpy(folder, at, PATH_MAX);
-        length = *target == '/' ? snprintf(at, PATH_MAX, "%s", target) : snprintf(at, PATH_MAX, "%s/%s", dirname(folder), target);
+        length = *target == '/' ? snprintf(at, PATH_MAX, "%s", target)
+                                : snprintf(at, PATH_MAX, "%s/%s", dirname(folder), target);
         if (length >= PATH_MAX)
             return false;
     }
     return stat(at, &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/* Tries names beside path until one is free, and links the nameless descriptor's file to it; descriptor -1: creates a new file.
- * Returns the descriptor, or -1 with errno. *name: malloc'ed; NULL: no name. */
+/* Tries names beside path until one is free, and links the nameless descriptor's file to it;
+ * descriptor -1: creates a new file. Returns the descriptor, or -1 with errno. *name: malloc'ed;
+ * NULL: no name. */
 static int take_name(const char *path, int descriptor, char **name) {
     char link[LINK_BYTES];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
@@ -805,8 +872,9 @@ static int take_name(const char *path, int descriptor, char **name) {
     return -1;
 }
 
-/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file exists; if no other file can be
- * created beside it, a temporary file elsewhere holds the new content until it is copied. */
+/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file
+ * exists; if no other file can be created beside it, a temporary file elsewhere holds the new
+ * content until it is copied. */
 static int open_new(struct outfile *output, bool there) {
     char folder[PATH_MAX], link[LINK_BYTES];
     snprintf(folder, sizeof folder, "%s", output->path);
@@ -835,8 +903,10 @@ int outfile_open(struct outfile *output, const char *name, struct error *err) {
         bool there = stat(path, &former) == 0;
         if (!there || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
             descriptor = open_new(&opened, there);
-        if (descriptor >= 0 && there) { /* only root can change owners; for other users the owner is the same or stays different */
-            if (fchown(descriptor, former.st_uid, former.st_gid) != 0 && fchown(descriptor, (uid_t)-1, former.st_gid) != 0)
+        if (descriptor >= 0 && there) { /* only root can change owners; for other users the owner is
+                                           the same or stays different */
+            if (fchown(descriptor, former.st_uid, former.st_gid) != 0 &&
+                fchown(descriptor, (uid_t)-1, former.st_gid) != 0)
                 errno = 0;
             fchmod(descriptor, former.st_mode & 07777);
         }
@@ -859,8 +929,8 @@ int outfile_open(struct outfile *output, const char *name, struct error *err) {
     return -1;
 }
 
-/* Copies the new content into a file that can be written but not replaced: a file that is a mount point, as in containers, or one
- * in another user's folder. */
+/* Copies the new content into a file that can be written but not replaced: a file that is a mount
+ * point, as in containers, or one in another user's folder. */
 static int copy_into_place(const struct outfile *output, int from) {
     char bytes[COPY_BYTES];
     ssize_t count = -1;
@@ -908,12 +978,15 @@ int outfile_close(struct outfile *output, bool keep, struct error *err) {
     int result = 0;
     if (!output->file)
         return 0;
-    if (keep && (fflush(output->file) != 0 || ferror(output->file) || (output->path && put_in_place(output) != 0)))
-        result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", output->name, strerror(errno));
+    if (keep && (fflush(output->file) != 0 || ferror(output->file) ||
+                 (output->path && put_in_place(output) != 0)))
+        result =
+            error_set(err, ERROR_FILE, "cannot write %.150s: %s", output->name, strerror(errno));
     if (output->temporary)
         unlink(output->temporary);
     if (fclose(output->file) != 0 && keep && result == 0)
-        result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", output->name, strerror(errno));
+        result =
+            error_set(err, ERROR_FILE, "cannot write %.150s: %s", output->name, strerror(errno));
     free(output->temporary);
     free(output->path);
     *output = (struct outfile){.file = NULL};

@@ -1,10 +1,10 @@
-/* This header has the options: the struct that holds their values, and the table of their flags, environment variables, kinds,
- * defaults, ranges and help. Parsing, --help and the man page come from the table; the parameters of the searches
- * (server/decode/request.c) extend it.
+/* This header has the options: the struct that holds their values, and the table of their flags,
+ * environment variables, kinds, defaults, ranges and help. Parsing, --help and the man page come
+ * from the table; the parameters of the searches (server/decode/request.c) extend it.
  *
  * Options are read from the command line, the environment and the file of --config.
- * The file has one option per line, named like the flag, with or without "--". A '#' at the beginning of a line or after white
- * space begins a comment:
+ * The file has one option per line, named like the flag, with or without "--". A '#' at the
+ * beginning of a line or after white space begins a comment:
  *
  *     listen = 0.0.0.0:8080
  *     model = /srv/models/en-fr        # may appear several times, like the flag
@@ -41,12 +41,13 @@ struct options {
     enum command command;
     bool help, version; /* if set, everything else is ignored */
 
-    char *config;            /* file of options; NULL: none */
-    struct name_list models; /* folders in the given order, or names until named_models_find replaces them */
-    char *directory;         /* a folder of model folders; NULL: none. When serving, they are served; otherwise it is searched by
-                              * name */
-    char *default_model;     /* serving: the default model's name; NULL: none */
-    char *from, *to;         /* batch modes: languages instead of a model; NULL: a model is given */
+    char *config; /* file of options; NULL: none */
+    struct name_list
+        models; /* folders in the given order, or names until named_models_find replaces them */
+    char *directory;     /* a folder of model folders; NULL: none. When serving, they are served;
+                          * otherwise it is searched by     name */
+    char *default_model; /* serving: the default model's name; NULL: none */
+    char *from, *to;     /* batch modes: languages instead of a model; NULL: a model is given */
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     size_t memory; /* that the process may have; the defaults of some options depend on it */
@@ -55,41 +56,48 @@ struct options {
     bool half_past;
 
     /* serving */
-    struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
-    struct name_list admin_listen;       /* the same for administrators; empty: none */
-    struct name_list cors;               /* origins; "*" alone: any */
-    struct name_list hosts;              /* names of this machine; "*": any */
-    size_t socket_mode;                  /* of Unix sockets */
+    struct name_list listen;       /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
+    struct name_list admin_listen; /* the same for administrators; empty: none */
+    struct name_list cors;         /* origins; "*" alone: any */
+    struct name_list hosts;        /* names of this machine; "*": any */
+    size_t socket_mode;            /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
-    char *glossaries;                    /* file of the glossaries that clients make; NULL: clients cannot make glossaries */
+    char *glossaries; /* file of the glossaries that clients make; NULL: clients cannot make
+                         glossaries */
     char *client_header, *pivot;
-    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, document_bytes, document_sentences,
-        keep_files_s, keep_files_bytes, grace_ms, heartbeat_ms, cache_bytes;
+    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms,
+        document_bytes, document_sentences, keep_files_s, keep_files_bytes, grace_ms, heartbeat_ms,
+        cache_bytes;
     size_t body_memory, request_memory, max_reply_bytes, reply_memory;
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
-    /* options allowed by the table of server/decode/request.h: serving: only max_steps; translating */
+    /* options allowed by the table of server/decode/request.h: serving: only max_steps; translating
+     */
     struct search_options search;
 
-    char *name, *role, *limits; /* the API key to make; limits NULL: none. name: also that of a downloaded or imported model */
+    char *name, *role, *limits; /* the API key to make; limits NULL: none. name: also that of a
+                                   downloaded or imported model */
     char *address, *admin_address, *path; /* the daemon that `alignd health` checks */
 
     /* batch modes */
     char *target, *links, *variant;
-    char *format, *file;                        /* a document; both NULL: lines are translated */
-    char *bilingual;                            /* NULL: only the translation */
-    struct name_list keys;                      /* path globs of the document's values */
-    struct name_list protect, protect_patterns; /* strings and regular expressions that are not translated */
+    char *format, *file;   /* a document; both NULL: lines are translated */
+    char *bilingual;       /* NULL: only the translation */
+    struct name_list keys; /* path globs of the document's values */
+    struct name_list protect,
+        protect_patterns; /* strings and regular expressions that are not translated */
     bool split_sentences, keep_unknowns, verbatim, stats;
 
-    /* downloading models, also on demand while serving; paths: the models to download, list or remove */
+    /* downloading models, also on demand while serving; paths: the models to download, list or
+     * remove */
     char *mirror, *records; /* a URL; a file; NULL: none */
     bool list, update, offline, preview;
     size_t retries, stall_s;
-    char *fetch, *fetch_pairs; /* sources; globs; NULL: nothing is downloaded on demand; all pairs */
-    size_t fetch_bytes;        /* OPTION_AUTO: as of struct fetcher_options */
+    char *fetch,
+        *fetch_pairs;   /* sources; globs; NULL: nothing is downloaded on demand; all pairs */
+    size_t fetch_bytes; /* OPTION_AUTO: as of struct fetcher_options */
 
     /* importing a model; NULL and 0: model/import/import.h */
     struct name_list paths; /* its files, folders and archives */
@@ -107,15 +115,17 @@ struct options {
 
 /* ---- reading them ---- */
 
-/* A flag takes precedence over the environment (ALIGND_*), which takes precedence over the file of --config, and that over the
- * default. The options own copies of all strings. Returns -1 with ERROR_INPUT, ERROR_FILE or ERROR_MEMORY and a message that names
- * the flag, the variable, or the file and line; options are then untouched. */
+/* A flag takes precedence over the environment (ALIGND_*), which takes precedence over the file of
+ * --config, and that over the default. The options own copies of all strings. Returns -1 with
+ * ERROR_INPUT, ERROR_FILE or ERROR_MEMORY and a message that names the flag, the variable, or the
+ * file and line; options are then untouched. */
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err);
 /* Returns the command of a command line. */
 enum command options_command(int argc, char *const *argv);
 void options_done(struct options *options);
 
-/* Returns the text of --help for one command, or with COMMAND_SERVE for all; the caller frees it. NULL: out of memory. */
+/* Returns the text of --help for one command, or with COMMAND_SERVE for all; the caller frees it.
+ * NULL: out of memory. */
 char *options_help(enum command command);
 
 /* ---- the table ---- */
@@ -129,7 +139,8 @@ enum {
     OPTION_ALL = COMMAND_SERVE | OPTION_BATCH,
     OPTION_KEPT = COMMAND_GET | COMMAND_MODELS | COMMAND_REMOVE,
     OPTION_DOWNLOADS = COMMAND_SERVE | COMMAND_GET | COMMAND_IMPORT,
-    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_SHORTLIST | COMMAND_IMPORT | OPTION_KEPT
+    OPTION_EVERY = OPTION_ALL | COMMAND_KEY | COMMAND_HEALTH | COMMAND_PACK | COMMAND_SHORTLIST |
+                   COMMAND_IMPORT | OPTION_KEPT
 };
 
 /* How a value is read, and the type of its field. */
@@ -156,7 +167,8 @@ enum option_kind {
 };
 
 struct option {
-    const char *flag; /* without --, '_' may replace '-'; the variable is ALIGND_ and the flag in capitals */
+    const char *flag; /* without --, '_' may replace '-'; the variable is ALIGND_ and the flag in
+                         capitals */
     const char *metavar;
     const char *fallback; /* default; NULL: none; "cores": the number of cores online */
     const char *help;
@@ -165,8 +177,9 @@ struct option {
     size_t offset; /* offset of the field in struct options */
     double minimum, maximum;
     const char *choices; /* "a, b or c" */
-    /* Of bytes: the default is at most one part in so many of the memory that the process may have, or, if the fallback is "auto",
-     * that part and at least 16 MiB; 0: the fallback is the default. */
+    /* Of bytes: the default is at most one part in so many of the memory that the process may have,
+     * or, if the fallback is "auto", that part and at least 16 MiB; 0: the fallback is the default.
+     */
     unsigned share;
 };
 
@@ -178,21 +191,25 @@ struct option_table {
 
 void option_table_make(struct option_table *table);
 
-/* Returns the option of one of these commands whose flag begins the argument, such as --max-length=5; NULL: there is no such
- * option. */
-const struct option *option_find(const struct option_table *table, const char *argument, int commands);
+/* Returns the option of one of these commands whose flag begins the argument, such as
+ * --max-length=5; NULL: there is no such option. */
+const struct option *option_find(const struct option_table *table, const char *argument,
+                                 int commands);
 /* Returns the option that was probably meant; NULL: no option is similar. */
-const struct option *option_suggest(const struct option_table *table, const char *argument, int commands);
+const struct option *option_suggest(const struct option_table *table, const char *argument,
+                                    int commands);
 
 /* Writes the option's name in the environment: ALIGND_MAX_LENGTH. */
 void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]);
-/* Writes its name on the command line, --max-length, from its flag or from an argument, in which "--" may be missing, '_' counts as
+/* Writes its name on the command line, --max-length, from its flag or from an argument, in which
+ * "--" may be missing, '_' counts as
  * '-', and a value may follow '='. */
 void option_flag(const char *from, char name[OPTION_NAME_BYTES]);
 
-/* Reads value into the option's field. name: the flag or variable, for messages. value NULL: a switch without a value. Returns -1
- * with ERROR_INPUT or ERROR_MEMORY. */
-int option_set(const struct option *option, const char *name, const char *value, struct options *options, struct error *err);
+/* Reads value into the option's field. name: the flag or variable, for messages. value NULL: a
+ * switch without a value. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */
+int option_set(const struct option *option, const char *name, const char *value,
+               struct options *options, struct error *err);
 /* Returns true if an empty value has a meaning. */
 bool option_may_be_empty(const struct option *option);
 /* Frees and empties the field if it owns strings. */
@@ -209,7 +226,8 @@ const struct option_command *option_command_nth(size_t i); /* Returns NULL after
 /* Returns the word of the first of these commands; "" for serving. */
 const char *option_command_word(int commands);
 
-/* The word that was probably meant. At first everything except `asked` is zero; then suggest compares one word after the other. */
+/* The word that was probably meant. At first everything except `asked` is zero; then suggest
+ * compares one word after the other. */
 struct suggestion {
     const char *asked;
     const char *nearest; /* NULL: no word is similar */
@@ -219,8 +237,8 @@ struct suggestion {
 bool suggest(struct suggestion *suggestion, const char *word);
 
 enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
-/* Returns the number of letters that must be inserted, removed, replaced or swapped with the next one (optimal string alignment).
- * Both words have at most SUGGEST_MOST_BYTES. */
+/* Returns the number of letters that must be inserted, removed, replaced or swapped with the next
+ * one (optimal string alignment). Both words have at most SUGGEST_MOST_BYTES. */
 size_t suggest_distance(const char *a, const char *b);
 
 #endif

@@ -1,5 +1,6 @@
-/* This file hides how alignd finds models without a path: where it looks for the models that came with it, and how it finds models
- * by name or by languages. It also writes the greeting on a terminal. */
+/* This file hides how alignd finds models without a path: where it looks for the models that came
+ * with it, and how it finds models by name or by languages. It also writes the greeting on a
+ * terminal. */
 #include "model/translator.h"
 #include "server/api/pairs.h"
 #include "server/base/print.h"
@@ -26,7 +27,8 @@ static bool has_file(const char *folder, const char *file) {
 
 /* ---- the models that came with alignd ---- */
 
-/* Models are where `make install` and the package put them or, in a checkout, beside build/, which contains the program. */
+/* Models are where `make install` and the package put them or, in a checkout, beside build/, which
+ * contains the program. */
 static const struct {
     int up; /* relative to the program's folder */
     const char *name;
@@ -35,8 +37,8 @@ enum { PLACES = sizeof places / sizeof *places };
 
 static const char usual[] = "en-fr";
 
-/* Adds the model folders of a directory, the default model first. A folder without weights is incomplete. Returns -1 with
- * ERROR_MEMORY; a directory that cannot be read has no models. */
+/* Adds the model folders of a directory, the default model first. A folder without weights is
+ * incomplete. Returns -1 with ERROR_MEMORY; a directory that cannot be read has no models. */
 static int add_folders(const char *directory, struct name_list *folders, struct error *err) {
     struct name_list found = {0};
     struct error unreadable = {0};
@@ -60,7 +62,8 @@ static int look_beside(const char *program, struct shipped *shipped, struct erro
         const char *end = strrchr(program, '/');
         for (int up = 0; up < places[i].up && end > program; up++)
             end = memrchr(program, '/', (size_t)(end - program));
-        if (snprintf(looked[i], PATH_MAX, "%.*s/%s", (int)(end - program), program, places[i].name) >= PATH_MAX)
+        if (snprintf(looked[i], PATH_MAX, "%.*s/%s", (int)(end - program), program,
+                     places[i].name) >= PATH_MAX)
             return error_set(err, ERROR_FILE, "the path of alignd is too long");
         if (add_folders(looked[i], &shipped->folders, err) != 0)
             return -1;
@@ -70,17 +73,19 @@ static int look_beside(const char *program, struct shipped *shipped, struct erro
         shipped->directory = strdup(looked[i]);
         return shipped->directory ? 0 : error_memory(err);
     }
-    return error_set(
-        err, ERROR_FILE,
-        "found no models in %.60s, %.60s or %.60s: `alignd get en-fr` downloads one; or give --model DIR or --models DIR",
-        looked[0], looked[1], looked[2]);
+    return error_set(err, ERROR_FILE,
+                     "found no models in %.60s, %.60s or %.60s: `alignd get en-fr` downloads one; "
+                     "or give --model DIR or --models DIR",
+                     looked[0], looked[1], looked[2]);
 }
 
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err) {
     *shipped = (struct shipped){0};
     char *real = program ? realpath(program, NULL) : NULL;
-    int result = real ? look_beside(real, shipped, err)
-                      : error_set(err, ERROR_FILE, "cannot determine the path of alignd: give --model DIR or --models DIR");
+    int result =
+        real ? look_beside(real, shipped, err)
+             : error_set(err, ERROR_FILE,
+                         "cannot determine the path of alignd: give --model DIR or --models DIR");
     if (result != 0)
         shipped_done(shipped);
     free(real);
@@ -92,7 +97,8 @@ int shipped_find(struct shipped *shipped, struct error *err) {
     return shipped_find_beside((const char *)getauxval(AT_EXECFN), shipped, err);
 }
 
-/* Finds the shipped and the downloaded models. Downloaded models can be used without the shipped ones. */
+/* Finds the shipped and the downloaded models. Downloaded models can be used without the shipped
+ * ones. */
 int models_find(struct shipped *shipped, struct error *err) {
     char place[MODEL_PATH_BYTES];
     struct error inner = {0};
@@ -101,13 +107,15 @@ int models_find(struct shipped *shipped, struct error *err) {
         shipped_done(shipped);
         return error_memory(err);
     }
-    bool some = result == 0 || (inner.code != ERROR_MEMORY && shipped->downloaded && model_folders_any(shipped->downloaded));
+    bool some = result == 0 || (inner.code != ERROR_MEMORY && shipped->downloaded &&
+                                model_folders_any(shipped->downloaded));
     if (result != 0 && some && !(shipped->directory = strdup(shipped->downloaded)))
         some = false;
     if (some)
         return 0;
     shipped_done(shipped);
-    return error_set(err, inner.code != ERROR_NONE ? inner.code : ERROR_MEMORY, "%s", inner.message);
+    return error_set(err, inner.code != ERROR_NONE ? inner.code : ERROR_MEMORY, "%s",
+                     inner.message);
 }
 
 void shipped_done(struct shipped *shipped) {
@@ -119,15 +127,19 @@ void shipped_done(struct shipped *shipped) {
 
 /* ---- models by name ---- */
 
-/* Finds the folders in which names are looked up: those of the downloaded models, then those of the shipped models. */
+/* Finds the folders in which names are looked up: those of the downloaded models, then those of the
+ * shipped models. */
 static int find_place(const struct options *options, struct shipped *place, struct error *err) {
     struct name_list all = {0};
     if (!options->directory) {
         if (models_find(place, err) != 0)
             return -1;
-        bool listed = model_folders_list(&all, place->downloaded ? place->downloaded : "", NULL) == 0 || all.count == 0;
+        bool listed =
+            model_folders_list(&all, place->downloaded ? place->downloaded : "", NULL) == 0 ||
+            all.count == 0;
         for (size_t i = 0; listed && i < place->folders.count; i++)
-            listed = name_list_add(&all, place->folders.names[i], strlen(place->folders.names[i])) == 0;
+            listed =
+                name_list_add(&all, place->folders.names[i], strlen(place->folders.names[i])) == 0;
         name_list_done(&place->folders);
         place->folders = all;
         if (listed)
@@ -154,11 +166,13 @@ static int refuse(const struct shipped *place, const char *what, struct error *e
         }
         length += (size_t)sprintf(listed + length, "%s%s", i > 0 ? ", " : "", name);
     }
-    return error_set(err, ERROR_INPUT, "%.80s in %.40s, which has %s%s", what, place->directory, *listed ? listed : "no models",
+    return error_set(err, ERROR_INPUT, "%.80s in %.40s, which has %s%s", what, place->directory,
+                     *listed ? listed : "no models",
                      place->downloaded ? "; `alignd get PAIR` downloads others" : "");
 }
 
-/* Returns the distance of a model from the requested languages, by which the daemon chooses, too. */
+/* Returns the distance of a model from the requested languages, by which the daemon chooses, too.
+ */
 static int distance_of(const struct translator_info *info, const char *from, const char *to) {
     if (strcmp(info->task, "translation") != 0)
         return PAIR_FAR;
@@ -168,8 +182,10 @@ static int distance_of(const struct translator_info *info, const char *from, con
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
 }
 
-/* Sets *folder to the nearest model that translates, or leaves it unchanged. Folders that cannot be read are skipped. */
-static int find_pair(const struct shipped *place, const char *from, const char *to, const char **folder, struct error *err) {
+/* Sets *folder to the nearest model that translates, or leaves it unchanged. Folders that cannot be
+ * read are skipped. */
+static int find_pair(const struct shipped *place, const char *from, const char *to,
+                     const char **folder, struct error *err) {
     int least = PAIR_FAR;
     for (size_t i = 0; i < place->folders.count; i++) {
         struct error unreadable = {0};
@@ -189,8 +205,9 @@ static int find_pair(const struct shipped *place, const char *from, const char *
     return 0;
 }
 
-/* Replaces a model's name with its folder. A folder with the same name is tried first, because it usually has that model. "en-fr"
- * may also be a pair of languages, separated at any of the dashes. */
+/* Replaces a model's name with its folder. A folder with the same name is tried first, because it
+ * usually has that model. "en-fr" may also be a pair of languages, separated at any of the dashes.
+ */
 static int find_named(const struct shipped *place, char **name, struct error *err) {
     const char *folder = NULL;
     for (int pass = 0; pass < 2; pass++)
@@ -222,7 +239,8 @@ static int find_named(const struct shipped *place, char **name, struct error *er
     return 0;
 }
 
-/* Checks that the first model, if there is one, translates between the languages; otherwise finds one that does. */
+/* Checks that the first model, if there is one, translates between the languages; otherwise finds
+ * one that does. */
 static int find_languages(struct options *options, struct shipped *place, struct error *err) {
     const char *from = options->from, *to = options->to, *folder = NULL;
     if (options->models.count == 0) {
@@ -246,7 +264,8 @@ static int find_languages(struct options *options, struct shipped *place, struct
     bool fits = distance_of(&info, from, to) < PAIR_FAR, several = pair_variant(&info, to) != NULL;
     translator_card_free(card);
     if (!fits)
-        return error_set(err, ERROR_INPUT, "%.100s does not translate from %.20s to %.20s", folder, from, to);
+        return error_set(err, ERROR_INPUT, "%.100s does not translate from %.20s to %.20s", folder,
+                         from, to);
     if (several && !options->variant && !(options->variant = strdup(to)))
         return error_memory(err);
     return 0;
@@ -271,7 +290,8 @@ int named_models_find(struct options *options, struct error *err) {
 
 /* ---- the greeting ---- */
 
-/* Writes the URL without its path. An address that stands for the whole machine becomes the loopback address. */
+/* Writes the URL without its path. An address that stands for the whole machine becomes the
+ * loopback address. */
 static void put_url(FILE *out, const struct greeting *greeting) {
     static const char *const all[][2] = {{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}};
     const char *host = "", *rest = greeting->address;
@@ -288,7 +308,8 @@ static void put_url(FILE *out, const struct greeting *greeting) {
 char *greeting_text(const struct greeting *greeting) {
     static const char unix_prefix[] = "unix:";
     size_t prefix = sizeof unix_prefix - 1, length = 0;
-    const char *path = strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
+    const char *path =
+        strncmp(greeting->address, unix_prefix, prefix) == 0 ? greeting->address + prefix : NULL;
     char *text = NULL;
     FILE *out = open_memstream(&text, &length);
     if (!out)
@@ -324,12 +345,15 @@ char *greeting_text(const struct greeting *greeting) {
         fprintf(out, " --unix-socket '%s'", path);
     else if (greeting->tls)
         fputs(" -k", out); /* the certificate names a host, but the URL has an address */
-    fprintf(out, "%s '%s", greeting->keys ? " -H 'Authorization: Bearer KEY'" : "", path ? "http://localhost" : "");
+    fprintf(out, "%s '%s", greeting->keys ? " -H 'Authorization: Bearer KEY'" : "",
+            path ? "http://localhost" : "");
     if (!path)
         put_url(out, greeting);
     fputs("/translate?text=Where+is+the+train+station%3F'", out);
     if (greeting->gets)
-        fputs("\nMore:   alignd get de-en downloads a model of Mozilla; alignd get --list shows which there are", out);
+        fputs("\nMore:   alignd get de-en downloads a model of Mozilla; alignd get --list shows "
+              "which there are",
+              out);
     bool written = !ferror(out);
     if (fclose(out) == 0 && written)
         return text;

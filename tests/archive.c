@@ -33,7 +33,8 @@ static size_t pack(const struct entry *entry, unsigned char *out, size_t room) {
     char *copy = strdup(entry->text);
     stream.next_in = (unsigned char *)copy;
     stream.avail_in = (uInt)length;
-    if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK || deflate(&stream, Z_FINISH) != Z_STREAM_END)
+    if (deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflate(&stream, Z_FINISH) != Z_STREAM_END)
         abort();
     deflateEnd(&stream);
     free(copy);
@@ -43,7 +44,8 @@ static size_t pack(const struct entry *entry, unsigned char *out, size_t room) {
 char *archive_make(const struct entry *entries, size_t *length) {
     char *bytes = NULL, *central = NULL;
     size_t central_length, count = 0;
-    FILE *out = open_memstream(&bytes, length), *directory = open_memstream(&central, &central_length);
+    FILE *out = open_memstream(&bytes, length),
+         *directory = open_memstream(&central, &central_length);
     for (; entries[count].name; count++) {
         const struct entry *entry = &entries[count];
         size_t room = strlen(entry->text) + 1024, offset = (size_t)ftell(out);

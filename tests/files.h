@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Writes a new file. Returns its path, to be ended with file_remove. A test that cannot write fails. */
+/* Writes a new file. Returns its path, to be ended with file_remove. A test that cannot write
+ * fails. */
 char *file_write(const void *data, size_t length);
 /* A safetensors container: the length of the header, the header, the data. */
 char *container_write(const char *header, const void *data, size_t length);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct rule game_trap[] = {{"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
+const struct rule game_trap[] = {
+    {"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
 
 enum { SOURCE = 3, KEPT = 1 };
 
@@ -24,8 +25,10 @@ static float marker_of(const char *path, size_t length) {
 }
 
 /* Probabilities of '.', a, b, c after a path: seeded noise, one of the three letters impossible. */
-static void make_up(const struct game *game, const char *path, size_t length, float odds[VOCABULARY]) {
-    float *x = noise(VOCABULARY + 1, 1, game->seed * 7919 + (uint32_t)marker_of(path, length)), sum = 0;
+static void make_up(const struct game *game, const char *path, size_t length,
+                    float odds[VOCABULARY]) {
+    float *x = noise(VOCABULARY + 1, 1, game->seed * 7919 + (uint32_t)marker_of(path, length)),
+          sum = 0;
     for (size_t i = 0; i < VOCABULARY; i++)
         odds[i] = 1.05f + x[i];
     odds[1 + (int)(1.5f * (x[VOCABULARY] + 1)) % 3] = 0;
@@ -37,7 +40,8 @@ static void make_up(const struct game *game, const char *path, size_t length, fl
 }
 
 /* Probabilities of '.', a, b, c. */
-static void odds_after(const struct game *game, const char *path, size_t length, float odds[VOCABULARY]) {
+static void odds_after(const struct game *game, const char *path, size_t length,
+                       float odds[VOCABULARY]) {
     if (!game->rules) {
         make_up(game, path, length, odds);
         return;
@@ -57,8 +61,10 @@ float game_probability(const struct game *game, const char *path, size_t length,
     return odds[letter == '.' ? 0 : letter - 'a' + 1];
 }
 
-/* The wanted best of the logits: no more are handed over, so that a search which looks further fails. */
-static size_t rank(const struct game *game, const float logits[VOCABULARY], struct ranked top[VOCABULARY]) {
+/* The wanted best of the logits: no more are handed over, so that a search which looks further
+ * fails. */
+static size_t rank(const struct game *game, const float logits[VOCABULARY],
+                   struct ranked top[VOCABULARY]) {
     size_t count = 0, wanted = search_wanted(&game->search);
     for (int token = 0; token < VOCABULARY; token++) {
         if (!(logits[token] > -INFINITY))
@@ -72,12 +78,13 @@ static size_t rank(const struct game *game, const float logits[VOCABULARY], stru
 }
 
 /* Logits that are off by a constant, as a network's are. */
-static void show(const struct game *game, size_t row, float logits[VOCABULARY], struct ranked top[VOCABULARY],
-                 struct distribution *distribution) {
+static void show(const struct game *game, size_t row, float logits[VOCABULARY],
+                 struct ranked top[VOCABULARY], struct distribution *distribution) {
     const char *path = game->paths[row];
     float offset = (float)row - 2.5f, marker = marker_of(path, strlen(path));
     for (int token = 0; token < VOCABULARY; token++)
-        logits[token] = logf(game_probability(game, path, strlen(path), letter_of(game, token))) + offset;
+        logits[token] =
+            logf(game_probability(game, path, strlen(path), letter_of(game, token))) + offset;
     *distribution = (struct distribution){.logits = logits,
                                           .log_sum = offset,
                                           .entropy = marker,
@@ -133,13 +140,15 @@ void game_tear_down(void) {
     arena_done(&game_arena);
 }
 
-void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end) {
+void game_start(struct game *game, const struct rule *rules, uint32_t seed,
+                const struct search_options *options, int end) {
     struct error err = {0};
     struct search_options keeping = *options;
     keeping.keep_state = search_resumes(options) ? KEPT : 0;
     *game = (struct game){.rules = rules, .seed = seed};
-    ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){.end = end, .banned = -1}, SOURCE, &game_arena, &err) ==
-                      0,
+    ck_assert_msg(search_init(&game->search, &keeping,
+                              (struct search_ids){.end = end, .banned = -1}, SOURCE, &game_arena,
+                              &err) == 0,
                   "%s", err.message);
     ck_assert_uint_eq(game->search.rows, 1);
 }
@@ -149,12 +158,14 @@ void game_finish(struct game *game) {
         game_step(game);
 }
 
-void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options) {
+void game_play(struct game *game, const struct rule *rules, uint32_t seed,
+               const struct search_options *options) {
     game_start(game, rules, seed, options, LAST);
     game_finish(game);
 }
 
-struct search_options game_options(const struct search_kind *strategy, size_t n_best, size_t max_length) {
+struct search_options game_options(const struct search_kind *strategy, size_t n_best,
+                                   size_t max_length) {
     return (struct search_options){.strategy = strategy,
                                    .beam_size = n_best,
                                    .n_best = n_best,
@@ -212,9 +223,12 @@ static void check_numbers(const struct game *game, const struct hypothesis *h) {
         sum += (double)expected;
     }
     ck_assert_double_eq_tol(h->log_prob, sum, 1e-5);
-    ck_assert_double_eq_tol(h->score, merit / pow((double)strlen(text), game->search.options.length_penalty), 1e-5);
+    ck_assert_double_eq_tol(
+        h->score, merit / pow((double)strlen(text), game->search.options.length_penalty), 1e-5);
     if (!(game->search.options.repetition_penalty > 1))
-        ck_assert_double_eq_tol(h->score, h->log_prob / pow((double)strlen(text), game->search.options.length_penalty), 1e-9);
+        ck_assert_double_eq_tol(
+            h->score, h->log_prob / pow((double)strlen(text), game->search.options.length_penalty),
+            1e-9);
 }
 
 void game_results(const struct game *game, char texts[MAX_TEXTS]) {

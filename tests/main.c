@@ -1,4 +1,5 @@
-/* All unit tests. Run from the top folder, where tests/golden and tests/data are; CK_RUN_SUITE=search picks one suite. */
+/* All unit tests. Run from the top folder, where tests/golden and tests/data are;
+ * CK_RUN_SUITE=search picks one suite. */
 #include "tests/suites.h"
 
 #include <stdbool.h>
@@ -12,13 +13,15 @@ static const struct {
     Suite *(*make)(void);
 } suites[] = {SUITES(ENTRY)};
 
-/* The last tests of matrix and log leave a process that is of no use to others: its memory is limited, its standard error closed.
+/* The last tests of matrix and log leave a process that is of no use to others: its memory is
+ * limited, its standard error closed.
  */
 static bool needs_processes(const char *suite) {
     return strcmp(suite, "matrix") == 0 || strcmp(suite, "log") == 0;
 }
 
-/* The golden suite shares one process, so that its tests share the models that they open. CK_FORK=no decides for the rest. */
+/* The golden suite shares one process, so that its tests share the models that they open.
+ * CK_FORK=no decides for the rest. */
 static enum fork_status fork_status_of(const char *suite) {
     if (strcmp(suite, "golden") == 0)
         return CK_NOFORK;
@@ -48,13 +51,16 @@ static void run_suite(Suite *suite, enum fork_status fork_status, struct counts 
 int main(void) {
     const char *wanted = getenv("CK_RUN_SUITE");
     struct counts counts = {0};
-    /* first those that fork: a sanitizer looks for leaks in each process, also in what its parent has left */
+    /* first those that fork: a sanitizer looks for leaks in each process, also in what its parent
+     * has left */
     for (int shared = 0; shared < 2; shared++)
         for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
-            if (needs_processes(suites[i].name) != shared && (!wanted || strcmp(wanted, suites[i].name) == 0))
+            if (needs_processes(suites[i].name) != shared &&
+                (!wanted || strcmp(wanted, suites[i].name) == 0))
                 run_suite(suites[i].make(), fork_status_of(suites[i].name), &counts);
     if (counts.run > 0)
-        printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n", 100 * (counts.run - counts.failures) / counts.run, counts.run,
+        printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n",
+               100 * (counts.run - counts.failures) / counts.run, counts.run,
                counts.failures - counts.errors, counts.errors);
     return counts.failures == 0 && counts.run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -26,14 +26,16 @@ struct translator *model_open(const char *folder) {
 struct translator *model_open_with(const char *folder, const char *compute) {
     struct error err = {0};
     translator_setup();
-    struct translator *translator = translator_open(folder, &(struct translator_options){.compute = compute}, &err);
+    struct translator *translator =
+        translator_open(folder, &(struct translator_options){.compute = compute}, &err);
     ck_assert_msg(translator != NULL, "%s", err.message);
     return translator;
 }
 
 /* The container; its ids are below 97: in every vocabulary here. Returns its path. */
 static char *list_write(const struct made_list *list, size_t pieces) {
-    size_t offsets = list->count, targets = offsets + pieces + 1, all = targets + pieces * list->each;
+    size_t offsets = list->count, targets = offsets + pieces + 1,
+           all = targets + pieces * list->each;
     int *data = calloc(all, sizeof *data);
     ck_assert_ptr_nonnull(data);
     for (size_t i = 0; i < list->count; i++)
@@ -47,7 +49,8 @@ static char *list_write(const struct made_list *list, size_t pieces) {
              "{\"always\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[0,%zu]},"
              "\"offsets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
              "\"targets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
-             list->count, 4 * offsets, pieces + 1, 4 * offsets, 4 * targets, all - targets, 4 * targets, 4 * all);
+             list->count, 4 * offsets, pieces + 1, 4 * offsets, 4 * targets, all - targets,
+             4 * targets, 4 * all);
     char *path = container_write(header, data, all * sizeof *data);
     free(data);
     return path;
@@ -70,11 +73,14 @@ static void folder_remove(const char *folder, const char *const *names, size_t c
     rmdir(folder);
 }
 
-struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list) {
-    static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm", "shortlist.safetensors"};
+struct translator *model_open_listed(const char *folder, const char *compute,
+                                     const struct made_list *list) {
+    static const char *const names[] = {"config.json", "model.safetensors", "source.spm",
+                                        "target.spm", "shortlist.safetensors"};
     enum { NAMES = sizeof names / sizeof *names };
     struct translator *plain = model_open(folder);
-    char *path = list_write(list, translator_info(plain).source_vocabulary), with[] = "/tmp/alignd-test-XXXXXX", original[256];
+    char *path = list_write(list, translator_info(plain).source_vocabulary),
+         with[] = "/tmp/alignd-test-XXXXXX", original[256];
     translator_free(plain);
     ck_assert_ptr_nonnull(mkdtemp(with));
     for (size_t i = 0; i + 1 < NAMES; i++) {
@@ -83,8 +89,8 @@ struct translator *model_open_listed(const char *folder, const char *compute, co
     }
     link_into(with, names[NAMES - 1], path);
     struct error err = {0};
-    struct translator *listed =
-        translator_open(with, &(struct translator_options){.compute = compute, .shortlist = SHORTLIST_ON}, &err);
+    struct translator *listed = translator_open(
+        with, &(struct translator_options){.compute = compute, .shortlist = SHORTLIST_ON}, &err);
     folder_remove(with, names, NAMES);
     file_remove(path);
     ck_assert_msg(listed != NULL, "%s", err.message);
@@ -92,7 +98,8 @@ struct translator *model_open_listed(const char *folder, const char *compute, co
 }
 
 char *model_folder(const char *folder) {
-    static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm"};
+    static const char *const names[] = {"config.json", "model.safetensors", "source.spm",
+                                        "target.spm"};
     char *with = strdup("/tmp/alignd-test-XXXXXX"), original[256];
     ck_assert_ptr_nonnull(with);
     ck_assert_ptr_nonnull(mkdtemp(with));
@@ -150,7 +157,8 @@ static void write_config(const char *folder, const char *with, const char *sourc
 }
 
 struct error model_error_with(const char *folder, const char *vocabulary) {
-    static const char *const names[] = {"config.json", "own.source", "model.safetensors", "target.spm"};
+    static const char *const names[] = {"config.json", "own.source", "model.safetensors",
+                                        "target.spm"};
     enum { NAMES = sizeof names / sizeof *names };
     char with[] = "/tmp/alignd-test-XXXXXX", original[256];
     struct error err = {0};
@@ -168,7 +176,8 @@ struct error model_error_with(const char *folder, const char *vocabulary) {
 
 static struct pages pages;
 
-struct weights *parameters_open(const char *header, const float *values, size_t count, struct backend backend) {
+struct weights *parameters_open(const char *header, const float *values, size_t count,
+                                struct backend backend) {
     struct error err = {0};
     char *path = container_write(header, values, count * sizeof *values);
     struct weights *weights = weights_open(path, &err);
@@ -184,25 +193,29 @@ void parameters_close(struct weights *weights) {
     pages_done(&pages);
 }
 
-const char *const model_texts[MODEL_TEXTS] = {"I",
-                                              "This is mine.",
-                                              "Place the ladder against the wall.",
-                                              "Tom is quite different.",
-                                              "How can I tell if I am really in love with Tom, who is not here?",
-                                              "Do you want another piece of pie?"};
+const char *const model_texts[MODEL_TEXTS] = {
+    "I",
+    "This is mine.",
+    "Place the ladder against the wall.",
+    "Tom is quite different.",
+    "How can I tell if I am really in love with Tom, who is not here?",
+    "Do you want another piece of pie?"};
 
-struct sentence *model_prepare(const struct translator *translator, const char *text, const struct search_options *options,
-                               struct arena *arena) {
+struct sentence *model_prepare(const struct translator *translator, const char *text,
+                               const struct search_options *options, struct arena *arena) {
     struct sentence *sentences;
     size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, arena, &sentences, &count, NULL), 0);
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, arena,
+                                        &sentences, &count, NULL),
+                     0);
     ck_assert_uint_eq(count, 1);
     return sentences;
 }
 
-struct sentence *model_prepare_forced(const struct translator *translator, const char *text, const int *tokens, size_t length,
-                                      struct arena *arena) {
-    static const struct search_options forced = {.strategy = &search_forced, .beam_size = 1, .n_best = 1};
+struct sentence *model_prepare_forced(const struct translator *translator, const char *text,
+                                      const int *tokens, size_t length, struct arena *arena) {
+    static const struct search_options forced = {
+        .strategy = &search_forced, .beam_size = 1, .n_best = 1};
     struct sentence *sentence = model_prepare(translator, text, &forced, arena);
     sentence->options.prefix = tokens;
     sentence->options.prefix_length = length;

@@ -30,8 +30,9 @@ const struct kernels *kernel_set(int index) {
 
 void kernel_sets_report(void) {
     for (int i = kernel_sets(); i < SETS; i++)
-        fprintf(stderr, "SKIPPED: this processor cannot run the kernels for %s (%d of %d are tested)\n", sets[i]->name,
-                kernel_sets(), SETS);
+        fprintf(stderr,
+                "SKIPPED: this processor cannot run the kernels for %s (%d of %d are tested)\n",
+                sets[i]->name, kernel_sets(), SETS);
 }
 
 float *noise(size_t n, float scale, uint32_t seed) {

@@ -128,7 +128,7 @@
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)
 #undef DECLARE
-/* Parts of the kernels' suite: tests/model/compute/test_products.c, tests/model/network/test_softmax.c. */
+/* Parts of the kernels' suite: compute/test_products.c and network/test_softmax.c. */
 TCase *products_cases(void);
 TCase *softmax_cases(void);
 

@@ -1,5 +1,5 @@
-/* This file hides how memory is divided and limited: the blocks of an arena, when a budget checks its bounds, and how running out
- * of memory becomes an ordinary error. */
+/* This file hides how memory is divided and limited: the blocks of an arena, when a budget checks
+ * its bounds, and how running out of memory becomes an ordinary error. */
 #include "model/base/arena.h"
 #include <assert.h>
 #include <stdalign.h>
@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ALIGNMENT: a cache line, and the widest vector register: no two objects share a line, and every array suits aligned loads.
- * CLOCK_STEPS: steps between two calls of go_on. FIRST_ITEMS: the least that an array grows by. */
+/* ALIGNMENT: a cache line, and the widest vector register: no two objects share a line, and every
+ * array suits aligned loads. CLOCK_STEPS: steps between two calls of go_on. FIRST_ITEMS: the least
+ * that an array grows by. */
 enum { ALIGNMENT = 64, CLOCK_STEPS = 128, FIRST_ITEMS = 64 };
 /* Copying COPY_BYTES to memory that was never written counts as COPY_STEPS steps. */
 enum { COPY_BYTES = 64 * 1024, COPY_STEPS = 16 };
@@ -33,7 +34,8 @@ int error_memory(struct error *err) {
     return error_set(err, ERROR_MEMORY, "out of memory");
 }
 
-const void *table_find(const void *rows, size_t count, size_t size, const char *key, const char *name, struct error *err) {
+const void *table_find(const void *rows, size_t count, size_t size, const char *key,
+                       const char *name, struct error *err) {
     for (const char *row = rows, *end = row + count * size; row < end; row += size) {
         const char *own;
         memcpy(&own, row, sizeof own);
@@ -102,7 +104,8 @@ bool budget_add_sentence(struct budget *budget) {
 }
 
 bool budget_has_room(struct budget *budget, size_t sentences) {
-    return !budget || sentences <= budget->most_sentences - budget->sentences || budget_end(budget, BUDGET_SENTENCES);
+    return !budget || sentences <= budget->most_sentences - budget->sentences ||
+           budget_end(budget, BUDGET_SENTENCES);
 }
 
 void budget_away(struct budget *budget, bool away) {
@@ -115,7 +118,8 @@ void budget_away(struct budget *budget, bool away) {
 struct arena_block {
     struct arena_block *next;
     void *memory;          /* the pointer from malloc; the block lies in that memory */
-    size_t capacity, used; /* bytes of data, both multiples of ALIGNMENT; `used` is stale in blocks after arena.last */
+    size_t capacity, used; /* bytes of data, both multiples of ALIGNMENT; `used` is stale in blocks
+                              after arena.last */
     alignas(ALIGNMENT) unsigned char data[];
 };
 
@@ -153,8 +157,9 @@ static struct arena_block **spare_blocks(struct arena *arena) {
     return arena->last ? &arena->last->next : &arena->first;
 }
 
-/* Makes `last` a block with room for `bytes`, a multiple of ALIGNMENT: the first spare one that is large enough, or a new one.
- * Small spare blocks stay spare, so a large object does not waste them. */
+/* Makes `last` a block with room for `bytes`, a multiple of ALIGNMENT: the first spare one that is
+ * large enough, or a new one. Small spare blocks stay spare, so a large object does not waste them.
+ */
 static int next_block(struct arena *arena, size_t bytes) {
     struct arena_block **spare = spare_blocks(arena), **link = spare, *block;
     while (*link && (*link)->capacity < bytes)
@@ -163,17 +168,21 @@ static int next_block(struct arena *arena, size_t bytes) {
     if (block) {
         *link = block->next;
     } else {
-        size_t capacity = bytes > arena->block_bytes ? bytes : (arena->block_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        size_t capacity = bytes > arena->block_bytes
+                              ? bytes
+                              : (arena->block_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         if (!budget_take(arena->budget, capacity))
             return -1;
-        /* glibc's aligned_alloc trims both ends and frees them, which takes longer than everything else here */
+        /* glibc's aligned_alloc trims both ends and frees them, which takes longer than everything
+         * else here */
         unsigned char *memory = malloc(sizeof *block + capacity + ALIGNMENT);
         if (!memory) {
             budget_give(arena->budget, capacity);
             return -1;
         }
         arena->taken += arena->budget ? capacity : 0;
-        block = (struct arena_block *)(memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT) % ALIGNMENT);
+        block = (struct arena_block *)(memory +
+                                       (ALIGNMENT - (uintptr_t)memory % ALIGNMENT) % ALIGNMENT);
         block->memory = memory;
         block->capacity = capacity;
     }
@@ -205,7 +214,8 @@ void *arena_zalloc(struct arena *arena, size_t count, size_t size) {
     return memory ? memset(memory, 0, count * size) : NULL;
 }
 
-void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more, size_t size) {
+void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more,
+                 size_t size) {
     if (*room - used >= more)
         return items;
     size_t wanted = 2 * *room + more + FIRST_ITEMS;
@@ -238,7 +248,8 @@ bool arena_failed(const struct arena *arena) {
 }
 
 struct arena_mark arena_mark(const struct arena *arena) {
-    return (struct arena_mark){.block = arena->last, .used = arena->last ? arena->last->used : 0, .failed = arena->failed};
+    return (struct arena_mark){
+        .block = arena->last, .used = arena->last ? arena->last->used : 0, .failed = arena->failed};
 }
 
 void arena_release(struct arena *arena, struct arena_mark mark) {
@@ -246,7 +257,8 @@ void arena_release(struct arena *arena, struct arena_mark mark) {
     arena->failed = mark.failed;
     if (!mark.block)
         return;
-    assert(mark.used <= mark.block->used); /* marks are released in the reverse order of their making */
+    assert(mark.used <=
+           mark.block->used); /* marks are released in the reverse order of their making */
     mark.block->used = mark.used;
 }
 
@@ -291,7 +303,8 @@ void *reserve_alloc(size_t bytes) {
 }
 
 void *reserve_realloc(void *block, size_t bytes) {
-    /* A realloc that fails leaves the block alone, but gcc 14 would warn of a use after free without a volatile pointer. */
+    /* A realloc that fails leaves the block alone, but gcc 14 would warn of a use after free
+     * without a volatile pointer. */
     void *volatile kept = block;
     void *made;
     do

@@ -1,5 +1,5 @@
-/* An error is a code and a message. The first error wins; every function that takes a struct error accepts NULL. The
- * functions are in arena.c. */
+/* An error is a code and a message. The first error wins; every function that takes a struct error
+ * accepts NULL. The functions are in arena.c. */
 #ifndef ALIGND_ERROR_H
 #define ALIGND_ERROR_H
 
@@ -21,17 +21,22 @@ struct error {
     char message[ERROR_BYTES];
 };
 
-/* Formats the message unless err already holds one. Returns -1, so that `return error_set(...)` reads well. */
-__attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum error_code code, const char *format, ...);
+/* Formats the message unless err already holds one. Returns -1, so that `return error_set(...)`
+ * reads well. */
+__attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum error_code code,
+                                                    const char *format, ...);
 
 /* Sets ERROR_MEMORY and the message "out of memory". Returns -1. */
 int error_memory(struct error *err);
 
 /* ---- tables of names ----
- * Tables whose rows begin with a name, a const char *: kinds of cells, scores, windows, outputs and so on. */
+ * Tables whose rows begin with a name, a const char *: kinds of cells, scores, windows, outputs and
+ * so on. */
 
 /* Returns the row of this name, or NULL with ERROR_FORMAT, "KEY: NAME is not known". */
-const void *table_find(const void *rows, size_t count, size_t size, const char *key, const char *name, struct error *err);
-#define TABLE_FIND(table, key, name, err) table_find(table, sizeof(table) / sizeof *(table), sizeof *(table), key, name, err)
+const void *table_find(const void *rows, size_t count, size_t size, const char *key,
+                       const char *name, struct error *err);
+#define TABLE_FIND(table, key, name, err)                                                          \
+    table_find(table, sizeof(table) / sizeof *(table), sizeof *(table), key, name, err)
 
 #endif

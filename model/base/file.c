@@ -1,4 +1,5 @@
-/* This file hides how reads and writes cope with leases, special files, interrupted calls, power failures and damaged bytes. */
+/* This file hides how reads and writes cope with leases, special files, interrupted calls, power
+ * failures and damaged bytes. */
 #include "model/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ int file_open(const char *path, size_t most, size_t *size, struct error *err) {
     } else if (!S_ISREG(status.st_mode)) {
         error_set(err, ERROR_FILE, "cannot read %.150s: not a regular file", path);
     } else if (status.st_size < 0 || (uintmax_t)status.st_size > most) {
-        error_set(err, ERROR_FILE, "cannot read %.150s: %lld bytes are more than %zu", path, (long long)status.st_size, most);
+        error_set(err, ERROR_FILE, "cannot read %.150s: %lld bytes are more than %zu", path,
+                  (long long)status.st_size, most);
     } else {
         *size = (size_t)status.st_size;
         return descriptor;
@@ -71,9 +73,10 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
 bool file_same(const char *path, const char *other, size_t most) {
     char *bytes = NULL, *others = NULL;
     size_t size, other_size;
-    bool same = strcmp(path, other) == 0 ||
-                (file_read(path, most, &bytes, &size, NULL) == 0 && file_read(other, most, &others, &other_size, NULL) == 0 &&
-                 size == other_size && memcmp(bytes, others, size) == 0);
+    bool same =
+        strcmp(path, other) == 0 || (file_read(path, most, &bytes, &size, NULL) == 0 &&
+                                     file_read(other, most, &others, &other_size, NULL) == 0 &&
+                                     size == other_size && memcmp(bytes, others, size) == 0);
     free(bytes);
     free(others);
     return same;
@@ -92,11 +95,13 @@ int file_write_all(int descriptor, const void *bytes, size_t size) {
     return 0;
 }
 
-static int replace(const char *path, const struct file_part *parts, size_t count, mode_t mode, struct error *err) {
+static int replace(const char *path, const struct file_part *parts, size_t count, mode_t mode,
+                   struct error *err) {
     char *next;
     if (asprintf(&next, "%s.new", path) < 0)
         return error_memory(err);
-    int result = 0, descriptor = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+    int result = 0,
+        descriptor = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
     if (descriptor < 0)
         result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", next, strerror(errno));
     for (size_t i = 0; result == 0 && i < count; i++)
@@ -117,7 +122,8 @@ static int replace(const char *path, const struct file_part *parts, size_t count
         return -1;
     }
 
-    /* The folder is synced so that the new name survives a power cut. If that fails, nothing more can be done. */
+    /* The folder is synced so that the new name survives a power cut. If that fails, nothing more
+     * can be done. */
     int folder = open(dirname(next), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         fsync(folder);
@@ -131,18 +137,22 @@ int file_replace(const char *path, const char *bytes, size_t size, struct error 
     return replace(path, &(struct file_part){bytes, size}, 1, 0600, err);
 }
 
-int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err) {
+int file_replace_parts(const char *path, const struct file_part *parts, size_t count,
+                       struct error *err) {
     return replace(path, parts, count, 0666, err);
 }
 
 /* ---- the checksum ---- */
 
 static uint64_t mix(uint64_t sum, uint64_t word) {
-    uint64_t product = (sum ^ word) * 0x9e3779b97f4a7c15; /* the factor is odd, so the product is invertible and loses nothing */
+    uint64_t product =
+        (sum ^ word) *
+        0x9e3779b97f4a7c15; /* the factor is odd, so the product is invertible and loses nothing */
     return product << 29 | product >> 35;
 }
 
-/* There are four sums side by side, so the processor need not wait for a product before it begins the next one. */
+/* There are four sums side by side, so the processor need not wait for a product before it begins
+ * the next one. */
 uint64_t checksum(uint64_t sum, const void *bytes, size_t count) {
     enum { LANES = 4, STRIDE = LANES * sizeof(uint64_t) };
     const char *at = bytes;

@@ -14,7 +14,8 @@ struct task {
 
 /* Begins run(context) in a thread of its own. Each task must be waited for once. */
 void task_start(struct task *task, void (*run)(void *context), void *context);
-/* Returns when `run` has returned, whose results the caller may then read. Runs it here if no thread could be started. */
+/* Returns when `run` has returned, whose results the caller may then read. Runs it here if no
+ * thread could be started. */
 void task_wait(struct task *task);
 
 #endif

@@ -15,14 +15,21 @@ static bool continues(char byte) {
 
 size_t utf8_first(const char *text, size_t length, bool *valid) {
     unsigned char first = (unsigned char)text[0];
-    size_t size = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0, at = 1;
+    size_t size = first < 0x80   ? 1
+                  : first < 0xC0 ? 0
+                  : first < 0xE0 ? 2
+                  : first < 0xF0 ? 3
+                  : first < 0xF8 ? 4
+                                 : 0,
+           at = 1;
     while (at < size && at < length && continues(text[at]))
         at++;
     *valid = size == 1;
     if (size < 2 || at < size)
         return at;
 
-    /* The first two bytes show whether there is a shorter form, or the character is a surrogate or beyond U+10FFFF. */
+    /* The first two bytes show whether there is a shorter form, or the character is a surrogate or
+     * beyond U+10FFFF. */
     unsigned char second = (unsigned char)text[1];
     if (first == 0xE0 || first == 0xF0)
         *valid = second >= (first == 0xE0 ? 0xA0 : 0x90);
@@ -116,8 +123,8 @@ size_t character_put(int32_t character, char *to) {
 /* True if a terminal may obey the character, or it ends or reorders a line. */
 static bool is_unseen(int32_t character) {
     int8_t category = u_charType(character);
-    return category == U_CONTROL_CHAR || category == U_LINE_SEPARATOR || category == U_PARAGRAPH_SEPARATOR ||
-           u_hasBinaryProperty(character, UCHAR_BIDI_CONTROL);
+    return category == U_CONTROL_CHAR || category == U_LINE_SEPARATOR ||
+           category == U_PARAGRAPH_SEPARATOR || u_hasBinaryProperty(character, UCHAR_BIDI_CONTROL);
 }
 
 size_t utf8_show(const char *text, size_t length, size_t *next, char shown[UTF8_SHOWN_BYTES]) {
@@ -157,7 +164,8 @@ bool character_space_after(const char *text, size_t at) {
 }
 
 bool character_ends_line(int32_t character) {
-    return character == '\n' || character == '\r' || character == 0x85 || character == 0x2028 || character == 0x2029;
+    return character == '\n' || character == '\r' || character == 0x85 || character == 0x2028 ||
+           character == 0x2029;
 }
 
 bool character_is_punctuation(int32_t character) {
@@ -178,8 +186,8 @@ bool character_is_wide(int32_t character) {
 }
 
 bool character_is_spaced(int32_t character) {
-    return character >= 0 && !character_is_space(character) && !character_is_punctuation(character) &&
-           !character_is_wide(character);
+    return character >= 0 && !character_is_space(character) &&
+           !character_is_punctuation(character) && !character_is_wide(character);
 }
 
 /* Lines may end beside Thai and Chinese letters, and after Tibetan and Ethiopic marks. */
@@ -187,7 +195,8 @@ bool character_joins(int32_t character) {
     if (character < 0x80)
         return character > ' ';
     int32_t lines = u_getIntPropertyValue(character, UCHAR_LINE_BREAK);
-    bool separates = lines == U_LB_COMPLEX_CONTEXT || lines == U_LB_IDEOGRAPHIC || lines == U_LB_ZWSPACE ||
+    bool separates = lines == U_LB_COMPLEX_CONTEXT || lines == U_LB_IDEOGRAPHIC ||
+                     lines == U_LB_ZWSPACE ||
                      (lines == U_LB_BREAK_AFTER && u_charType(character) != U_DASH_PUNCTUATION);
     return !separates && !character_is_space(character) && !character_is_wide(character);
 }
@@ -201,7 +210,8 @@ int character_digit(int32_t character) {
 size_t character_script(int32_t character) {
     UErrorCode status = U_ZERO_ERROR;
     UScriptCode script = character < 0 ? USCRIPT_COMMON : uscript_getScript(character, &status);
-    bool own = U_SUCCESS(status) && script > USCRIPT_INHERITED && (int)script < CHARACTER_SCRIPTS && script != USCRIPT_UNKNOWN;
+    bool own = U_SUCCESS(status) && script > USCRIPT_INHERITED && (int)script < CHARACTER_SCRIPTS &&
+               script != USCRIPT_UNKNOWN;
     return own ? (size_t)script : 0;
 }
 
@@ -220,7 +230,9 @@ size_t character_decompose(int32_t character, int32_t parts[CHARACTER_PARTS]) {
     if (character < 0xc0) /* no earlier character has a decomposition */
         return 1;
     const UNormalizer2 *nfd = unorm2_getNFDInstance(&status);
-    int32_t length = U_SUCCESS(status) ? unorm2_getDecomposition(nfd, character, units, CHARACTER_PARTS, &status) : -1;
+    int32_t length = U_SUCCESS(status)
+                         ? unorm2_getDecomposition(nfd, character, units, CHARACTER_PARTS, &status)
+                         : -1;
     if (U_FAILURE(status) || length <= 0)
         return 1;
     int32_t count = 0;

@@ -1,5 +1,6 @@
-/* This file hides how the operations besides the products are computed in vectors. The Makefile compiles it once per instruction
- * set, with -DKERNELS=generic|v3|v4|vnni|dotprod and the matching -march; the symbols end in that name. */
+/* This file hides how the operations besides the products are computed in vectors. The Makefile
+ * compiles it once per instruction set, with -DKERNELS=generic|v3|v4|vnni|dotprod and the matching
+ * -march; the symbols end in that name. */
 #include "model/compute/kernels.h"
 #include "model/compute/vector.h"
 #include <float.h>
@@ -20,7 +21,8 @@ static void add_vector(const float *x, size_t n, float *y) {
         y[i] += x[i];
 }
 
-/* The additions of a row's sum wait for each other. Four rows side by side take about half as long as one after the other. */
+/* The additions of a row's sum wait for each other. Four rows side by side take about half as long
+ * as one after the other. */
 enum { NORMALIZED = 4 };
 
 /* Adds numbers to a sum, or the squares of their distances from the mean. */
@@ -28,7 +30,8 @@ INLINE vec add_moment(vec total, vec x, const float *mean) {
     return mean ? multiply_add(x - *mean, x - *mean, total) : total + x;
 }
 
-/* Returns the sum of each of `rows` rows (a compile-time constant) of n numbers, or of (x - mean)^2 if there are means. */
+/* Returns the sum of each of `rows` rows (a compile-time constant) of n numbers, or of (x - mean)^2
+ * if there are means. */
 INLINE quad sums_of(const float *x, size_t ld, size_t rows, size_t n, const float *means) {
     vec totals[NORMALIZED];
     size_t i = 0;
@@ -43,12 +46,15 @@ INLINE quad sums_of(const float *x, size_t ld, size_t rows, size_t n, const floa
     if (i < n) {
         UNROLL
         for (size_t r = 0; r < rows; r++)
-            totals[r] = add_moment(totals[r], load_part(x + r * ld + i, n - i, means ? means[r] : 0), means ? means + r : NULL);
+            totals[r] =
+                add_moment(totals[r], load_part(x + r * ld + i, n - i, means ? means[r] : 0),
+                           means ? means + r : NULL);
     }
     return sum_four(totals);
 }
 
-INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, const float *shift, size_t n, float epsilon) {
+INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, const float *shift,
+                           size_t n, float epsilon) {
     float means[NORMALIZED], scales[NORMALIZED];
     quad mean = sums_of(x, ld, rows, n, NULL) / (float)n;
     memcpy(means, &mean, sizeof means);
@@ -61,15 +67,20 @@ INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, 
         vec g = load(gain + i), s = load(shift + i);
         UNROLL
         for (size_t r = 0; r < rows; r++)
-            store(x + r * ld + i, multiply_add((load(x + r * ld + i) - means[r]) * scales[r], g, s));
+            store(x + r * ld + i,
+                  multiply_add((load(x + r * ld + i) - means[r]) * scales[r], g, s));
     }
     for (size_t r = 0; i < n && r < rows; r++) {
         vec last = (load_part(x + r * ld + i, n - i, 0) - means[r]) * scales[r];
-        store_part(x + r * ld + i, multiply_add(last, load_part(gain + i, n - i, 0), load_part(shift + i, n - i, 0)), n - i);
+        store_part(
+            x + r * ld + i,
+            multiply_add(last, load_part(gain + i, n - i, 0), load_part(shift + i, n - i, 0)),
+            n - i);
     }
 }
 
-static void normalize(float *x, size_t ld, size_t rows, const float *gain, const float *shift, size_t n, float epsilon) {
+static void normalize(float *x, size_t ld, size_t rows, const float *gain, const float *shift,
+                      size_t n, float epsilon) {
     size_t r = 0;
     for (; r + NORMALIZED <= rows; r += NORMALIZED)
         normalize_some(x + r * ld, ld, NORMALIZED, gain, shift, n, epsilon);
@@ -106,7 +117,8 @@ INLINE void add_piece(struct row_sums *sums, const float *x, size_t n) {
         weighted += e * d;
     }
     if (i < n) {
-        vec d = below(load_part(x + i, n - i, sums->top), sums->top), e = first_lanes(exp_within(d), n - i);
+        vec d = below(load_part(x + i, n - i, sums->top), sums->top),
+            e = first_lanes(exp_within(d), n - i);
         total += e;
         weighted += e * d;
     }
@@ -135,7 +147,8 @@ static void list_piece(struct row_sums *list, const float *logits, size_t n, siz
     }
 }
 
-/* For each piece, which stays in the first cache, one pass finds the greatest logit, one adds the sums, and a few insert. */
+/* For each piece, which stays in the first cache, one pass finds the greatest logit, one adds the
+ * sums, and a few insert. */
 static void sum_row(struct row_sums *sums, const float *logits, size_t n) {
     for (size_t i = 0; i < n; i += SUMMED_TOGETHER) {
         size_t length = n - i < SUMMED_TOGETHER ? n - i : SUMMED_TOGETHER;
@@ -152,8 +165,9 @@ static void sum_row(struct row_sums *sums, const float *logits, size_t n) {
 /* With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z. */
 static struct row_summary summary(const struct row_sums *sums) {
     float z = sum_lanes(load(sums->total)), log_z = logf(z);
-    return (struct row_summary){
-        .log_sum = sums->top + log_z, .entropy = log_z - sum_lanes(load(sums->weighted)) / z, .count = sums->count};
+    return (struct row_summary){.log_sum = sums->top + log_z,
+                                .entropy = log_z - sum_lanes(load(sums->weighted)) / z,
+                                .count = sums->count};
 }
 
 /* ---- gates ---- */
@@ -167,12 +181,14 @@ INLINE vec gru_gate(vec xr, vec ur, vec xz, vec uz, vec xn, vec un, vec h) {
 static void gru(const float *x, const float *u, float *h, size_t n) {
     size_t i = 0;
     for (; i + VL <= n; i += VL)
-        store(h + i, gru_gate(load(x + i), load(u + i), load(x + n + i), load(u + n + i), load(x + 2 * n + i), load(u + 2 * n + i),
-                              load(h + i)));
+        store(h + i, gru_gate(load(x + i), load(u + i), load(x + n + i), load(u + n + i),
+                              load(x + 2 * n + i), load(u + 2 * n + i), load(h + i)));
     if (i < n) {
         size_t m = n - i;
-        vec out = gru_gate(load_part(x + i, m, 0), load_part(u + i, m, 0), load_part(x + n + i, m, 0), load_part(u + n + i, m, 0),
-                           load_part(x + 2 * n + i, m, 0), load_part(u + 2 * n + i, m, 0), load_part(h + i, m, 0));
+        vec out =
+            gru_gate(load_part(x + i, m, 0), load_part(u + i, m, 0), load_part(x + n + i, m, 0),
+                     load_part(u + n + i, m, 0), load_part(x + 2 * n + i, m, 0),
+                     load_part(u + 2 * n + i, m, 0), load_part(h + i, m, 0));
         store_part(h + i, out, m);
     }
 }
@@ -187,7 +203,8 @@ static void lstm(const float *x, const float *u, float *h, float *c, size_t n) {
     for (; i + VL <= n; i += VL) {
         vec cell = load(c + i);
         store(h + i, lstm_gate(load(x + i) + load(u + i), load(x + n + i) + load(u + n + i),
-                               load(x + 2 * n + i) + load(u + 2 * n + i), load(x + 3 * n + i) + load(u + 3 * n + i), &cell));
+                               load(x + 2 * n + i) + load(u + 2 * n + i),
+                               load(x + 3 * n + i) + load(u + 3 * n + i), &cell));
         store(c + i, cell);
     }
     if (i < n) {
@@ -211,7 +228,8 @@ static void gated(const float *x, size_t n, float *h) {
         store(h + i, gated_unit(load(x + i), load(x + n + i), load(h + i)));
     if (i < n) {
         size_t m = n - i;
-        vec out = gated_unit(load_part(x + i, m, 0), load_part(x + n + i, m, 0), load_part(h + i, m, 0));
+        vec out =
+            gated_unit(load_part(x + i, m, 0), load_part(x + n + i, m, 0), load_part(h + i, m, 0));
         store_part(h + i, out, m);
     }
 }
@@ -220,7 +238,8 @@ static void gated(const float *x, size_t n, float *h) {
 
 enum { KEYS = 4 }; /* scored together */
 
-/* Scores `keys` keys together (a compile-time constant after inlining): q is read once, and no sum waits for another. */
+/* Scores `keys` keys together (a compile-time constant after inlining): q is read once, and no sum
+ * waits for another. */
 INLINE void dot_some(const float *q, const float *k, size_t keys, size_t n, float *e) {
     vec sums[KEYS];
     for (size_t t = 0; t < keys; t++)
@@ -244,7 +263,8 @@ static void dot(const float *q, const float *k, size_t count, size_t n, float *e
         dot_some(q, k + t * n, 1, n, e + t);
 }
 
-/* 1 / (exp(2q) exp(2k) + 1). The bound keeps infinite products away from reciprocal; from 1e8 on the result is negligible. */
+/* 1 / (exp(2q) exp(2k) + 1). The bound keeps infinite products away from reciprocal; from 1e8 on
+ * the result is negligible. */
 INLINE vec falloff(vec q, vec k) {
     return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
 }
@@ -255,8 +275,8 @@ INLINE vec covered(vec q, vec w, float c) {
 }
 
 /* covers: w and c hold the coverage; a compile-time constant, as `keys`. */
-INLINE void additive_some(const float *v, const float *q, const float *k, bool covers, const float *w, const float *c, size_t keys,
-                          size_t n, float *e) {
+INLINE void additive_some(const float *v, const float *q, const float *k, bool covers,
+                          const float *w, const float *c, size_t keys, size_t n, float *e) {
     vec sums[KEYS], sum_v = splat(0);
     for (size_t t = 0; t < keys; t++)
         sums[t] = splat(0);
@@ -266,21 +286,24 @@ INLINE void additive_some(const float *v, const float *q, const float *k, bool c
         sum_v += load(v + i);
         UNROLL
         for (size_t t = 0; t < keys; t++)
-            sums[t] += load(v + i) * falloff(covers ? covered(query, weight, c[t]) : query, load(k + t * n + i));
+            sums[t] += load(v + i) *
+                       falloff(covers ? covered(query, weight, c[t]) : query, load(k + t * n + i));
     }
     if (i < n) {
         vec last = load_part(v + i, n - i, 0), query = load_part(q + i, n - i, 0);
         vec weight = covers ? load_part(w + i, n - i, 0) : query;
         sum_v += last;
         for (size_t t = 0; t < keys; t++)
-            sums[t] += last * falloff(covers ? covered(query, weight, c[t]) : query, load_part(k + t * n + i, n - i, 0));
+            sums[t] += last * falloff(covers ? covered(query, weight, c[t]) : query,
+                                      load_part(k + t * n + i, n - i, 0));
     }
     for (size_t t = 0; t < keys; t++)
         e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
 }
 
 /* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1), so no exponential remains to be computed here. */
-static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
+static void additive(const float *v, const float *q, const float *k, size_t count, size_t n,
+                     float *e) {
     size_t t = 0;
     for (; t + KEYS <= count; t += KEYS)
         additive_some(v, q, k + t * n, false, NULL, NULL, KEYS, n, e + t);
@@ -288,8 +311,8 @@ static void additive(const float *v, const float *q, const float *k, size_t coun
         additive_some(v, q, k + t * n, false, NULL, NULL, 1, n, e + t);
 }
 
-static void additive_covered(const float *v, const float *q, const float *k, const struct coverage *coverage, size_t count,
-                             size_t n, float *e) {
+static void additive_covered(const float *v, const float *q, const float *k,
+                             const struct coverage *coverage, size_t count, size_t n, float *e) {
     const float *w = coverage->weight, *c = coverage->sums;
     size_t t = 0;
     for (; t + KEYS <= count; t += KEYS)
@@ -365,9 +388,10 @@ INLINE void multiply(bool half, const float *q, const char *const *k, size_t siz
     }
 }
 
-/* Scores the first `count` of KEYS keys. Missing keys repeat the last one, and their scores are dropped. */
-INLINE void score_some(bool half, const struct heads_shape *heads, const float *q, const char *const *keys, size_t count, size_t n,
-                       float *e) {
+/* Scores the first `count` of KEYS keys. Missing keys repeat the last one, and their scores are
+ * dropped. */
+INLINE void score_some(bool half, const struct heads_shape *heads, const float *q,
+                       const char *const *keys, size_t count, size_t n, float *e) {
     for (size_t h = 0; h < heads->count; h++) {
         const char *k[KEYS];
         vec sums[KEYS];
@@ -380,8 +404,8 @@ INLINE void score_some(bool half, const struct heads_shape *heads, const float *
     }
 }
 
-INLINE void score_all(bool half, const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n,
-                      float *e) {
+INLINE void score_all(bool half, const struct heads_shape *heads, const float *q,
+                      const struct looked_at *keys, size_t n, float *e) {
     for (size_t t = 0; t < n; t += KEYS) {
         const char *k[KEYS];
         for (size_t i = 0; i < KEYS; i++)
@@ -393,7 +417,8 @@ INLINE void score_all(bool half, const struct heads_shape *heads, const float *q
     }
 }
 
-static void scores(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e) {
+static void scores(const struct heads_shape *heads, const float *q, const struct looked_at *keys,
+                   size_t n, float *e) {
     if (keys->half)
         score_all(true, heads, q, keys, n, e);
     else
@@ -403,8 +428,9 @@ static void scores(const struct heads_shape *heads, const float *q, const struct
 enum { COLUMNS = 8 }; /* vectors that are summed together, of one head or several */
 
 /* Sums `vectors` whole vectors from column `first` on, each of which belongs to one head. */
-INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
-                      size_t first, size_t vectors, float *out) {
+INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a,
+                      const struct looked_at *values, size_t n, size_t first, size_t vectors,
+                      float *out) {
     const float *weights[COLUMNS];
     vec sums[COLUMNS];
     UNROLL
@@ -416,32 +442,35 @@ INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a
         const char *value = vector_at(values, half, t);
         UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[v] = multiply_add(splat(weights[v][t]), load_at(half, value, first + v * VL), sums[v]);
+            sums[v] =
+                multiply_add(splat(weights[v][t]), load_at(half, value, first + v * VL), sums[v]);
     }
     UNROLL
     for (size_t v = 0; v < vectors; v++)
         store(out + first + v * VL, sums[v]);
 }
 
-INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
-                     size_t head, float *out) {
+INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a,
+                     const struct looked_at *values, size_t n, size_t head, float *out) {
     size_t at = head * heads->size, end = at + heads->size;
     for (; at + VL <= end; at += VL) {
         vec sum = splat(0);
         for (size_t t = 0; t < n; t++)
-            sum = multiply_add(splat(a[head * n + t]), load_at(half, vector_at(values, half, t), at), sum);
+            sum = multiply_add(splat(a[head * n + t]),
+                               load_at(half, vector_at(values, half, t), at), sum);
         store(out + at, sum);
     }
     if (at < end) { /* columns that fill only a part of a vector */
         vec sum = splat(0);
         for (size_t t = 0; t < n; t++)
-            sum = multiply_add(splat(a[head * n + t]), load_some(half, vector_at(values, half, t), at, end - at), sum);
+            sum = multiply_add(splat(a[head * n + t]),
+                               load_some(half, vector_at(values, half, t), at, end - at), sum);
         memcpy(out + at, &sum, (end - at) * sizeof *out);
     }
 }
 
-INLINE void sum_all(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
-                    float *out) {
+INLINE void sum_all(bool half, const struct heads_shape *heads, const float *a,
+                    const struct looked_at *values, size_t n, float *out) {
     size_t size = heads->count * heads->size, at = 0;
     if (heads->size % VL != 0) {
         for (size_t h = 0; h < heads->count; h++)
@@ -454,7 +483,8 @@ INLINE void sum_all(bool half, const struct heads_shape *heads, const float *a, 
         sum_whole(half, heads, a, values, n, at, 1, out);
 }
 
-static void sums(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out) {
+static void sums(const struct heads_shape *heads, const float *a, const struct looked_at *values,
+                 size_t n, float *out) {
     if (values->half)
         sum_all(true, heads, a, values, n, out);
     else
@@ -462,14 +492,14 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
 }
 
 /* ---- attention of whole sentences ----
- * A block of rows is multiplied with the keys of one head, and the weights that result with its values. The sums of a row are added
- * in the same order in any block. */
+ * A block of rows is multiplied with the keys of one head, and the weights that result with its
+ * values. The sums of a row are added in the same order in any block. */
 
 /* A block has QUERIES rows and SIDE vectors of columns, as many as registers hold sums. */
 enum { QUERIES = 8, SIDE = VL == 16 ? 2 : 1 };
 
-/* The operands of a block: y[r][j] = scale * sum_k x[r][k] b[k][j] for `rows` rows. If there are fewer than QUERIES, x repeats the
- * last one. ldb, ldy: floats from row to row. */
+/* The operands of a block: y[r][j] = scale * sum_k x[r][k] b[k][j] for `rows` rows. If there are
+ * fewer than QUERIES, x repeats the last one. ldb, ldy: floats from row to row. */
 struct block {
     const float *x[QUERIES], *b;
     size_t ldb, depth, rows;
@@ -477,9 +507,10 @@ struct block {
     size_t ldy;
 };
 
-/* Computes `vectors` vectors of columns (1 or SIDE, a compile-time constant) from `column` on; if lanes is less than VL, only so
- * many columns of one vector. */
-INLINE void multiply_columns(const struct block *block, size_t column, size_t vectors, size_t lanes) {
+/* Computes `vectors` vectors of columns (1 or SIDE, a compile-time constant) from `column` on; if
+ * lanes is less than VL, only so many columns of one vector. */
+INLINE void multiply_columns(const struct block *block, size_t column, size_t vectors,
+                             size_t lanes) {
     vec sums[QUERIES][SIDE];
     const float *b = block->b + column;
     size_t ldb = block->ldb, depth = block->depth;
@@ -490,7 +521,8 @@ INLINE void multiply_columns(const struct block *block, size_t column, size_t ve
             sums[r][v] = splat(0);
     }
     for (size_t k = 0; k < depth; k++, b += ldb) {
-        vec first = lanes < VL ? load_part(b, lanes, 0) : load(b), last = vectors > 1 ? load(b + VL) : first;
+        vec first = lanes < VL ? load_part(b, lanes, 0) : load(b),
+            last = vectors > 1 ? load(b + VL) : first;
         UNROLL
         for (size_t r = 0; r < QUERIES; r++) {
             vec value = splat(block->x[r][k]);
@@ -524,7 +556,8 @@ static __attribute__((noinline)) void multiply_vector(const struct block *block,
     multiply_columns(block, column, 1, VL);
 }
 
-static __attribute__((noinline)) void multiply_lanes(const struct block *block, size_t column, size_t lanes) {
+static __attribute__((noinline)) void multiply_lanes(const struct block *block, size_t column,
+                                                     size_t lanes) {
     multiply_columns(block, column, 1, lanes);
 }
 
@@ -538,32 +571,39 @@ static void multiply_rows(const struct block *block, size_t columns) {
         multiply_lanes(block, column, columns - column);
 }
 
-INLINE void transpose_quad(const float *rows, size_t distance, size_t there, size_t width, size_t padded, float *columns) {
+INLINE void transpose_quad(const float *rows, size_t distance, size_t there, size_t width,
+                           size_t padded, float *columns) {
     quad r[4];
     UNROLL
     for (size_t t = 0; t < 4; t++) {
         r[t] = (quad){0};
         memcpy(&r[t], rows + (t < there ? t : there - 1) * distance, width * sizeof *rows);
     }
-    quad low = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), high = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    quad low2 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), high2 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    quad c[4] = {__builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
-                 __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
+    quad low = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
+         high = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    quad low2 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
+         high2 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    quad c[4] = {__builtin_shufflevector(low, low2, 0, 1, 4, 5),
+                 __builtin_shufflevector(low, low2, 2, 3, 6, 7),
+                 __builtin_shufflevector(high, high2, 0, 1, 4, 5),
+                 __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
     UNROLL
     for (size_t t = 0; t < 4; t++)
         memcpy(columns + t * padded, &c[t], sizeof c[t]);
 }
 
-/* Turns rows [n, size] into columns [size rounded up to 4, padded], four by four. The rest of a column repeats number n - 1. */
-INLINE void transpose(const float *rows, size_t distance, size_t n, size_t size, size_t padded, float *columns) {
+/* Turns rows [n, size] into columns [size rounded up to 4, padded], four by four. The rest of a
+ * column repeats number n - 1. */
+INLINE void transpose(const float *rows, size_t distance, size_t n, size_t size, size_t padded,
+                      float *columns) {
     size_t i = 0;
     for (; i + 4 <= size; i += 4)
         for (size_t j = 0; j < padded; j += 4)
-            transpose_quad(rows + (j < n ? j : n - 1) * distance + i, distance, j < n ? n - j : 1, 4, padded,
-                           columns + i * padded + j);
+            transpose_quad(rows + (j < n ? j : n - 1) * distance + i, distance, j < n ? n - j : 1,
+                           4, padded, columns + i * padded + j);
     for (size_t j = 0; i < size && j < padded; j += 4)
-        transpose_quad(rows + (j < n ? j : n - 1) * distance + i, distance, j < n ? n - j : 1, size - i, padded,
-                       columns + i * padded + j);
+        transpose_quad(rows + (j < n ? j : n - 1) * distance + i, distance, j < n ? n - j : 1,
+                       size - i, padded, columns + i * padded + j);
 }
 
 static void fall_off(float slope, size_t position, size_t n, float *e) {
@@ -573,8 +613,9 @@ static void fall_off(float slope, size_t position, size_t n, float *e) {
 
 enum { TOGETHER = 4, MOST_VECTORS = 4 };
 
-/* Computes softmax(scale e) of TOGETHER rows side by side, because each is a chain of operations that wait for each other. n is at
- * most `vectors` vectors (a compile-time constant) and more than one less. The results have the bits of softmax_floats. */
+/* Computes softmax(scale e) of TOGETHER rows side by side, because each is a chain of operations
+ * that wait for each other. n is at most `vectors` vectors (a compile-time constant) and more than
+ * one less. The results have the bits of softmax_floats. */
 INLINE void softmax_together(size_t distance, size_t n, float scale, float *e, size_t vectors) {
     size_t begin = (vectors - 1) * VL, last = n - begin;
     vec x[TOGETHER][MOST_VECTORS], tops[TOGETHER], totals[TOGETHER];
@@ -583,10 +624,13 @@ INLINE void softmax_together(size_t distance, size_t n, float scale, float *e, s
     for (size_t h = 0; h < TOGETHER; h++) {
         UNROLL
         for (size_t v = 0; v < vectors; v++) {
-            x[h][v] = (v + 1 < vectors ? load(e + h * distance + v * VL) : load_part(e + h * distance + begin, last, 0)) * scale;
+            x[h][v] = (v + 1 < vectors ? load(e + h * distance + v * VL)
+                                       : load_part(e + h * distance + begin, last, 0)) *
+                      scale;
             HOLD(x[h][v]);
         }
-        tops[h] = larger(choose(present, x[h][vectors - 1], splat(-FLT_MAX)), splat(-FLT_MAX)); /* NaN does not count */
+        tops[h] = larger(choose(present, x[h][vectors - 1], splat(-FLT_MAX)),
+                         splat(-FLT_MAX)); /* NaN does not count */
         UNROLL
         for (size_t v = 0; v + 1 < vectors; v++)
             tops[h] = larger(x[h][v], tops[h]);
@@ -614,9 +658,9 @@ INLINE void softmax_together(size_t distance, size_t n, float scale, float *e, s
 /* Replaces each row [n] of e, whose rows are `distance` floats apart, by softmax(scale e). */
 static void softmax_rows(size_t rows, size_t distance, size_t n, float scale, float *e) {
     size_t r = 0, vectors = (n + VL - 1) / VL;
-#define VECTORS(count)                                                                                                             \
-    case count:                                                                                                                    \
-        softmax_together(distance, n, scale, e, count);                                                                            \
+#define VECTORS(count)                                                                             \
+    case count:                                                                                    \
+        softmax_together(distance, n, scale, e, count);                                            \
         break
     for (; r + TOGETHER <= rows && vectors <= MOST_VECTORS; r += TOGETHER, e += TOGETHER * distance)
         switch (vectors) {
@@ -634,8 +678,9 @@ static void softmax_rows(size_t rows, size_t distance, size_t n, float scale, fl
 }
 
 /* Attends with one head from `rows` rows, from `first` on; keys: columns. */
-static void attend_some(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
-                        const float *keys, size_t padded, float *weights) {
+static void attend_some(const struct heads_shape *heads, const struct mutual *m, size_t head,
+                        size_t first, size_t rows, const float *keys, size_t padded,
+                        float *weights) {
     size_t at = head * heads->size, size = heads->count * heads->size;
     struct block scores = {.b = keys,
                            .ldb = padded,
@@ -662,7 +707,8 @@ static void attend_some(const struct heads_shape *heads, const struct mutual *m,
     softmax_rows(rows, padded, m->n, 1, weights);
     multiply_rows(&sums, heads->size);
     for (size_t r = 0; m->weights && r < rows; r++)
-        memcpy(m->weights + ((first + r) * heads->count + head) * m->n, weights + r * padded, m->n * sizeof *m->weights);
+        memcpy(m->weights + ((first + r) * heads->count + head) * m->n, weights + r * padded,
+               m->n * sizeof *m->weights);
 }
 
 static void attend(const struct heads_shape *heads, const struct mutual *m) {
@@ -671,7 +717,8 @@ static void attend(const struct heads_shape *heads, const struct mutual *m) {
     for (size_t head = 0; head < heads->count; head++) {
         transpose(m->k + head * heads->size, m->distance, m->n, heads->size, padded, keys);
         for (size_t first = m->first; first < end; first += QUERIES)
-            attend_some(heads, m, head, first, end - first < QUERIES ? end - first : QUERIES, keys, padded, weights);
+            attend_some(heads, m, head, first, end - first < QUERIES ? end - first : QUERIES, keys,
+                        padded, weights);
     }
 }
 
@@ -693,7 +740,8 @@ INLINE vec relu_vec(vec x) {
     return larger(x, splat(0));
 }
 
-/* x Phi(x). Abramowitz and Stegun, 7.1.26, for z = |x| / sqrt(2): erfc(z) = (a1 t + ... + a5 t^5) exp(-z^2), t = 1 / (1 + p z). */
+/* x Phi(x). Abramowitz and Stegun, 7.1.26, for z = |x| / sqrt(2): erfc(z) = (a1 t + ... + a5 t^5)
+ * exp(-z^2), t = 1 / (1 + p z). */
 INLINE vec gelu_vec(vec x) {
     vec z = larger(x, -x) * 0.707106781f;
     vec t = reciprocal(1.0f + 0.3275911f * z);
@@ -713,14 +761,17 @@ IN_PLACE(gelu, gelu_vec(v))
 static void ssru(const float *f, size_t n, float *c, float *z) {
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
-        vec candidate = load(z + i), cell = candidate + sigmoid_vec(load(f + i)) * (load(c + i) - candidate);
+        vec candidate = load(z + i),
+            cell = candidate + sigmoid_vec(load(f + i)) * (load(c + i) - candidate);
         store(c + i, cell);
         store(z + i, relu_vec(cell));
     }
     if (i < n) {
         size_t m = n - i;
         vec candidate = load_part(z + i, m, 0);
-        vec cell = candidate + sigmoid_vec(load_part(f + i, m, 0)) * (load_part(c + i, m, 0) - candidate), h = relu_vec(cell);
+        vec cell = candidate +
+                   sigmoid_vec(load_part(f + i, m, 0)) * (load_part(c + i, m, 0) - candidate),
+            h = relu_vec(cell);
         store_part(c + i, cell, m);
         store_part(z + i, h, m);
     }
@@ -729,7 +780,8 @@ static void ssru(const float *f, size_t n, float *c, float *z) {
 static void mix(const float *i, const float *x, const float *f, size_t n, float *y) {
     size_t at = 0;
     for (; at + VL <= n; at += VL)
-        store(y + at, sigmoid_vec(load(i + at)) * load(x + at) + sigmoid_vec(load(f + at)) * load(y + at));
+        store(y + at,
+              sigmoid_vec(load(i + at)) * load(x + at) + sigmoid_vec(load(f + at)) * load(y + at));
     if (at < n) {
         size_t m = n - at;
         vec last = sigmoid_vec(load_part(i + at, m, 0)) * load_part(x + at, m, 0) +
@@ -752,13 +804,15 @@ static const struct block_kernels block_kernels = {
 };
 
 /* The members that instruction sets with the same vectors share. */
-#define OPERATIONS                                                                                                                 \
-    .wants_blas = VL == 4, .processor = ARCHITECTURE "-" TEXT(KERNELS), .blocks = &block_kernels, .tanh = tanh_floats,             \
-    .add = add_vector, .softmax = softmax_floats, .exp_twice = exp_twice, .sum_row = sum_row, .summary = summary, .gru = gru,      \
-    .lstm = lstm, .gated = gated, .normalize = normalize, .maxima = maxima, .dot = dot, .additive = additive,                      \
+#define OPERATIONS                                                                                 \
+    .wants_blas = VL == 4, .processor = ARCHITECTURE "-" TEXT(KERNELS), .blocks = &block_kernels,  \
+    .tanh = tanh_floats, .add = add_vector, .softmax = softmax_floats, .exp_twice = exp_twice,     \
+    .sum_row = sum_row, .summary = summary, .gru = gru, .lstm = lstm, .gated = gated,              \
+    .normalize = normalize, .maxima = maxima, .dot = dot, .additive = additive,                    \
     .additive_covered = additive_covered, .weighted_sum = weighted_sum
 
-const struct kernels JOIN(kernels, KERNELS) = {.name = TEXT(KERNELS), .packings = &JOIN(packings, KERNELS), OPERATIONS};
+const struct kernels JOIN(kernels, KERNELS) = {
+    .name = TEXT(KERNELS), .packings = &JOIN(packings, KERNELS), OPERATIONS};
 #if defined(TILES)
 const struct kernels kernels_amx = {.name = "amx", .packings = &packings_amx, OPERATIONS};
 #endif

@@ -1,5 +1,5 @@
-/* This file hides what multiplies and where the weights are: the kernels of an instruction set read packed weights, OpenBLAS reads
- * them as they are. */
+/* This file hides what multiplies and where the weights are: the kernels of an instruction set read
+ * packed weights, OpenBLAS reads them as they are. */
 #include "model/compute/matrix.h"
 #include <assert.h>
 #include <cblas.h>
@@ -42,8 +42,8 @@ static size_t round_up(size_t bytes, size_t unit) {
     return bytes > SIZE_MAX - unit ? 0 : (bytes + unit - 1) / unit * unit;
 }
 
-/* Returns the size of a new block: twice the last one, up to 32 MB, since few matrices of a large model fit into 8 MB, much of
- * which would stay empty. */
+/* Returns the size of a new block: twice the last one, up to 32 MB, since few matrices of a large
+ * model fit into 8 MB, much of which would stay empty. */
 static size_t block_size(const struct pages *pages, size_t whole) {
     size_t usual = pages->last ? 2 * pages->last->capacity : BLOCK_BYTES;
     usual = usual < MOST_BLOCK_BYTES ? usual : MOST_BLOCK_BYTES;
@@ -66,7 +66,8 @@ void *pages_alloc(struct pages *pages, size_t bytes) {
             return NULL;
         }
         madvise(memory, capacity, MADV_HUGEPAGE); /* if it fails, the pages are small */
-        *block = (struct pages_block){.before = pages->last, .memory = memory, .capacity = capacity};
+        *block =
+            (struct pages_block){.before = pages->last, .memory = memory, .capacity = capacity};
         pages->last = block;
     }
     char *memory = block->memory + block->used;
@@ -106,13 +107,17 @@ void blas_load(void) {
     if (loaded.gemm || limited)
         return;
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL); /* never closed, since models use it to the end */
+    void *library =
+        dlopen("libopenblas.so.0",
+               RTLD_NOW | RTLD_LOCAL); /* never closed, since models use it to the end */
     struct blas found;
     __typeof__(openblas_set_num_threads) *set_threads;
-    if (!library || !find_symbol(library, "cblas_sgemv", &found.gemv) || !find_symbol(library, "cblas_sgemm", &found.gemm))
+    if (!library || !find_symbol(library, "cblas_sgemv", &found.gemv) ||
+        !find_symbol(library, "cblas_sgemm", &found.gemm))
         return;
     if (find_symbol(library, "openblas_set_num_threads", &set_threads))
-        set_threads(1); /* the variant with OpenMP does not read the variable, and starts no thread before a product */
+        set_threads(1); /* the variant with OpenMP does not read the variable, and starts no thread
+                           before a product */
     loaded = found;
 }
 
@@ -123,23 +128,33 @@ const struct blas *blas_get(void) {
 /* ---- backends ---- */
 
 #if defined(__x86_64__)
-/* Returns true if the processor multiplies int8 in tiles and the kernel lets this process use them. Linux requires a request,
- * because it must save 8 KB more of state (Documentation/arch/x86/xstate.rst). */
+/* Returns true if the processor multiplies int8 in tiles and the kernel lets this process use them.
+ * Linux requires a request, because it must save 8 KB more of state
+ * (Documentation/arch/x86/xstate.rst). */
 static bool may_use_tiles(void) {
-    enum { LEAF_FEATURES = 7, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 };
+    enum {
+        LEAF_FEATURES = 7,
+        AMX_TILE = 1 << 24,
+        AMX_INT8 = 1 << 25,
+        ARCH_REQ_XCOMP_PERM = 0x1023,
+        XTILEDATA = 18
+    };
     unsigned a, b, c, d;
-    return __get_cpuid_count(LEAF_FEATURES, 0, &a, &b, &c, &d) && (d & AMX_TILE) && (d & AMX_INT8) &&
-           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
+    return __get_cpuid_count(LEAF_FEATURES, 0, &a, &b, &c, &d) && (d & AMX_TILE) &&
+           (d & AMX_INT8) && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
 }
 #endif
 
 const struct kernels *kernels_choose(void) {
 #if defined(__x86_64__)
     /* processors with these features also have everything else that x86-64-v4 and -v3 require */
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq"))
-        return !__builtin_cpu_supports("avx512vnni") ? &kernels_v4 : may_use_tiles() ? &kernels_amx : &kernels_vnni;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+        return !__builtin_cpu_supports("avx512vnni") ? &kernels_v4
+               : may_use_tiles()                     ? &kernels_amx
+                                                     : &kernels_vnni;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
         return &kernels_v3;
 #elif defined(__aarch64__)
     if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
@@ -153,34 +168,44 @@ struct backend backend_choose(void) {
     return (struct backend){.kernels = kernels, .blas = kernels->wants_blas ? blas_get() : NULL};
 }
 
-static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {
+static const struct packing *choose_packing(const struct backend *backend, enum stored stored,
+                                            size_t in) {
     const struct packings *packings = backend->kernels->packings;
     if (backend->compute == COMPUTE_INT8 && in <= packings->int8->max_in)
         return packings->int8;
     if (backend->compute == COMPUTE_BFLOAT16)
         return packings->bfloat16;
-    return stored == STORED_FLOAT16 ? packings->float16 : stored == STORED_BFLOAT16 ? packings->bfloat16 : packings->float32;
+    return stored == STORED_FLOAT16    ? packings->float16
+           : stored == STORED_BFLOAT16 ? packings->bfloat16
+                                       : packings->float32;
 }
 
 /* ---- linears ---- */
 
-const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend) {
+const struct packing *linear_packing(const struct linear_source *source,
+                                     const struct backend *backend) {
     const struct packing *packing = choose_packing(backend, source->stored, source->in);
     /* OpenBLAS has only products in float32 */
-    bool blas = backend->blas && backend->compute != COMPUTE_BFLOAT16 && packing != backend->kernels->packings->int8;
+    bool blas = backend->blas && backend->compute != COMPUTE_BFLOAT16 &&
+                packing != backend->kernels->packings->int8;
     return blas ? NULL : packing;
 }
 
-/* Allocates packed weights in whole lines. *owned is set to them unless the backend's pages own them. NULL: out of memory. */
+/* Allocates packed weights in whole lines. *owned is set to them unless the backend's pages own
+ * them. NULL: out of memory. */
 static void *make_room(size_t bytes, struct pages *pages, void **owned) {
-    void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(LINE_BYTES, round_up(bytes, LINE_BYTES));
+    void *packed =
+        pages ? pages_alloc(pages, bytes) : aligned_alloc(LINE_BYTES, round_up(bytes, LINE_BYTES));
     *owned = pages ? NULL : packed;
     return packed;
 }
 
-/* Packs the source into packed and rows unless they are NULL, in parts if it is read in parts. Returns -1 if memory runs out. */
-static int pack(const struct linear_source *source, const struct packing *packing, void *packed, void *rows) {
-    size_t out = source->out, in = source->in, most = source->weight || out < PACKED_TOGETHER ? out : PACKED_TOGETHER;
+/* Packs the source into packed and rows unless they are NULL, in parts if it is read in parts.
+ * Returns -1 if memory runs out. */
+static int pack(const struct linear_source *source, const struct packing *packing, void *packed,
+                void *rows) {
+    size_t out = source->out, in = source->in,
+           most = source->weight || out < PACKED_TOGETHER ? out : PACKED_TOGETHER;
     float *part = source->weight ? NULL : malloc((most * in + 1) * sizeof *part);
     if (!source->weight && !part)
         return -1;
@@ -188,7 +213,8 @@ static int pack(const struct linear_source *source, const struct packing *packin
         count = out - first < most ? out - first : most;
         if (part)
             source->read(source->context, first, count, part);
-        struct unpacked from = {part ? part : source->weight, out, in, source->scale, source->input_scale, first, count};
+        struct unpacked from = {part ? part : source->weight, out,   in,   source->scale,
+                                source->input_scale,          first, count};
         if (packed)
             packing->pack(&from, packed);
         if (rows)
@@ -198,13 +224,18 @@ static int pack(const struct linear_source *source, const struct packing *packin
     return 0;
 }
 
-int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
+int linear_init(struct linear *linear, const struct linear_source *source,
+                const struct backend *backend, struct error *err) {
     bool packs = linear_packing(source, backend) != NULL;
     if (!source->packed && !source->weight && !(packs && source->read))
         return -1;
     size_t out = source->out, in = source->in;
     const struct packing *packing = choose_packing(backend, source->stored, in);
-    struct linear made = {.out = out, .in = in, .bias = source->bias, .input_scale = source->input_scale, .packing = packing};
+    struct linear made = {.out = out,
+                          .in = in,
+                          .bias = source->bias,
+                          .input_scale = source->input_scale,
+                          .packing = packing};
     if (source->packed) {
         assert(packs && (source->rows || !source->lookups));
         made.packed = source->packed;
@@ -212,9 +243,11 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
     } else {
         void *packed = NULL, *rows = NULL;
         if (packs)
-            made.packed = packed = make_room(packing->bytes(out, in), backend->pages, &made.owned[0]);
+            made.packed = packed =
+                make_room(packing->bytes(out, in), backend->pages, &made.owned[0]);
         if (source->lookups)
-            made.rows = rows = make_room(packing->rows_bytes(out, in), backend->pages, &made.owned[1]);
+            made.rows = rows =
+                make_room(packing->rows_bytes(out, in), backend->pages, &made.owned[1]);
         if (!packs) {
             made.weight = source->weight;
             made.blas = backend->blas;
@@ -241,11 +274,13 @@ size_t linear_bytes(const struct linear *linear) {
 }
 
 /* Multiplies with OpenBLAS, on the calling thread. */
-static void apply_blas(const struct linear_output *output, const float *x, size_t ldx, size_t rows) {
+static void apply_blas(const struct linear_output *output, const float *x, size_t ldx,
+                       size_t rows) {
     const struct linear *l = output->linear;
     float *y = output->y;
     size_t ldy = output->ldy;
-    assert(!output->taker && l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX && ldx <= INT_MAX && ldy <= INT_MAX);
+    assert(!output->taker && l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX &&
+           ldx <= INT_MAX && ldy <= INT_MAX);
     int in = (int)l->in, out = (int)l->out;
     float beta = l->bias ? 1.0f : 0.0f;
     for (size_t r = 0; l->bias && r < rows; r++)
@@ -253,14 +288,15 @@ static void apply_blas(const struct linear_output *output, const float *x, size_
     if (rows == 1)
         l->blas->gemv(CblasRowMajor, CblasNoTrans, out, in, 1.0f, l->weight, in, x, 1, beta, y, 1);
     else
-        l->blas->gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, out, in, 1.0f, x, (int)ldx, l->weight, in, beta, y,
-                      (int)ldy);
+        l->blas->gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, out, in, 1.0f, x,
+                      (int)ldx, l->weight, in, beta, y, (int)ldy);
     for (size_t r = 0; output->relu && r < rows; r++)
         for (size_t i = 0; i < l->out; i++)
             y[r * ldy + i] = y[r * ldy + i] < 0 ? 0 : y[r * ldy + i];
 }
 
-static struct product product_of(const struct linear_output *output, const float *x, size_t ldx, size_t rows) {
+static struct product product_of(const struct linear_output *output, const float *x, size_t ldx,
+                                 size_t rows) {
     const struct linear *linear = output->linear;
     return (struct product){.packed = linear->packed,
                             .bias = linear->bias,
@@ -276,7 +312,8 @@ static struct product product_of(const struct linear_output *output, const float
                             .taker = output->taker};
 }
 
-void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows) {
+void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx,
+                   size_t rows) {
     struct product products[LINEAR_OUTPUTS];
     assert(count <= LINEAR_OUTPUTS);
     if (rows == 0)
@@ -296,8 +333,8 @@ void linears_apply(const struct linear_output *outputs, size_t count, const floa
     }
 }
 
-void linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
-                        float *y) {
+void linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x,
+                        size_t rows, float *wide, float *y) {
     struct linear_output first = {.linear = inner, .y = wide, .ldy = inner->out, .relu = true},
                          second = {.linear = outer, .y = y, .ldy = outer->out};
     if (rows == 0 || !inner->packed || !outer->packed || inner->packing != outer->packing) {
@@ -305,12 +342,14 @@ void linear_apply_twice(const struct linear *inner, const struct linear *outer, 
         linears_apply(&second, 1, wide, outer->in, rows);
         return;
     }
-    struct product next = product_of(&second, wide, outer->in, rows), product = product_of(&first, x, inner->in, rows);
+    struct product next = product_of(&second, wide, outer->in, rows),
+                   product = product_of(&first, x, inner->in, rows);
     product.next = &next;
     inner->packing->multiply(&product, 1);
 }
 
-void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {
+void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows,
+                         const int *ids, size_t count) {
     assert(linear->rows && rows->count > 0);
     struct lookup lookup = {.rows = linear->rows,
                             .bias = linear->bias,
@@ -343,10 +382,11 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Measures a product of one row and one of TRIAL_ROWS, each as the best of several trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out].
- * One row counts as much as TRIAL_ROWS together, since both loads are common. */
-static int measure(const struct linear_source *source, const struct backend *backend, const float *x, float *y, double *seconds,
-                   struct error *err) {
+/* Measures a product of one row and one of TRIAL_ROWS, each as the best of several trials; x
+ * [TRIAL_ROWS, in], y [TRIAL_ROWS, out]. One row counts as much as TRIAL_ROWS together, since both
+ * loads are common. */
+static int measure(const struct linear_source *source, const struct backend *backend,
+                   const float *x, float *y, double *seconds, struct error *err) {
     static const size_t rows[] = {1, TRIAL_ROWS};
     struct linear linear;
     if (linear_init(&linear, source, backend, err) != 0)
@@ -365,7 +405,8 @@ static int measure(const struct linear_source *source, const struct backend *bac
     return 0;
 }
 
-int compute_fastest(const struct backend *backend, const struct linear_source *shape, enum compute *fastest, struct error *err) {
+int compute_fastest(const struct backend *backend, const struct linear_source *shape,
+                    enum compute *fastest, struct error *err) {
     size_t out = shape->out, in = shape->in;
     float *weight = calloc(out * in, sizeof *weight), *x = calloc(TRIAL_ROWS * in, sizeof *x),
           *y = calloc(TRIAL_ROWS * out, sizeof *y);

@@ -1,8 +1,9 @@
-/* This file hides how weights that are multiplied in float32 are packed. It is compiled once per instruction set (see kernels.c).
+/* This file hides how weights that are multiplied in float32 are packed. It is compiled once per
+ * instruction set (see kernels.c).
  *
- * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side; missing columns are zero. A
- * block of rows walks k at once or by pieces, with one sum per row and column and always in rising k, so a row's sums are the same
- * in any block. */
+ * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each k the WIDTH weights side by side;
+ * missing columns are zero. A block of rows walks k at once or by pieces, with one sum per row and
+ * column and always in rising k, so a row's sums are the same in any block. */
 #include "model/compute/packing.h"
 #include <math.h>
 #include <stdalign.h>
@@ -14,12 +15,15 @@ enum { PANEL = 2, BLOCK = 6 }; /* 12 of 16 */
 #else
 enum { PANEL = 2, BLOCK = 4 };
 #endif
-/* WIDTH: columns of a panel. PIECE: so many k of a panel are multiplied with all rows before the next ones. */
+/* WIDTH: columns of a panel. PIECE: so many k of a panel are multiplied with all rows before the
+ * next ones. */
 enum { WIDTH = VL * PANEL, PIECE = 128 };
-/* SUMS_BYTES: room on the stack for the sums of pieces. PIECE_ROWS: rows that are multiplied with a piece. With more rows than
- * FLOAT32_ROWS or fewer k than FLOAT32_IN, whole panels of float32 are faster. */
+/* SUMS_BYTES: room on the stack for the sums of pieces. PIECE_ROWS: rows that are multiplied with a
+ * piece. With more rows than FLOAT32_ROWS or fewer k than FLOAT32_IN, whole panels of float32 are
+ * faster. */
 enum { SUMS_BYTES = 64 * 1024, PIECE_ROWS = 64, FLOAT32_ROWS = 48, FLOAT32_IN = 256 };
-/* How far ahead weights are prefetched while they stream past: into the first cache, and into the second. */
+/* How far ahead weights are prefetched while they stream past: into the first cache, and into the
+ * second. */
 enum { NEAR_BYTES = 2048, FAR_BYTES = 8192 };
 
 static size_t panels_of(size_t out) {
@@ -41,7 +45,8 @@ INLINE vec load_weights(enum storage storage, const char *p) {
         memcpy(&v, p, sizeof v);
         return v;
     }
-    return storage == FLOAT16 ? load_half(p) : (vec)(widen(p) << 16); /* bfloat16: the upper half of a float32 */
+    return storage == FLOAT16 ? load_half(p)
+                              : (vec)(widen(p) << 16); /* bfloat16: the upper half of a float32 */
 }
 
 static void keep(enum storage storage, float weight, char *p) {
@@ -69,9 +74,10 @@ struct range {
     size_t k, count;
 };
 
-/* The weights for a block of rows: columns of the product from `column` on, over a range of k. weights: their first panel in this
- * range; the panels are `next` bytes apart. ahead: the weights that the first k prefetches; those of the next k are `stride` bytes
- * further. After the last panel they are what lies behind the matrix, often the matrix that is multiplied next. sums: where
+/* The weights for a block of rows: columns of the product from `column` on, over a range of k.
+ * weights: their first panel in this range; the panels are `next` bytes apart. ahead: the weights
+ * that the first k prefetches; those of the next k are `stride` bytes further. After the last panel
+ * they are what lies behind the matrix, often the matrix that is multiplied next. sums: where
  * multiply_tile leaves them. */
 struct tile {
     size_t column;
@@ -83,15 +89,17 @@ struct tile {
     vec *sums;
 };
 
-/* Stores the sums of `rows` rows from `row` on and of the panel at `column` to y. Sums of a row are `distance` vectors after those
- * of the row before. It is not inlined, because the loops before it need all registers. */
-static __attribute__((noinline)) void store_panel(const struct product *q, size_t row, size_t rows, size_t column, const vec *sums,
-                                                  size_t distance) {
+/* Stores the sums of `rows` rows from `row` on and of the panel at `column` to y. Sums of a row are
+ * `distance` vectors after those of the row before. It is not inlined, because the loops before it
+ * need all registers. */
+static __attribute__((noinline)) void store_panel(const struct product *q, size_t row, size_t rows,
+                                                  size_t column, const vec *sums, size_t distance) {
     size_t ldy = q->ldy, columns = q->out - column;
     float *y = q->y + row * ldy + column;
     vec floor = splat(q->relu ? 0 : -INFINITY), shift[PANEL]; /* x + -0 is x */
     for (size_t v = 0; v < PANEL; v++)
-        shift[v] = !q->bias ? splat(-0.0f) : load_columns(q->bias + column + v * VL, v * VL, columns);
+        shift[v] =
+            !q->bias ? splat(-0.0f) : load_columns(q->bias + column + v * VL, v * VL, columns);
     for (size_t r = 0; r < rows; r++, y += ldy, sums += distance) {
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
@@ -105,11 +113,12 @@ INLINE size_t vectors_of(const struct product *q, const struct tile *tile) {
     return vectors < PANEL ? vectors : PANEL;
 }
 
-/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels; the counts, storage and lines
- * are compile-time constants after inlining. Each k prefetches so many lines from tile->ahead on; 0: what its own panels need soon.
- * The sums go to tile->sums [rows, panels, PANEL]; those of a range that does not begin at 0 continue what is there. */
-INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
-                          size_t panels, size_t vectors, size_t lines) {
+/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels;
+ * the counts, storage and lines are compile-time constants after inlining. Each k prefetches so
+ * many lines from tile->ahead on; 0: what its own panels need soon. The sums go to tile->sums
+ * [rows, panels, PANEL]; those of a range that does not begin at 0 continue what is there. */
+INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile,
+                          size_t row, size_t rows, size_t panels, size_t vectors, size_t lines) {
     size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage);
     const float *x = q->x + row * ldx + tile->range.k + tile->range.count;
     vec sums[BLOCK * PANEL], *out = tile->sums;
@@ -122,9 +131,11 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             sums[i] = out[i];
     }
     const char *weights = tile->weights, *ahead = tile->ahead;
-    /* k counts up to 0, and two steps are taken together, so that few instructions and registers are left for counting. */
+    /* k counts up to 0, and two steps are taken together, so that few instructions and registers
+     * are left for counting. */
 #pragma GCC unroll 2
-    for (ptrdiff_t k = -(ptrdiff_t)tile->range.count; k < 0; k++, weights += bytes, ahead += tile->stride) {
+    for (ptrdiff_t k = -(ptrdiff_t)tile->range.count; k < 0;
+         k++, weights += bytes, ahead += tile->stride) {
         UNROLL
         for (size_t line = 0; line < lines; line++)
             __builtin_prefetch(ahead + line * LINE_BYTES, 0, 2);
@@ -155,23 +166,24 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
 }
 
 /* Multiplies `rows` rows (a constant) with a panel of which not all vectors have columns. */
-INLINE void multiply_narrow(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
-                            size_t lines) {
+INLINE void multiply_narrow(enum storage storage, const struct product *q, const struct tile *tile,
+                            size_t row, size_t rows, size_t lines) {
     if (PANEL > 2 && vectors_of(q, tile) == 2)
         multiply_tile(storage, q, tile, row, rows, 1, 2, lines);
     else
         multiply_tile(storage, q, tile, row, rows, 1, 1, lines);
 }
 
-/* Multiplies 1 to BLOCK rows with one panel. narrow (a compile-time constant): not all of its vectors have columns. */
-INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
-                            bool narrow, size_t lines) {
-#define HEIGHT(count)                                                                                                              \
-    case count:                                                                                                                    \
-        if (narrow)                                                                                                                \
-            multiply_narrow(storage, q, tile, row, count, lines);                                                                  \
-        else                                                                                                                       \
-            multiply_tile(storage, q, tile, row, count, 1, PANEL, lines);                                                          \
+/* Multiplies 1 to BLOCK rows with one panel. narrow (a compile-time constant): not all of its
+ * vectors have columns. */
+INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile,
+                            size_t row, size_t rows, bool narrow, size_t lines) {
+#define HEIGHT(count)                                                                              \
+    case count:                                                                                    \
+        if (narrow)                                                                                \
+            multiply_narrow(storage, q, tile, row, count, lines);                                  \
+        else                                                                                       \
+            multiply_tile(storage, q, tile, row, count, 1, PANEL, lines);                          \
         break
     switch (rows) {
         HEIGHT(1);
@@ -191,8 +203,12 @@ INLINE void multiply_height(enum storage storage, const struct product *q, const
 }
 
 /* It is not inlined, so that the compiler has all registers for it. */
-static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
-    enum { LINES = (WIDTH * 4 + LINE_BYTES - 1) / LINE_BYTES, HALF_LINES = (WIDTH * 2 + LINE_BYTES - 1) / LINE_BYTES };
+static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile,
+                           size_t row, size_t rows) {
+    enum {
+        LINES = (WIDTH * 4 + LINE_BYTES - 1) / LINE_BYTES,
+        HALF_LINES = (WIDTH * 2 + LINE_BYTES - 1) / LINE_BYTES
+    };
     size_t lines = lines_of(tile->stride);
     bool narrow = vectors_of(q, tile) < PANEL;
     switch (storage) {
@@ -230,8 +246,10 @@ INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t
                          .sums = sums};
 }
 
-/* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
-INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows, size_t together) {
+/* For a few rows: several panels together keep the multipliers busy, and the weights stream past.
+ */
+INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows,
+                         size_t together) {
     size_t total = panels_of(q->out), whole = q->out / WIDTH, panel = 0;
     vec sums[BLOCK * PANEL];
     for (; panel + together <= whole; panel += together) {
@@ -250,15 +268,18 @@ INLINE void multiply_few(enum storage storage, const struct product *q, size_t r
     }
 }
 
-/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the multipliers. distance: vectors from
- * the sums of a row to those of the next; 0: the sums of each block are stored at once. The tile is changed in place: a copy of it
- * is read by vectors, and such a load waits for all stores before it if its bytes were just written one by one. */
-INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile *tile, size_t distance) {
+/* Multiplies all rows in blocks of about equal height: a last block of one row would idle the
+ * multipliers. distance: vectors from the sums of a row to those of the next; 0: the sums of each
+ * block are stored at once. The tile is changed in place: a copy of it is read by vectors, and such
+ * a load waits for all stores before it if its bytes were just written one by one. */
+INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile *tile,
+                            size_t distance) {
     size_t blocks = (q->rows + BLOCK - 1) / BLOCK, stride = tile->stride;
     const char *ahead = tile->ahead;
     vec *sums = tile->sums;
     for (size_t b = 0; b < blocks; b++) {
-        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks, share = share_of(stride, b, blocks);
+        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks,
+               share = share_of(stride, b, blocks);
         tile->ahead = ahead + share * tile->range.count;
         tile->stride = share_of(stride, b + 1, blocks) - share;
         tile->sums = sums + begin * distance;
@@ -270,8 +291,8 @@ INLINE void multiply_blocks(enum storage storage, const struct product *q, struc
     tile->sums = sums;
 }
 
-/* Multiplies each panel with all rows while it is in the cache. A single block prefetches what it needs soon, others the next
- * panel. */
+/* Multiplies each panel with all rows while it is in the cache. A single block prefetches what it
+ * needs soon, others the next panel. */
 INLINE void multiply_panels(enum storage storage, const struct product *q) {
     vec sums[BLOCK * PANEL];
     for (size_t panel = 0; panel < panels_of(q->out); panel++) {
@@ -280,8 +301,10 @@ INLINE void multiply_panels(enum storage storage, const struct product *q) {
     }
 }
 
-/* Multiplies a panel with all rows piece by piece. Each piece prefetches the next one, and 16-bit weights are expanded once. */
-INLINE void multiply_panel_pieces(enum storage storage, const struct product *q, struct tile *tile) {
+/* Multiplies a panel with all rows piece by piece. Each piece prefetches the next one, and 16-bit
+ * weights are expanded once. */
+INLINE void multiply_panel_pieces(enum storage storage, const struct product *q,
+                                  struct tile *tile) {
     alignas(LINE_BYTES) float expanded[PIECE * WIDTH];
     const char *weights = tile->weights;
     for (size_t k = 0; k < q->in; k += PIECE) {
@@ -292,20 +315,24 @@ INLINE void multiply_panel_pieces(enum storage storage, const struct product *q,
         tile->ahead = weights;
         if (storage != FLOAT32) {
             for (size_t i = 0; i < tile->range.count * WIDTH; i += VL)
-                store(expanded + i, load_weights(storage, tile->weights + i * storage_bytes(storage)));
+                store(expanded + i,
+                      load_weights(storage, tile->weights + i * storage_bytes(storage)));
             tile->weights = (const char *)expanded;
         }
         multiply_blocks(FLOAT32, q, tile, PANEL);
     }
 }
 
-/* Multiplies at most PIECE_ROWS rows with pieces of panels, so that weights from memory leave room for others in the caches. The
- * sums of several panels are stored together: a store of a few bytes to each of many rows disturbs the processor's own prefetching,
- * without which memory gives a third of its speed. */
+/* Multiplies at most PIECE_ROWS rows with pieces of panels, so that weights from memory leave room
+ * for others in the caches. The sums of several panels are stored together: a store of a few bytes
+ * to each of many rows disturbs the processor's own prefetching, without which memory gives a third
+ * of its speed. */
 INLINE void multiply_pieces(enum storage storage, const struct product *q) {
     vec sums[SUMS_BYTES / sizeof(vec)];
-    _Static_assert(PIECE_ROWS * PANEL <= sizeof sums / sizeof *sums, "the sums of a panel have room");
-    size_t total = panels_of(q->out), distance = q->rows * PANEL, together = sizeof sums / sizeof *sums / distance;
+    _Static_assert(PIECE_ROWS * PANEL <= sizeof sums / sizeof *sums,
+                   "the sums of a panel have room");
+    size_t total = panels_of(q->out), distance = q->rows * PANEL,
+           together = sizeof sums / sizeof *sums / distance;
     for (size_t panel = 0, count; panel < total; panel += count) {
         count = total - panel < together ? total - panel : together;
         for (size_t p = 0; p < count; p++) {
@@ -318,7 +345,8 @@ INLINE void multiply_pieces(enum storage storage, const struct product *q) {
 }
 
 INLINE void multiply_many(enum storage storage, const struct product *q) {
-    if (q->rows <= BLOCK || (storage == FLOAT32 && (q->rows > FLOAT32_ROWS || q->in < FLOAT32_IN))) {
+    if (q->rows <= BLOCK ||
+        (storage == FLOAT32 && (q->rows > FLOAT32_ROWS || q->in < FLOAT32_IN))) {
         multiply_panels(storage, q);
         return;
     }
@@ -352,7 +380,8 @@ INLINE void multiply(enum storage storage, const struct product *q) {
 }
 
 /* Multiplies as many columns at a time as the taker wants. bytes: of a column's weights. */
-static void multiply_columns(const struct product *q, size_t bytes, void (*multiplier)(const struct product *part)) {
+static void multiply_columns(const struct product *q, size_t bytes,
+                             void (*multiplier)(const struct product *part)) {
     for (size_t first = 0; first < q->out; first += q->taker->columns) {
         size_t left = q->out - first;
         struct product part = *q;
@@ -381,7 +410,8 @@ INLINE void pack_rows(enum storage storage, const struct unpacked *from, char *r
             keep(storage, k < in ? from->weight[i * in + k] : 0.0f, rows);
 }
 
-INLINE quad four_outputs(enum storage storage, const struct lookup *q, const float *x_row, const int *ids, const int *ahead) {
+INLINE quad four_outputs(enum storage storage, const struct lookup *q, const float *x_row,
+                         const int *ids, const int *ahead) {
     size_t bytes = row_length(q->in) * storage_bytes(storage);
     const char *rows[TOGETHER], *next[TOGETHER];
     vec sums[TOGETHER];
@@ -405,52 +435,55 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const flo
 
 /* ---- the table ---- */
 
-#define PACKING(function, label, storage)                                                                                          \
-    static size_t bytes_##function(size_t out, size_t in) {                                                                        \
-        return panels_of(out) * WIDTH * in * storage_bytes(storage);                                                               \
-    }                                                                                                                              \
-    static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
-        pack(storage, from, packed);                                                                                               \
-    }                                                                                                                              \
-    static void multiply_one_##function(const struct product *product) {                                                           \
-        multiply(storage, product);                                                                                                \
-    }                                                                                                                              \
-    static void multiply_##function(const struct product *products, size_t count) {                                                \
-        for (size_t i = 0; i < count; i++)                                                                                         \
-            for (const struct product *p = &products[i]; p; p = p->next) {                                                         \
-                if (p->taker)                                                                                                      \
-                    multiply_columns(p, p->in *storage_bytes(storage), multiply_one_##function);                                   \
-                else                                                                                                               \
-                    multiply_one_##function(p);                                                                                    \
-            }                                                                                                                      \
-    }                                                                                                                              \
-    static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
-        return out * row_length(in) * storage_bytes(storage);                                                                      \
-    }                                                                                                                              \
-    static void pack_rows_##function(const struct unpacked *from, void *rows) {                                                    \
-        pack_rows(storage, from, rows);                                                                                            \
-    }                                                                                                                              \
-    INLINE quad four_##function(const struct lookup *lookup, const void *x, size_t r, const int *ids, const int *ahead) {          \
-        return four_outputs(storage, lookup, (const float *)x + r * lookup->ldx, ids, ahead);                                      \
-    }                                                                                                                              \
-    static void look_up_##function(const struct lookup *lookup) {                                                                  \
-        look_up_all(lookup, four_##function, lookup->x, lookup->x_rows ? lookup->x_rows : 1, AHEAD);                               \
-    }                                                                                                                              \
-    static const struct packing function = {label,                                                                                 \
-                                            SIZE_MAX,                                                                              \
-                                            bytes_##function,                                                                      \
-                                            pack_##function,                                                                       \
-                                            multiply_##function,                                                                   \
-                                            rows_bytes_##function,                                                                 \
-                                            pack_rows_##function,                                                                  \
-                                            look_up_##function,                                                                    \
+#define PACKING(function, label, storage)                                                          \
+    static size_t bytes_##function(size_t out, size_t in) {                                        \
+        return panels_of(out) * WIDTH * in * storage_bytes(storage);                               \
+    }                                                                                              \
+    static void pack_##function(const struct unpacked *from, void *packed) {                       \
+        pack(storage, from, packed);                                                               \
+    }                                                                                              \
+    static void multiply_one_##function(const struct product *product) {                           \
+        multiply(storage, product);                                                                \
+    }                                                                                              \
+    static void multiply_##function(const struct product *products, size_t count) {                \
+        for (size_t i = 0; i < count; i++)                                                         \
+            for (const struct product *p = &products[i]; p; p = p->next) {                         \
+                if (p->taker)                                                                      \
+                    multiply_columns(p, p->in *storage_bytes(storage), multiply_one_##function);   \
+                else                                                                               \
+                    multiply_one_##function(p);                                                    \
+            }                                                                                      \
+    }                                                                                              \
+    static size_t rows_bytes_##function(size_t out, size_t in) {                                   \
+        return out * row_length(in) * storage_bytes(storage);                                      \
+    }                                                                                              \
+    static void pack_rows_##function(const struct unpacked *from, void *rows) {                    \
+        pack_rows(storage, from, rows);                                                            \
+    }                                                                                              \
+    INLINE quad four_##function(const struct lookup *lookup, const void *x, size_t r,              \
+                                const int *ids, const int *ahead) {                                \
+        return four_outputs(storage, lookup, (const float *)x + r * lookup->ldx, ids, ahead);      \
+    }                                                                                              \
+    static void look_up_##function(const struct lookup *lookup) {                                  \
+        look_up_all(lookup, four_##function, lookup->x, lookup->x_rows ? lookup->x_rows : 1,       \
+                    AHEAD);                                                                        \
+    }                                                                                              \
+    static const struct packing function = {label,                                                 \
+                                            SIZE_MAX,                                              \
+                                            bytes_##function,                                      \
+                                            pack_##function,                                       \
+                                            multiply_##function,                                   \
+                                            rows_bytes_##function,                                 \
+                                            pack_rows_##function,                                  \
+                                            look_up_##function,                                    \
                                             0}
 
 PACKING(float32, "float32", FLOAT32);
 PACKING(float16, "float16", FLOAT16);
 PACKING(bfloat16, "bfloat16", BFLOAT16);
 
-const struct packings JOIN(packings, KERNELS) = {&float32, &float16, &bfloat16, &JOIN(packing_int8, KERNELS)};
+const struct packings JOIN(packings, KERNELS) = {&float32, &float16, &bfloat16,
+                                                 &JOIN(packing_int8, KERNELS)};
 #if defined(TILES)
 const struct packings packings_amx = {&float32, &float16, &bfloat16, &packing_int8_amx};
 #endif

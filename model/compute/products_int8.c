@@ -1,8 +1,10 @@
-/* This file hides how int8 weights are packed and multiplied. It is compiled once per instruction set (see kernels.c).
+/* This file hides how int8 weights are packed and multiplied. It is compiled once per instruction
+ * set (see kernels.c).
  *
- * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each group of four k, the four weights of each of the WIDTH columns
- * side by side, so that one instruction multiplies four weights of VL columns with four values of a row and adds them up. The
- * scales of the columns lie before the panels. Missing k and columns are zero. Sums are integers, so their order does not matter.
+ * Panel p holds output columns p * WIDTH .. + WIDTH - 1: for each group of four k, the four weights
+ * of each of the WIDTH columns side by side, so that one instruction multiplies four weights of VL
+ * columns with four values of a row and adds them up. The scales of the columns lie before the
+ * panels. Missing k and columns are zero. Sums are integers, so their order does not matter.
  */
 #include "model/compute/packing.h"
 #include <float.h>
@@ -20,15 +22,18 @@ enum { PANEL = 1, BLOCK = 4 };
 #endif
 enum { WIDTH = VL * PANEL, GROUP = 4, LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES };
 
-/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack, and more than fit take several runs.
- * FEW_BYTES: the same for a few rows. */
+/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack, and
+ * more than fit take several runs. FEW_BYTES: the same for a few rows. */
 enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, FEW_BYTES = 16 * 1024, MAX_ROWS = 256 };
 
 /* ---- products, four by four ----
- * add_products: sums[lane] += w[lane] . x, each of four int8 side by side. Weights are stored as w + OFFSET. */
+ * add_products: sums[lane] += w[lane] . x, each of four int8 side by side. Weights are stored as w
+ * + OFFSET. */
 
 #if defined(__AVX512VNNI__)
-enum { OFFSET = 128 }; /* the instruction needs one unsigned side; OFFSET times the sum of x is subtracted afterwards */
+enum {
+    OFFSET = 128
+}; /* the instruction needs one unsigned side; OFFSET times the sum of x is subtracted afterwards */
 
 INLINE ivec add_products(ivec sums, ivec w, ivec x) {
     return (ivec)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)w, (__m512i)x);
@@ -36,9 +41,11 @@ INLINE ivec add_products(ivec sums, ivec w, ivec x) {
 #elif defined(__AVX512F__)
 enum { OFFSET = 0 };
 
-/* x is made unsigned and its sign moves to w; pairs of products stay within int16, as 2 x 127 x 127 does. */
+/* x is made unsigned and its sign moves to w; pairs of products stay within int16, as 2 x 127 x 127
+ * does. */
 INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    __m512i signed_w = _mm512_mask_sub_epi8((__m512i)w, _mm512_movepi8_mask((__m512i)x), _mm512_setzero_si512(), (__m512i)w);
+    __m512i signed_w = _mm512_mask_sub_epi8((__m512i)w, _mm512_movepi8_mask((__m512i)x),
+                                            _mm512_setzero_si512(), (__m512i)w);
     __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8((__m512i)x), signed_w);
     return sums + (ivec)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
 }
@@ -46,7 +53,8 @@ INLINE ivec add_products(ivec sums, ivec w, ivec x) {
 enum { OFFSET = 0 };
 
 INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)x), _mm256_sign_epi8((__m256i)w, (__m256i)x));
+    __m256i pairs =
+        _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)x), _mm256_sign_epi8((__m256i)w, (__m256i)x));
     return sums + (ivec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 #elif defined(__ARM_FEATURE_DOTPROD)
@@ -75,26 +83,28 @@ INLINE ivec add_products(ivec sums, ivec w, ivec x) {
 
 /* ---- rounding rows ---- */
 
-/* Rows rounded to int8, each padded with zeros to `ld` bytes, and what to do with them. x ~ q * scale; offset: OFFSET times the sum
- * of q. */
+/* Rows rounded to int8, each padded with zeros to `ld` bytes, and what to do with them. x ~ q *
+ * scale; offset: OFFSET times the sum of q. */
 struct rounded {
     size_t ld;
     const char *q;
     const float *scales;
     const int32_t *offsets;
     const struct rounding *next; /* NULL: outputs are stored in float32 */
-    size_t first, end;           /* the panels to multiply; the outputs of panel `first` lie at the beginning of y */
+    size_t first,
+        end; /* the panels to multiply; the outputs of panel `first` lie at the beginning of y */
 };
 
-/* Where outputs go that are rounded with the input scale of the next product: ld bytes from row to row. */
+/* Where outputs go that are rounded with the input scale of the next product: ld bytes from row to
+ * row. */
 struct rounding {
     float scale;
     char *q;
     size_t ld;
 };
 
-/* Returns max |x|, or a number that is not finite if there is one. Without the sign, floats order like their bits, infinity and NaN
- * last. */
+/* Returns max |x|, or a number that is not finite if there is one. Without the sign, floats order
+ * like their bits, infinity and NaN last. */
 static float most_of(const float *x, size_t n) {
     ivec even = {0}, odd = {0};
     size_t i = 0;
@@ -114,7 +124,8 @@ static float most_of(const float *x, size_t n) {
     return result;
 }
 
-/* Rounds to nearest, ties to even. Without an instruction for it, adding 1.5 x 2^23 leaves the integer in the low bits. */
+/* Rounds to nearest, ties to even. Without an instruction for it, adding 1.5 x 2^23 leaves the
+ * integer in the low bits. */
 INLINE ivec round_vec(vec x) {
 #if defined(__AVX512F__)
     return (ivec)_mm512_cvtps_epi32((__m512)x);
@@ -144,15 +155,18 @@ INLINE ivec add_bytes(ivec sums, ivec bytes) {
     return add_products(sums, 0x01010101 - (ivec){0}, bytes);
 }
 
-/* Returns four vectors as bytes, end to end. Packing them two by two leaves their parts of 16 bytes interleaved. */
+/* Returns four vectors as bytes, end to end. Packing them two by two leaves their parts of 16 bytes
+ * interleaved. */
 INLINE ivec pack_four(const ivec *v) {
 #if defined(__AVX512F__)
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i halves = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), others = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+    __m512i halves = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]),
+            others = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
     return (ivec)_mm512_permutexvar_epi32(order, _mm512_packs_epi16(halves, others));
 #elif defined(__AVX2__)
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    __m256i halves = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), others = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
+    __m256i halves = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
+            others = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
     return (ivec)_mm256_permutevar8x32_epi32(_mm256_packs_epi16(halves, others), order);
 #else
     quarters narrow[4];
@@ -183,7 +197,8 @@ INLINE ivec round_scaled(vec x, float factor, bool limited) {
     return round_vec(limited ? limit(scaled) : scaled);
 }
 
-/* Rounds the row [n] times `factor` into q [n] and returns the sum. limited (a compile-time constant): it may exceed 127. */
+/* Rounds the row [n] times `factor` into q [n] and returns the sum. limited (a compile-time
+ * constant): it may exceed 127. */
 INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited, char *q) {
     ivec sum = {0};
     size_t i = 0;
@@ -209,9 +224,10 @@ INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited
     return sum_lanes_integer(sum);
 }
 
-/* Rounds one row [n] into q [ld] and returns the scale: 1 if input_scale is given, NaN for a row that is not finite, 0 for a row
- * that is too small to be distinguished from zero. */
-static float round_row(const float *x, size_t n, float input_scale, char *q, size_t ld, int32_t *offset) {
+/* Rounds one row [n] into q [ld] and returns the scale: 1 if input_scale is given, NaN for a row
+ * that is not finite, 0 for a row that is too small to be distinguished from zero. */
+static float round_row(const float *x, size_t n, float input_scale, char *q, size_t ld,
+                       int32_t *offset) {
     if (n < ld)
         memset(q + n, 0, ld - n);
     if (input_scale > 0) {
@@ -228,8 +244,8 @@ static float round_row(const float *x, size_t n, float input_scale, char *q, siz
     return most / 127;
 }
 
-static void round_rows(const float *x, size_t ldx, size_t rows, size_t n, float input_scale, char *q, size_t ld, float *scales,
-                       int32_t *offsets) {
+static void round_rows(const float *x, size_t ldx, size_t rows, size_t n, float input_scale,
+                       char *q, size_t ld, float *scales, int32_t *offsets) {
     for (size_t r = 0; r < rows; r++)
         scales[r] = round_row(x + r * ldx, n, input_scale, q + r * ld, ld, &offsets[r]);
 }
@@ -288,7 +304,8 @@ static float unscale_of(const struct unpacked *from, float scale) {
     return from->input_scale > 0 ? scale / from->input_scale : scale;
 }
 
-/* Rounds to nearest, ties to even, as round_vec does. The scale may be too small for a quotient of full precision. */
+/* Rounds to nearest, ties to even, as round_vec does. The scale may be too small for a quotient of
+ * full precision. */
 static char round_weight(float weight, float scale) {
     const float magic = 12582912.0f;
     if (!(scale > 0))
@@ -338,15 +355,17 @@ INLINE struct columns columns_of(const struct product *product, size_t panel, bo
 }
 
 /* Converts sums of one row to float32. given: the row has the scale 1. */
-INLINE vec finish(const struct columns *columns, size_t v, ivec sums, int32_t offset, float scale, bool given, bool relu) {
+INLINE vec finish(const struct columns *columns, size_t v, ivec sums, int32_t offset, float scale,
+                  bool given, bool relu) {
     vec factor = given ? columns->scales[v] : scale * columns->scales[v];
     vec y = __builtin_convertvector(sums - offset, vec) * factor + columns->biases[v];
     return relu ? larger(splat(0), y) : y;
 }
 
-/* Stores the outputs of `rows` rows and a panel to y. whole, given, relu are compile-time constants. */
-INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
-                       size_t panel, bool whole, bool given, bool relu) {
+/* Stores the outputs of `rows` rows and a panel to y. whole, given, relu are compile-time
+ * constants. */
+INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
+                       size_t row, size_t rows, size_t panel, bool whole, bool given, bool relu) {
     struct columns columns = columns_of(product, panel, whole);
     size_t ldy = product->ldy, count = whole ? WIDTH : product->out - panel * WIDTH;
     const float *scales = x->scales + row;
@@ -355,13 +374,16 @@ INLINE void store_rows(ivec sums[][PANEL], const struct rounded *x, const struct
     for (size_t r = 0; r < rows; r++, y += ldy) {
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
-            store_columns(y + v * VL, finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu), v * VL, count);
+            store_columns(y + v * VL,
+                          finish(&columns, v, sums[r][v], offsets[r], scales[r], given, relu),
+                          v * VL, count);
     }
 }
 
 /* Rounds the outputs of `rows` rows and a panel, with relu and a given input scale. */
-INLINE void store_rounded(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
-                          size_t panel, bool whole) {
+INLINE void store_rounded(ivec sums[][PANEL], const struct rounded *x,
+                          const struct product *product, size_t row, size_t rows, size_t panel,
+                          bool whole) {
     _Static_assert(PANEL <= 4, "a panel is packed at once");
     struct columns columns = columns_of(product, panel, whole);
     size_t ld = x->next->ld, count = whole ? WIDTH : product->out - panel * WIDTH;
@@ -372,15 +394,18 @@ INLINE void store_rounded(ivec sums[][PANEL], const struct rounded *x, const str
         ivec rounded[4] = {{0}};
         UNROLL
         for (size_t v = 0; v < PANEL; v++)
-            rounded[v] = round_scaled(finish(&columns, v, sums[r][v], offsets[r], 1, true, true), factor, true);
+            rounded[v] = round_scaled(finish(&columns, v, sums[r][v], offsets[r], 1, true, true),
+                                      factor, true);
         store_bytes(q, pack_four(rounded), count);
     }
 }
 
 /* It is not inlined, because the loops before it need all registers. */
-static __attribute__((noinline)) void store_panel(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
-                                                  size_t row, size_t rows, size_t panel) {
-    bool whole = (panel + 1) * WIDTH <= product->out, given = product->input_scale > 0, relu = product->relu;
+static __attribute__((noinline)) void store_panel(ivec sums[][PANEL], const struct rounded *x,
+                                                  const struct product *product, size_t row,
+                                                  size_t rows, size_t panel) {
+    bool whole = (panel + 1) * WIDTH <= product->out, given = product->input_scale > 0,
+         relu = product->relu;
     if (x->next && whole)
         store_rounded(sums, x, product, row, rows, panel, true);
     else if (x->next)
@@ -403,19 +428,22 @@ INLINE ivec load_group(const char *p) {
     return four - (ivec){0};
 }
 
-/* The weights of the next panels that a tile prefetches: for each of its groups of k so many lines (a compile-time constant as
- * well), `stride` bytes after those of the group before. */
+/* The weights of the next panels that a tile prefetches: for each of its groups of k so many lines
+ * (a compile-time constant as well), `stride` bytes after those of the group before. */
 struct ahead {
     const char *from;
     size_t stride, lines;
 };
 
-/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels from `panel` on. The counts are
- * compile-time constants after inlining, and rows times panels is at most BLOCK. */
-INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                          size_t panels, size_t vectors, struct ahead ahead) {
+/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels
+ * from `panel` on. The counts are compile-time constants after inlining, and rows times panels is
+ * at most BLOCK. */
+INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row,
+                          size_t rows, size_t panel, size_t panels, size_t vectors,
+                          struct ahead ahead) {
     size_t next = panel_bytes(product->in), ld = x->ld;
-    const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next, *q = x->q + row * ld;
+    const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next,
+               *q = x->q + row * ld;
     ivec sums[BLOCK][PANEL], stored[BLOCK][PANEL];
     UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
@@ -455,8 +483,8 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
 }
 
 /* Multiplies `rows` rows (a constant) with one panel, of which `vectors` have columns. */
-INLINE void multiply_panel(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                           size_t vectors, struct ahead ahead) {
+INLINE void multiply_panel(const struct product *product, const struct rounded *x, size_t row,
+                           size_t rows, size_t panel, size_t vectors, struct ahead ahead) {
     if (vectors >= PANEL)
         multiply_tile(product, x, row, rows, panel, 1, PANEL, ahead);
     else if (PANEL > 2 && vectors == 2)
@@ -471,13 +499,14 @@ static size_t vectors_of(const struct product *product, size_t panel) {
     return vectors < PANEL ? vectors : PANEL;
 }
 
-/* Multiplies panel `panel` with 1 to BLOCK rows. whole (a compile-time constant): all of its vectors have columns. */
-INLINE void multiply_block(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                           bool whole, struct ahead ahead) {
+/* Multiplies panel `panel` with 1 to BLOCK rows. whole (a compile-time constant): all of its
+ * vectors have columns. */
+INLINE void multiply_block(const struct product *product, const struct rounded *x, size_t row,
+                           size_t rows, size_t panel, bool whole, struct ahead ahead) {
     size_t vectors = whole ? PANEL : vectors_of(product, panel);
-#define HEIGHT(count)                                                                                                              \
-    case count:                                                                                                                    \
-        multiply_panel(product, x, row, count, panel, vectors, ahead);                                                             \
+#define HEIGHT(count)                                                                              \
+    case count:                                                                                    \
+        multiply_panel(product, x, row, count, panel, vectors, ahead);                             \
         break
     switch (rows) {
         HEIGHT(1);
@@ -494,21 +523,24 @@ INLINE void multiply_block(const struct product *product, const struct rounded *
 #undef HEIGHT
 }
 
-/* The same, prefetching one, two or three lines of each group, `stride` bytes apart, from `next` on; two or three if the panel is
- * whole. */
-typedef void block_multiplier(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                              const char *next, size_t stride);
+/* The same, prefetching one, two or three lines of each group, `stride` bytes apart, from `next`
+ * on; two or three if the panel is whole. */
+typedef void block_multiplier(const struct product *product, const struct rounded *x, size_t row,
+                              size_t rows, size_t panel, const char *next, size_t stride);
 
-#define AHEAD_BY(lines)                                                                                                            \
-    static void multiply_block_##lines(const struct product *product, const struct rounded *x, size_t row, size_t rows,            \
-                                       size_t panel, const char *next, size_t stride) {                                            \
-        multiply_block(product, x, row, rows, panel, (lines) > 1, (struct ahead){next, stride, lines});                            \
+#define AHEAD_BY(lines)                                                                            \
+    static void multiply_block_##lines(const struct product *product, const struct rounded *x,     \
+                                       size_t row, size_t rows, size_t panel, const char *next,    \
+                                       size_t stride) {                                            \
+        multiply_block(product, x, row, rows, panel, (lines) > 1,                                  \
+                       (struct ahead){next, stride, lines});                                       \
     }
 AHEAD_BY(1)
 #if defined(__AVX512F__)
 AHEAD_BY(2)
 AHEAD_BY(3)
-static block_multiplier *const block_multipliers[LINES] = {multiply_block_1, multiply_block_2, multiply_block_3};
+static block_multiplier *const block_multipliers[LINES] = {multiply_block_1, multiply_block_2,
+                                                           multiply_block_3};
 #else
 static block_multiplier *const block_multipliers[LINES] = {multiply_block_1};
 #endif
@@ -516,13 +548,17 @@ static block_multiplier *const block_multipliers[LINES] = {multiply_block_1};
 
 /* ---- whole products ---- */
 
-/* After the last panel: what lies behind the matrix, often the matrix that is multiplied next, which may be prefetched. */
+/* After the last panel: what lies behind the matrix, often the matrix that is multiplied next,
+ * which may be prefetched. */
 static const char *panel_at(const struct product *product, size_t panel) {
-    return (const char *)product->packed + head_bytes(product->out) + panel * panel_bytes(product->in);
+    return (const char *)product->packed + head_bytes(product->out) +
+           panel * panel_bytes(product->in);
 }
 
-/* For a few rows: several panels together keep the multipliers busy, and the weights stream past. */
-INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
+/* For a few rows: several panels together keep the multipliers busy, and the weights stream past.
+ */
+INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows,
+                         size_t together) {
     size_t whole = product->out / WIDTH, panel = x->first;
     struct ahead ahead = {.stride = WIDTH * GROUP, .lines = 1};
     for (; panel + together <= x->end && panel + together <= whole; panel += together) {
@@ -535,24 +571,28 @@ INLINE void multiply_few(const struct product *product, const struct rounded *x,
     }
 }
 
-/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height. With FEW rows or fewer the weights
- * stream past, which a processor predicts: a line of each group is enough. */
+/* Multiplies each panel with all rows while it is in the cache, in blocks of about equal height.
+ * With FEW rows or fewer the weights stream past, which a processor predicts: a line of each group
+ * is enough. */
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
     enum { FEW = 5 };
     size_t blocks = (rows + BLOCK - 1) / BLOCK;
     for (size_t panel = x->first; panel < x->end; panel++) {
         bool several = (panel + 1) * WIDTH <= product->out && rows > FEW;
         for (size_t b = 0; b < blocks; b++) {
-            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks, share = share_of(WIDTH * GROUP, b, blocks),
+            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks,
+                   share = share_of(WIDTH * GROUP, b, blocks),
                    stride = share_of(WIDTH * GROUP, b + 1, blocks) - share;
             const char *next = panel_at(product, panel + 1) + share * groups_of(product->in);
-            block_multipliers[several ? lines_of(stride) - 1 : 0](product, x, begin, end - begin, panel, next, stride);
+            block_multipliers[several ? lines_of(stride) - 1 : 0](product, x, begin, end - begin,
+                                                                  panel, next, stride);
         }
     }
 }
 
 /* Multiplies `rows` rounded rows, at most MAX_ROWS, with the panels x->first to x->end - 1. */
-typedef void rounded_multiplier(const struct product *product, const struct rounded *x, size_t rows);
+typedef void rounded_multiplier(const struct product *product, const struct rounded *x,
+                                size_t rows);
 
 static void multiply_rounded(const struct product *product, const struct rounded *x, size_t rows) {
     switch (rows) {
@@ -569,9 +609,10 @@ static void multiply_rounded(const struct product *product, const struct rounded
 
 #if defined(TILES)
 /* ---- tiles (AMX) ----
- * A panel is laid out as the tiles of its VL columns want it: one tile holds the weights of TILE_IN k of a vector of columns, and
- * one instruction multiplies it with as many values of up to TILE_ROWS rows. With fewer rows than LEAST_TILE_ROWS memory is the
- * limit, and the loops of vectors read it faster. */
+ * A panel is laid out as the tiles of its VL columns want it: one tile holds the weights of TILE_IN
+ * k of a vector of columns, and one instruction multiplies it with as many values of up to
+ * TILE_ROWS rows. With fewer rows than LEAST_TILE_ROWS memory is the limit, and the loops of
+ * vectors read it faster. */
 
 enum { TILE_ROWS = 16, TILE_IN = 64, LEAST_TILE_ROWS = 9 };
 
@@ -582,15 +623,16 @@ struct tile_shapes {
     uint8_t rows[16];
 };
 
-/* Blocks of rows have equal heights, since loading other shapes takes longer than rows that are multiplied twice: the last block
- * may begin within the one before. */
-__attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_tiles(const struct product *product,
-                                                                                     const struct rounded *x, size_t rows) {
+/* Blocks of rows have equal heights, since loading other shapes takes longer than rows that are
+ * multiplied twice: the last block may begin within the one before. */
+__attribute__((target("amx-tile,amx-int8"), noinline)) static void
+multiply_by_tiles(const struct product *product, const struct rounded *x, size_t rows) {
     if (rows < LEAST_TILE_ROWS || product->in % TILE_IN != 0) {
         multiply_rounded(product, x, rows);
         return;
     }
-    size_t blocks = (rows + TILE_ROWS - 1) / TILE_ROWS, height = (rows + blocks - 1) / blocks, ld = x->ld;
+    size_t blocks = (rows + TILE_ROWS - 1) / TILE_ROWS, height = (rows + blocks - 1) / blocks,
+           ld = x->ld;
     struct tile_shapes shapes = {.palette = 1};
     for (size_t tile = 0; tile < 7; tile++) {
         shapes.row_bytes[tile] = TILE_IN;
@@ -601,7 +643,8 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
     for (size_t panel = x->first; panel < x->end; panel++) {
         for (size_t b = 0; b < blocks; b++) {
             size_t row = b * height + height <= rows ? b * height : rows - height;
-            size_t share = share_of(TILE_IN * WIDTH, b, blocks), stride = share_of(TILE_IN * WIDTH, b + 1, blocks) - share;
+            size_t share = share_of(TILE_IN * WIDTH, b, blocks),
+                   stride = share_of(TILE_IN * WIDTH, b + 1, blocks) - share;
             const char *weights = panel_at(product, panel), *q = x->q + row * ld,
                        *next = panel_at(product, panel + 1) + share * (ld / TILE_IN);
             ivec sums[TILE_ROWS][PANEL];
@@ -629,17 +672,19 @@ __attribute__((target("amx-tile,amx-int8"), noinline)) static void multiply_by_t
 }
 #endif
 
-/* Returns true if what the product makes is rounded for the next one at once: the input scales of both are given. */
+/* Returns true if what the product makes is rounded for the next one at once: the input scales of
+ * both are given. */
 static bool rounds_next(const struct product *product) {
-    return product->next && product->input_scale > 0 && product->next->input_scale > 0 && product->relu &&
-           product->out % GROUP == 0;
+    return product->next && product->input_scale > 0 && product->next->input_scale > 0 &&
+           product->relu && product->out % GROUP == 0;
 }
 
-/* Multiplies rounded rows, rounds the outputs into the memory of y, and multiplies these by the next product. done: the number of
- * rows that came before. */
-INLINE void multiply_next(const struct product *product, const struct rounded *x, size_t done, size_t rows,
-                          rounded_multiplier *multiplier) {
-    const struct rounding rounding = {.scale = product->next->input_scale, .q = (char *)product->y, .ld = product->out};
+/* Multiplies rounded rows, rounds the outputs into the memory of y, and multiplies these by the
+ * next product. done: the number of rows that came before. */
+INLINE void multiply_next(const struct product *product, const struct rounded *x, size_t done,
+                          size_t rows, rounded_multiplier *multiplier) {
+    const struct rounding rounding = {
+        .scale = product->next->input_scale, .q = (char *)product->y, .ld = product->out};
     struct rounded first = *x;
     struct product next = *product->next;
     float ones[MAX_ROWS];
@@ -653,14 +698,18 @@ INLINE void multiply_next(const struct product *product, const struct rounded *x
         offsets[r] = OFFSET * sum_bytes(rounding.q + r * rounding.ld, rounding.ld);
     }
     next.y += done * next.ldy;
-    const struct rounded made = {
-        .ld = rounding.ld, .q = rounding.q, .scales = ones, .offsets = offsets, .end = panels_of(next.out)};
+    const struct rounded made = {.ld = rounding.ld,
+                                 .q = rounding.q,
+                                 .scales = ones,
+                                 .offsets = offsets,
+                                 .end = panels_of(next.out)};
     multiplier(&next, &made, rows);
 }
 
-/* Multiplies rounded rows, and passes the outputs on if the product has a taker. done: the number of rows that came before. */
-INLINE void multiply_columns(const struct product *product, struct rounded *x, size_t done, size_t rows,
-                             rounded_multiplier *multiplier) {
+/* Multiplies rounded rows, and passes the outputs on if the product has a taker. done: the number
+ * of rows that came before. */
+INLINE void multiply_columns(const struct product *product, struct rounded *x, size_t done,
+                             size_t rows, rounded_multiplier *multiplier) {
     const struct taker *taker = product->taker;
     size_t columns = taker ? taker->columns : product->out;
     for (size_t first = 0, count; first < product->out; first += count) {
@@ -673,8 +722,9 @@ INLINE void multiply_columns(const struct product *product, struct rounded *x, s
     }
 }
 
-/* Returns how many of the rows that are left are multiplied next, `most` at most: about as many each time, in whole blocks, since
- * the weights are read again each time, which a few rows are not worth. */
+/* Returns how many of the rows that are left are multiplied next, `most` at most: about as many
+ * each time, in whole blocks, since the weights are read again each time, which a few rows are not
+ * worth. */
 static size_t rows_next(size_t left, size_t most) {
     enum { BLOCK_ROWS = 16 };
     size_t times = (left + most - 1) / most, rows = (left + times - 1) / times;
@@ -683,8 +733,10 @@ static size_t rows_next(size_t left, size_t most) {
     return rows < left ? rows : left;
 }
 
-/* Rounds as many rows at a time as fit into q [room], again for a product with another input scale than the one before. */
-INLINE void multiply_within(const struct product *products, size_t count, rounded_multiplier *multiplier, char *q, size_t room) {
+/* Rounds as many rows at a time as fit into q [room], again for a product with another input scale
+ * than the one before. */
+INLINE void multiply_within(const struct product *products, size_t count,
+                            rounded_multiplier *multiplier, char *q, size_t room) {
     float scales[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
     size_t total = products->rows, in = products->in, ld = groups_of(in) * GROUP, fit = room / ld,
@@ -707,13 +759,16 @@ INLINE void multiply_within(const struct product *products, size_t count, rounde
     }
 }
 
-static __attribute__((noinline)) void multiply_large(const struct product *products, size_t count, rounded_multiplier *multiplier) {
+static __attribute__((noinline)) void multiply_large(const struct product *products, size_t count,
+                                                     rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[ROWS_BYTES];
     multiply_within(products, count, multiplier, q, sizeof q);
 }
 
-/* A compiler that guards the stack touches every page of a function's frame, which takes too long for a product of a few rows. */
-static void multiply_all(const struct product *products, size_t count, rounded_multiplier *multiplier) {
+/* A compiler that guards the stack touches every page of a function's frame, which takes too long
+ * for a product of a few rows. */
+static void multiply_all(const struct product *products, size_t count,
+                         rounded_multiplier *multiplier) {
     alignas(LINE_BYTES) char q[FEW_BYTES];
     if (products->rows * groups_of(products->in) * GROUP > sizeof q)
         multiply_large(products, count, multiplier);
@@ -722,7 +777,8 @@ static void multiply_all(const struct product *products, size_t count, rounded_m
 }
 
 /* Next products that were not computed at once follow here. */
-INLINE void multiply_with(const struct product *products, size_t count, rounded_multiplier *multiplier) {
+INLINE void multiply_with(const struct product *products, size_t count,
+                          rounded_multiplier *multiplier) {
     multiply_all(products, count, multiplier);
     for (size_t i = 0; i < count; i++)
         if (products[i].next && !rounds_next(&products[i]))
@@ -761,10 +817,13 @@ static void pack_rows(const struct unpacked *from, void *rows) {
     }
 }
 
-/* Ends with the operations of finish, of which none is fused (see the Makefile), so the bits are the same. */
-INLINE quad four_outputs(const struct lookup *lookup, const void *x, size_t r, const int *ids, const int *ahead) {
+/* Ends with the operations of finish, of which none is fused (see the Makefile), so the bits are
+ * the same. */
+INLINE quad four_outputs(const struct lookup *lookup, const void *x, size_t r, const int *ids,
+                         const int *ahead) {
     const struct rounded *rounded = x;
-    const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER], *next[TOGETHER];
+    const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER],
+               *next[TOGETHER];
     ivec sums[TOGETHER];
     UNROLL
     for (size_t j = 0; j < TOGETHER; j++) {
@@ -820,12 +879,13 @@ enum { PRODUCT_ROWS = 6 };
 enum { PRODUCT_ROWS = 0 };
 #endif
 
-const struct packing JOIN(packing_int8, KERNELS) = {"int8",     MAX_IN,    bytes,   pack,        multiply,
-                                                    rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
+const struct packing JOIN(packing_int8, KERNELS) = {
+    "int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
 #if defined(TILES)
 static void multiply_tiled(const struct product *products, size_t count) {
     multiply_with(products, count, multiply_by_tiles);
 }
 
-const struct packing packing_int8_amx = {"int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
+const struct packing packing_int8_amx = {
+    "int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
 #endif

@@ -1,6 +1,7 @@
-/* The kernels are written in the vectors of this header. A `vec` holds VL floats in the vector extension of GCC and clang, which
- * compiles to the target's instructions; intrinsics are used only where compilers do not find the instruction. The sections are
- * lanes, 16-bit floats, and functions. Included only by files that are compiled once per instruction set (see kernels.c). */
+/* The kernels are written in the vectors of this header. A `vec` holds VL floats in the vector
+ * extension of GCC and clang, which compiles to the target's instructions; intrinsics are used only
+ * where compilers do not find the instruction. The sections are lanes, 16-bit floats, and
+ * functions. Included only by files that are compiled once per instruction set (see kernels.c). */
 #ifndef ALIGND_VECTOR_H
 #define ALIGND_VECTOR_H
 
@@ -28,8 +29,8 @@ typedef int32_t ivec __attribute__((vector_size(VL * 4)));
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t iquad __attribute__((vector_size(16)));
 
-/* Unrolls a loop whose count is known after inlining, so that the compiler can keep its sums in registers. Under the sanitizers
- * nothing stays in a register, and compiling would take minutes. */
+/* Unrolls a loop whose count is known after inlining, so that the compiler can keep its sums in
+ * registers. Under the sanitizers nothing stays in a register, and compiling would take minutes. */
 #if defined(SANITIZED)
 #define UNROLL
 #elif defined(__clang__)
@@ -40,8 +41,8 @@ typedef int32_t iquad __attribute__((vector_size(16)));
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Holds a vector in a register: compilers may load or expand it again wherever it is used. A product that is held is rounded and
- * not fused with a sum. */
+/* Holds a vector in a register: compilers may load or expand it again wherever it is used. A
+ * product that is held is rounded and not fused with a sum. */
 #if defined(__AVX2__)
 #define HOLD(v) __asm__("" : "+v"(v))
 #elif defined(__aarch64__)
@@ -82,8 +83,8 @@ INLINE vec choose(ivec mask, vec yes, vec no) {
     return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
 }
 
-/* Load or store only the first n < VL lanes; load_part fills the others. memcpy would be a call, and bytes that are stored one by
- * one are slow to load as a vector. */
+/* Load or store only the first n < VL lanes; load_part fills the others. memcpy would be a call,
+ * and bytes that are stored one by one are slow to load as a vector. */
 #if defined(__AVX512F__)
 INLINE vec load_part(const float *p, size_t n, float fill) {
     return (vec)_mm512_mask_loadu_ps((__m512)splat(fill), (__mmask16)((1U << n) - 1), p);
@@ -114,8 +115,8 @@ INLINE void store_part(float *p, vec v, size_t n) {
 }
 #endif
 
-/* Lane by lane a > b ? a : b, and a < b ? a : b; b if either is NaN. It is one instruction, but compilers do not find it for
- * `choose`. */
+/* Lane by lane a > b ? a : b, and a < b ? a : b; b if either is NaN. It is one instruction, but
+ * compilers do not find it for `choose`. */
 #if defined(__AVX512F__)
 INLINE vec larger(vec a, vec b) {
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
@@ -163,8 +164,9 @@ INLINE unsigned lanes_above(vec v, float threshold) {
 #endif
 }
 
-/* a * b + sum, rounded once where the target has such an instruction. Compilers may fuse a product and a sum or not, and gcc 14
- * decides differently for two instances of one loop; results that must be the same to the bit use this. */
+/* a * b + sum, rounded once where the target has such an instruction. Compilers may fuse a product
+ * and a sum or not, and gcc 14 decides differently for two instances of one loop; results that must
+ * be the same to the bit use this. */
 INLINE vec multiply_add(vec a, vec b, vec sum) {
 #if defined(__AVX512F__)
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
@@ -222,43 +224,52 @@ INLINE int32_t max_lanes_integer(ivec v) {
 
 /* Four sums at once, each in the order of sum_lanes; the order does not matter for integers. */
 #if defined(__AVX512F__)
-/* Halves of two vectors are folded into one, and then quarters of two of these, so that one addition serves all four. */
-#define SUM_FOUR(name, wide, narrow)                                                                                               \
-    INLINE wide name##_folded(const wide *v) {                                                                                     \
-        wide halves[2];                                                                                                            \
-        UNROLL                                                                                                                     \
-        for (size_t i = 0; i < 2; i++)                                                                                             \
-            halves[i] =                                                                                                            \
-                __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +          \
-                __builtin_shufflevector(v[2 * i], v[2 * i + 1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);     \
-        return __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +           \
-               __builtin_shufflevector(halves[0], halves[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);          \
-    }                                                                                                                              \
-    INLINE narrow name(const wide *v) {                                                                                            \
-        wide quads = name##_folded(v);                                                                                             \
-        quads += __builtin_shufflevector(quads, quads, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);                      \
-        quads += __builtin_shufflevector(quads, quads, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);                      \
-        return __builtin_shufflevector(quads, quads, 0, 4, 8, 12);                                                                 \
+/* Halves of two vectors are folded into one, and then quarters of two of these, so that one
+ * addition serves all four. */
+#define SUM_FOUR(name, wide, narrow)                                                               \
+    INLINE wide name##_folded(const wide *v) {                                                     \
+        wide halves[2];                                                                            \
+        UNROLL                                                                                     \
+        for (size_t i = 0; i < 2; i++)                                                             \
+            halves[i] = __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 1, 2, 3, 4, 5, 6, 7,    \
+                                                16, 17, 18, 19, 20, 21, 22, 23) +                  \
+                        __builtin_shufflevector(v[2 * i], v[2 * i + 1], 8, 9, 10, 11, 12, 13, 14,  \
+                                                15, 24, 25, 26, 27, 28, 29, 30, 31);               \
+        return __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, \
+                                       19, 24, 25, 26, 27) +                                       \
+               __builtin_shufflevector(halves[0], halves[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21,   \
+                                       22, 23, 28, 29, 30, 31);                                    \
+    }                                                                                              \
+    INLINE narrow name(const wide *v) {                                                            \
+        wide quads = name##_folded(v);                                                             \
+        quads += __builtin_shufflevector(quads, quads, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14,   \
+                                         15, 12, 13);                                              \
+        quads += __builtin_shufflevector(quads, quads, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13,   \
+                                         12, 15, 14);                                              \
+        return __builtin_shufflevector(quads, quads, 0, 4, 8, 12);                                 \
     }
 #else
-#define SUM_FOUR(name, wide, narrow)                                                                                               \
-    INLINE narrow name(const wide *v) {                                                                                            \
-        narrow q[4];                                                                                                               \
-        UNROLL                                                                                                                     \
-        for (size_t j = 0; j < 4; j++) {                                                                                           \
-            narrow parts[VL / 4];                                                                                                  \
-            memcpy(parts, &v[j], sizeof parts);                                                                                    \
-            UNROLL                                                                                                                 \
-            for (size_t n = VL / 8; n > 0; n /= 2) {                                                                               \
-                UNROLL                                                                                                             \
-                for (size_t i = 0; i < n; i++)                                                                                     \
-                    parts[i] += parts[i + n];                                                                                      \
-            }                                                                                                                      \
-            q[j] = parts[0];                                                                                                       \
-        }                                                                                                                          \
-        narrow a = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5) + __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);              \
-        narrow b = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5) + __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);              \
-        return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);                              \
+#define SUM_FOUR(name, wide, narrow)                                                               \
+    INLINE narrow name(const wide *v) {                                                            \
+        narrow q[4];                                                                               \
+        UNROLL                                                                                     \
+        for (size_t j = 0; j < 4; j++) {                                                           \
+            narrow parts[VL / 4];                                                                  \
+            memcpy(parts, &v[j], sizeof parts);                                                    \
+            UNROLL                                                                                 \
+            for (size_t n = VL / 8; n > 0; n /= 2) {                                               \
+                UNROLL                                                                             \
+                for (size_t i = 0; i < n; i++)                                                     \
+                    parts[i] += parts[i + n];                                                      \
+            }                                                                                      \
+            q[j] = parts[0];                                                                       \
+        }                                                                                          \
+        narrow a = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5) +                               \
+                   __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);                                \
+        narrow b = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5) +                               \
+                   __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);                                \
+        return __builtin_shufflevector(a, b, 0, 1, 4, 5) +                                         \
+               __builtin_shufflevector(a, b, 2, 3, 6, 7);                                          \
     }
 
 #endif
@@ -301,13 +312,17 @@ INLINE quad max_four(const vec *v) {
             parts[0] = larger_floats(parts[0], parts[i]);
         q[j] = parts[0];
     }
-    quad a = larger_floats(__builtin_shufflevector(q[0], q[1], 0, 4, 1, 5), __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7));
-    quad b = larger_floats(__builtin_shufflevector(q[2], q[3], 0, 4, 1, 5), __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7));
-    return larger_floats(__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7));
+    quad a = larger_floats(__builtin_shufflevector(q[0], q[1], 0, 4, 1, 5),
+                           __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7));
+    quad b = larger_floats(__builtin_shufflevector(q[2], q[3], 0, 4, 1, 5),
+                           __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7));
+    return larger_floats(__builtin_shufflevector(a, b, 0, 1, 4, 5),
+                         __builtin_shufflevector(a, b, 2, 3, 6, 7));
 }
 
-/* 1 / x for x from 1 to 2^126, with a relative error below 1.3e-7. AVX-512 divides sixteen floats in 16 cycles; its estimate
- * (relative error below 2^-14) takes 2, and Newton's step r (2 - x r) squares that error: 2^-28 is less than the roundings. */
+/* 1 / x for x from 1 to 2^126, with a relative error below 1.3e-7. AVX-512 divides sixteen floats
+ * in 16 cycles; its estimate (relative error below 2^-14) takes 2, and Newton's step r (2 - x r)
+ * squares that error: 2^-28 is less than the roundings. */
 INLINE vec reciprocal(vec x) {
 #if defined(__AVX512F__)
     vec r = (vec)_mm512_rcp14_ps((__m512)x);
@@ -343,7 +358,8 @@ INLINE vec load_half(const void *p) {
 #else
     ivec h = widen(p);
     vec magnitude =
-        (vec)((h & 0x7fff) << 13) * 0x1p112f; /* the exponent's bias differs by 112; this is also right for subnormals */
+        (vec)((h & 0x7fff) << 13) *
+        0x1p112f; /* the exponent's bias differs by 112; this is also right for subnormals */
     return (vec)((ivec)magnitude | (h & 0x8000) << 16);
 #endif
 }
@@ -372,7 +388,8 @@ INLINE uint16_t half_of(float x) {
 INLINE void store_half(uint16_t *p, vec v) {
     v = smaller(larger(v, splat(-LARGEST_HALF)), splat(LARGEST_HALF));
 #if defined(__AVX512F__)
-    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_storeu_si256((__m256i *)(void *)p,
+                        _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__F16C__)
     _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
 #else
@@ -384,10 +401,12 @@ INLINE void store_half(uint16_t *p, vec v) {
 /* ---- functions ----
  * kernels.h states their errors. */
 
-/* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its coefficients from r^2 on minimise the
- * greatest relative error over that range by Remez's exchange, 4e-9 after rounding; 1 and r are kept so that exp(0) is 1. */
+/* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its
+ * coefficients from r^2 on minimise the greatest relative error over that range by Remez's
+ * exchange, 4e-9 after rounding; 1 and r are kept so that exp(0) is 1. */
 INLINE vec exp_within(vec x) {
-    const float magic = 12582912.0f; /* 1.5 x 2^23: adding it rounds to an integer, kept in the low bits */
+    const float magic =
+        12582912.0f; /* 1.5 x 2^23: adding it rounds to an integer, kept in the low bits */
     vec shifted = x * 1.44269504f + magic;
     vec whole = shifted - magic;
     vec r = x - whole * 0.693359375f; /* ln2 in two parts, the first exact in few bits */
@@ -464,18 +483,19 @@ INLINE void softmax_floats(float *x, size_t n) {
         store_part(x + i, last * scale, n - i);
 }
 
-/* Defines a function that replaces each x by the value of the expression, in which v is a vector of them. */
-#define IN_PLACE(name, expression)                                                                                                 \
-    static void name(float *x, size_t n) {                                                                                         \
-        size_t i = 0;                                                                                                              \
-        for (; i + VL <= n; i += VL) {                                                                                             \
-            vec v = load(x + i);                                                                                                   \
-            store(x + i, expression);                                                                                              \
-        }                                                                                                                          \
-        if (i < n) {                                                                                                               \
-            vec v = load_part(x + i, n - i, 0);                                                                                    \
-            store_part(x + i, expression, n - i);                                                                                  \
-        }                                                                                                                          \
+/* Defines a function that replaces each x by the value of the expression, in which v is a vector of
+ * them. */
+#define IN_PLACE(name, expression)                                                                 \
+    static void name(float *x, size_t n) {                                                         \
+        size_t i = 0;                                                                              \
+        for (; i + VL <= n; i += VL) {                                                             \
+            vec v = load(x + i);                                                                   \
+            store(x + i, expression);                                                              \
+        }                                                                                          \
+        if (i < n) {                                                                               \
+            vec v = load_part(x + i, n - i, 0);                                                    \
+            store_part(x + i, expression, n - i);                                                  \
+        }                                                                                          \
     }
 
 #endif

@@ -1,58 +1,70 @@
-/* The files of this folder share this interface. It is in the order of a conversion, which finds the parts of a foreign model,
- * reads its tokens, plans the tensors and the configuration in the module of the model's family, and writes the model folder. */
+/* The files of this folder share this interface. It is in the order of a conversion, which finds
+ * the parts of a foreign model, reads its tokens, plans the tensors and the configuration in the
+ * module of the model's family, and writes the model folder. */
 #ifndef ALIGND_IMPORT_CONVERSION_H
 #define ALIGND_IMPORT_CONVERSION_H
 
 #include "model/import/tensors.h"
 
 /* ---- parts ----
- * The forms in which models are distributed: an unpacked OPUS-MT package, the files of a Firefox (Bergamot) pair, a
- * translateLocally folder, files that are named one by one, or a folder of Hugging Face or CTranslate2. */
+ * The forms in which models are distributed: an unpacked OPUS-MT package, the files of a Firefox
+ * (Bergamot) pair, a translateLocally folder, files that are named one by one, or a folder of
+ * Hugging Face or CTranslate2. */
 
 /* The origin of a model, as far as the files beside it state it; "" where they do not. */
 struct origin {
     const char *licence, *attribution; /* as the card of the model folder shows them */
-    const char *text;                  /* [text_bytes] of LICENSE or a file of a similar name; NULL: none */
+    const char *text; /* [text_bytes] of LICENSE or a file of a similar name; NULL: none */
     size_t text_bytes;
     const char *card; /* the card beside the foreign model; "" if there is none */
 };
 
 /* The programs that a model was made for, which decide how it is decoded if its files do not. */
-enum family { FAMILY_OTHER, FAMILY_BERGAMOT, FAMILY_OPUS }; /* FAMILY_BERGAMOT: Firefox and translateLocally */
+enum family {
+    FAMILY_OTHER,
+    FAMILY_BERGAMOT,
+    FAMILY_OPUS
+}; /* FAMILY_BERGAMOT: Firefox and translateLocally */
 
 struct parts {
     enum family family;
     const char *folder; /* of the model */
     const char *name;   /* the model's file, as messages and the card name it */
     const char *model;
-    const char *vocabularies[2],
-        *segmenters[2];               /* segmenters: SentencePiece files whose pieces the vocabularies number; NULL: none */
-    const char *shortlist, *quality;  /* NULL: none */
-    const char *options;              /* a file of training options; NULL: not named */
-    struct mapping decoder, training; /* options of the decoder, and of the training */
+    const char *vocabularies[2], *segmenters[2]; /* segmenters: SentencePiece files whose pieces the
+                                                    vocabularies number; NULL: none */
+    const char *shortlist, *quality;             /* NULL: none */
+    const char *options;                         /* a file of training options; NULL: not named */
+    struct mapping decoder, training;            /* options of the decoder, and of the training */
     struct origin origin;
     bool guided;                 /* its attention was trained to align */
     const char *source, *target; /* languages by the names of the files; NULL: unknown */
 };
 
-/* Finds the parts of a model in these paths [count]: one folder or a model's file, and perhaps some of the files that it needs. The
- * other parts are searched for beside the model, unless both the model's file and its vocabularies are named. shown: the folder's
- * name in messages. Returns -1 with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with a path. */
-int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
-               struct error *err);
-/* Returns true if the path is a Hugging Face folder or a file in one. folder: set to that folder. */
+/* Finds the parts of a model in these paths [count]: one folder or a model's file, and perhaps some
+ * of the files that it needs. The other parts are searched for beside the model, unless both the
+ * model's file and its vocabularies are named. shown: the folder's name in messages. Returns -1
+ * with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with a path. */
+int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena,
+               struct parts *out, struct error *err);
+/* Returns true if the path is a Hugging Face folder or a file in one. folder: set to that folder.
+ */
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
 
-/* Finds the licence and the attribution. name: the model's name; firefox: it is one of Mozilla's models. */
-int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,
-                struct error *err);
+/* Finds the licence and the attribution. name: the model's name; firefox: it is one of Mozilla's
+ * models. */
+int origin_find(const char *folder, const char *name, bool firefox, const char *card,
+                struct arena *arena, struct origin *out, struct error *err);
 /* Reads README.md beside the model; "" if it is missing. */
 int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err);
-/* Returns true if the files indicate that attention was trained to align. training may be NULL: there are no options. */
-bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card);
-/* Reads the languages from the name of a folder or file, such as opus-mt-de-en or model.enfr.intgemm.alphas.bin. Returns false if
- * the name does not contain them. */
-bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target);
+/* Returns true if the files indicate that attention was trained to align. training may be NULL:
+ * there are no options. */
+bool origin_guided(const char *model, bool bergamot, const struct mapping *training,
+                   const char *card);
+/* Reads the languages from the name of a folder or file, such as opus-mt-de-en or
+ * model.enfr.intgemm.alphas.bin. Returns false if the name does not contain them. */
+bool origin_languages(const char *name, struct arena *arena, const char **source,
+                      const char **target);
 
 /* The behaviour of a Marian model's own decoder, as the options in decoder.yml define it. */
 struct marian_defaults {
@@ -62,33 +74,38 @@ struct marian_defaults {
     size_t source_tokens; /* limit on the tokens of a sentence; 0: the options do not state it */
     double ratio;         /* the most target tokens for each source token */
     bool unknowns;        /* searches may choose <unk> */
-    const char *said;     /* a line for each option that alignd lacks, limits or implements differently */
+    const char
+        *said; /* a line for each option that alignd lacks, limits or implements differently */
 };
-/* Reads the options with single values, and the presence of shortlist, which is a list. The mapping may be empty. */
-int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err);
+/* Reads the options with single values, and the presence of shortlist, which is a list. The mapping
+ * may be empty. */
+int marian_decoder_read(const struct mapping *options, struct arena *arena,
+                        struct marian_defaults *out, struct error *err);
 
-/* The places of the parts of a CTranslate2 model (OpenNMT/CTranslate2): a folder of model.bin, vocabularies and perhaps
- * config.json, or a package of Argos Translate and LibreTranslate, which holds such a folder and a SentencePiece model beside
- * it. */
+/* The places of the parts of a CTranslate2 model (OpenNMT/CTranslate2): a folder of model.bin,
+ * vocabularies and perhaps config.json, or a package of Argos Translate and LibreTranslate, which
+ * holds such a folder and a SentencePiece model beside it. */
 struct ctranslate2_parts {
-    const char *folder;          /* of model.bin */
-    const char *package;         /* of an Argos package, which has metadata.json; NULL: not a package */
-    const char *name;            /* the model's name for the card */
+    const char *folder;  /* of model.bin */
+    const char *package; /* of an Argos package, which has metadata.json; NULL: not a package */
+    const char *name;    /* the model's name for the card */
     const char *source, *target; /* languages by metadata.json; NULL: unknown */
     const char *prefix;          /* pieces that begin every translation; NULL: none */
-    const char *segmenters[2];   /* SentencePiece files; NULL: tokens are separated by white space */
-    bool guessed;                /* the segmenters are in the parent of the model's folder, and may belong to another model */
+    const char *segmenters[2]; /* SentencePiece files; NULL: tokens are separated by white space */
+    bool guessed; /* the segmenters are in the parent of the model's folder, and may belong to
+                     another model */
 };
 
 /* Returns true if the path is such a folder or package, or its model.bin. */
 bool ctranslate2_is(const char *path, struct arena *arena);
-/* Finds the parts of a model. paths [count]: the model, and perhaps one or two SentencePiece files. Returns -1 with ERROR_INPUT,
- * ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY. */
-int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out, struct error *err);
+/* Finds the parts of a model. paths [count]: the model, and perhaps one or two SentencePiece files.
+ * Returns -1 with ERROR_INPUT, ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY. */
+int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena,
+                     struct ctranslate2_parts *out, struct error *err);
 
 /* ---- vocabularies ----
- * The name of a vocabulary's file decides its format: YAML (.yml, .yaml), JSON (.json), SentencePiece (.spm, .model), or else one
- * word a line. */
+ * The name of a vocabulary's file decides its format: YAML (.yml, .yaml), JSON (.json),
+ * SentencePiece (.spm, .model), or else one word a line. */
 
 /* The vocabulary of one side, as a model folder holds it. */
 struct vocabulary {
@@ -96,19 +113,23 @@ struct vocabulary {
     const char *content; /* [bytes] of its file */
     size_t bytes;
     size_t size;      /* number of tokens */
-    const char *list; /* the list that numbers the tokens if the file only segments; NULL: the file numbers them */
+    const char *list; /* the list that numbers the tokens if the file only segments; NULL: the file
+                         numbers them */
     size_t list_bytes;
 };
 
-/* Reads a vocabulary. size: the number of the model's words; 0: any number of SentencePiece's pieces. Returns -1 with ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY; messages begin with the path. */
-int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err);
-/* Joins path, a SentencePiece file that segments text, with words, the list that numbers its pieces. */
-int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena, struct vocabulary *out,
-                         struct error *err);
+/* Reads a vocabulary. size: the number of the model's words; 0: any number of SentencePiece's
+ * pieces. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with the path.
+ */
+int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out,
+                      struct error *err);
+/* Joins path, a SentencePiece file that segments text, with words, the list that numbers its
+ * pieces. */
+int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena,
+                         struct vocabulary *out, struct error *err);
 /* Makes a vocabulary of words. path: the path in messages. */
-int vocabulary_of_words(const char *path, const char *const *words, size_t count, struct arena *arena, struct vocabulary *out,
-                        struct error *err);
+int vocabulary_of_words(const char *path, const char *const *words, size_t count,
+                        struct arena *arena, struct vocabulary *out, struct error *err);
 
 /* The files of a tokenizer, and config.json's section on it. */
 struct tokenizer_files {
@@ -120,8 +141,8 @@ struct tokenizer_files {
     size_t count;
     bool one_list; /* source and target have the same tokens under the same ids */
 };
-int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target, struct tokenizer_files *out,
-                       struct error *err);
+int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target,
+                       struct tokenizer_files *out, struct error *err);
 
 /* The ids of one side's tokens. */
 struct ids {
@@ -132,37 +153,43 @@ struct ids {
     } * sorted; /* [size], by piece, in the arena */
     size_t size;
 };
-int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err);
+int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out,
+           struct error *err);
 /* Returns false if the piece is missing. */
 bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id);
 
-/* The tokens of a model in the order of their ids, as its files list them. Some may represent languages. */
+/* The tokens of a model in the order of their ids, as its files list them. Some may represent
+ * languages. */
 struct tokens {
     const char *path;  /* of the file, in messages */
     const char **list; /* [count], with room for one more */
     size_t count;
 };
 
-/* Respells tokens that alignd's lists must not contain: duplicates, empty tokens, and tokens with white space. Text is never split
- * into such tokens. Returns -1 with ERROR_MEMORY. */
+/* Respells tokens that alignd's lists must not contain: duplicates, empty tokens, and tokens with
+ * white space. Text is never split into such tokens. Returns -1 with ERROR_MEMORY. */
 int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err);
-/* Checks that path, a SentencePiece file, belongs to the tokens: at least half of its pieces must be tokens, or half of the tokens
- * must be pieces. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
-int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena, struct error *err);
-/* Finds the languages of a multilingual model by tokens that both sides have, such as __fr__ (M2M-100) and fra_Latn (NLLB-200).
- * *out: config.json's section, a new object that the caller owns; NULL if there are fewer than three languages. */
-int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena, json_t **out,
-                     struct error *err);
-/* Makes lists of target ids by script for the languages of tokens_languages, and adds the lists' names to them. A list contains the
- * pieces of the language's script, pieces without a script, such as digits, and common pieces of plain Latin letters, which occur
- * in names. A language that is written in several scripts has no list, unless its token names the script. lists [count]: the
+/* Checks that path, a SentencePiece file, belongs to the tokens: at least half of its pieces must
+ * be tokens, or half of the tokens must be pieces. Returns -1 with ERROR_FILE, ERROR_FORMAT or
+ * ERROR_MEMORY. */
+int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena,
+                        struct error *err);
+/* Finds the languages of a multilingual model by tokens that both sides have, such as __fr__
+ * (M2M-100) and fra_Latn (NLLB-200). *out: config.json's section, a new object that the caller
+ * owns; NULL if there are fewer than three languages. */
+int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena,
+                     json_t **out, struct error *err);
+/* Makes lists of target ids by script for the languages of tokens_languages, and adds the lists'
+ * names to them. A list contains the pieces of the language's script, pieces without a script, such
+ * as digits, and common pieces of plain Latin letters, which occur in names. A language that is
+ * written in several scripts has no list, unless its token names the script. lists [count]: the
  * tensors list.NAME, and the tensor always, which is empty. Returns -1 with ERROR_MEMORY. */
-int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena, struct ready **lists, size_t *count,
-                 struct error *err);
+int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena,
+                 struct ready **lists, size_t *count, struct error *err);
 
 /* ---- the files beside a Marian model ----
- * Lexical shortlists become shortlist.safetensors, and Bergamot's quality models become quality.safetensors
- * (model/weights/weights.h has both formats). */
+ * Lexical shortlists become shortlist.safetensors, and Bergamot's quality models become
+ * quality.safetensors (model/weights/weights.h has both formats). */
 
 struct shortlist_import {
     int32_t *always, *offsets, *targets; /* in the arena */
@@ -172,18 +199,21 @@ struct shortlist_import {
 struct shortlist_options {
     const struct ids *source, *target;
     bool one_list;      /* source and target have one vocabulary: each word is on its own list */
-    size_t first, best; /* for text: the numbers of first ids that are on every list, and of targets of each source word */
+    size_t first, best; /* for text: the numbers of first ids that are on every list, and of targets
+                           of each source word */
 };
 
-/* Reads a binary shortlist (lex.50.50.s2t.bin) or one of text (lex.s2t), depending on the name and the first bytes. Returns -1 with
- * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with the path. */
-int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena, struct shortlist_import *out,
-                     struct error *err);
+/* Reads a binary shortlist (lex.50.50.s2t.bin) or one of text (lex.s2t), depending on the name and
+ * the first bytes. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with
+ * the path. */
+int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena,
+                     struct shortlist_import *out, struct error *err);
 
 enum { QUALITY_WEIGHTS = 5 };
-/* Reads a quality model. weights: for the mean and the least log-probability of a word's tokens, for their number, and for the mean
- * of the sentence, followed by a constant. */
-int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err);
+/* Reads a quality model. weights: for the mean and the least log-probability of a word's tokens,
+ * for their number, and for the mean of the sentence, followed by a constant. */
+int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS],
+                   struct error *err);
 
 /* ---- the folder ---- */
 
@@ -198,7 +228,8 @@ struct conversion {
     const struct import_origin *downloaded; /* NULL: it was not downloaded */
     struct shortlist_import shortlist;
     float quality[QUALITY_WEIGHTS];
-    struct ready *lists; /* [list_count] lists of languages, which form the shortlist if there is no other */
+    struct ready
+        *lists; /* [list_count] lists of languages, which form the shortlist if there is no other */
     size_t list_count;
     size_t vocabulary; /* number of target tokens of a multilingual model */
     bool has_shortlist, has_quality;
@@ -207,18 +238,19 @@ struct conversion {
 
 /* Frees everything that the conversion owns. */
 void conversion_done(struct conversion *conversion);
-/* Adds the languages of a multilingual model, a section of config.json that the conversion takes over, with lists of target ids for
- * them, and sets source and target to mul. Returns -1 with ERROR_MEMORY. */
-int conversion_add_languages(struct conversion *conversion, json_t *languages, const struct tokens *target, struct arena *arena,
-                             struct error *err);
+/* Adds the languages of a multilingual model, a section of config.json that the conversion takes
+ * over, with lists of target ids for them, and sets source and target to mul. Returns -1 with
+ * ERROR_MEMORY. */
+int conversion_add_languages(struct conversion *conversion, json_t *languages,
+                             const struct tokens *target, struct arena *arena, struct error *err);
 
-/* Writes the files into the folder, which exists and is empty, and syncs each to the disk. weights: bytes of model.safetensors.
- * Returns -1 with ERROR_FILE, ERROR_FORMAT (the configuration cannot be built, or a tensor cannot be read), ERROR_INPUT
- * (interrupted) or ERROR_MEMORY. */
-int folder_write(const char *folder, struct conversion *conversion, struct arena *arena, import_stop stop, uint64_t *weights,
-                 struct error *err);
-/* Renames the complete folder, and syncs the folder and its new name to the disk. Returns -1 with ERROR_FILE, also if the name
- * already exists, or with ERROR_MEMORY. */
+/* Writes the files into the folder, which exists and is empty, and syncs each to the disk. weights:
+ * bytes of model.safetensors. Returns -1 with ERROR_FILE, ERROR_FORMAT (the configuration cannot be
+ * built, or a tensor cannot be read), ERROR_INPUT (interrupted) or ERROR_MEMORY. */
+int folder_write(const char *folder, struct conversion *conversion, struct arena *arena,
+                 import_stop stop, uint64_t *weights, struct error *err);
+/* Renames the complete folder, and syncs the folder and its new name to the disk. Returns -1 with
+ * ERROR_FILE, also if the name already exists, or with ERROR_MEMORY. */
 int folder_publish(const char *folder, const char *out, struct error *err);
 /* Removes the folder with its contents. */
 void folder_remove(const char *folder);
@@ -234,8 +266,10 @@ struct marian_options {
     } rows[OPTION_ROWS_MOST]; /* [count] */
     size_t count;
     bool transformer;
-    const char *norm;       /* of transformers: "post", after each block, or "pre", before it and on top of each stack */
-    size_t tied_layers[16]; /* of transformers: for each layer of the decoder, the layer whose tensors it uses, from 1 */
+    const char *norm; /* of transformers: "post", after each block, or "pre", before it and on top
+                         of each stack */
+    size_t tied_layers[16]; /* of transformers: for each layer of the decoder, the layer whose
+                               tensors it uses, from 1 */
     const char *ignored;    /* names of ignored options, separated by commas; "": none */
 };
 
@@ -244,20 +278,23 @@ const char *marian_option(const struct marian_options *options, const char *name
 /* Returns true if source and target have one embedding. */
 bool marian_shares(const struct marian_options *options);
 
-/* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: the text comes from the model itself,
- * and an unknown option is an error; otherwise it comes from a file of training options, and unknown options are ignored. Returns
- * -1 with ERROR_FORMAT and a message that names the option, or with ERROR_MEMORY. */
-int marian_options_read(const char *text, size_t length, bool own, struct arena *arena, struct marian_options *out,
-                        struct error *err);
+/* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: the
+ * text comes from the model itself, and an unknown option is an error; otherwise it comes from a
+ * file of training options, and unknown options are ignored. Returns -1 with ERROR_FORMAT and a
+ * message that names the option, or with ERROR_MEMORY. */
+int marian_options_read(const char *text, size_t length, bool own, struct arena *arena,
+                        struct marian_options *out, struct error *err);
 
 /* Sizes of the vocabularies. */
 struct marian_sizes {
     size_t source, target;
 };
 
-/* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the model determines them, in a new
- * object that the caller owns; NULL after an error, which the tensors hold. */
-struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options, json_t **sections);
+/* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the
+ * model determines them, in a new object that the caller owns; NULL after an error, which the
+ * tensors hold. */
+struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options,
+                                   json_t **sections);
 
 /* ---- transformers of other programs ---- */
 
@@ -265,59 +302,69 @@ struct transformer_options {
     const char *name;        /* the model's name for the card; CTranslate2's parts have their own */
     const char *work;        /* a folder for unpacking */
     const char *preparation; /* none or opus; NULL: opus for MarianMT, none for other families */
-    const char *alignment;   /* trained or untrained; NULL: as the card or, with CTranslate2, the name indicates */
-    bool unknowns;           /* searches may choose <unk>, which searches of MarianMT otherwise may not */
+    const char *alignment; /* trained or untrained; NULL: as the card or, with CTranslate2, the name
+                              indicates */
+    bool unknowns; /* searches may choose <unk>, which searches of MarianMT otherwise may not */
     import_stop stop;
 };
 
-/* Converts Hugging Face's folders of MarianMT, M2M-100 and NLLB-200. They have one structure: config.json and model.safetensors or
- * pytorch_model.bin, in one file or in several that an index names.
+/* Converts Hugging Face's folders of MarianMT, M2M-100 and NLLB-200. They have one structure:
+ * config.json and model.safetensors or pytorch_model.bin, in one file or in several that an index
+ * names.
  *
- * MarianMT also has vocab.json (and target_vocab.json), source.spm and target.spm. The model becomes the same folder as the Marian
- * model that it was made from: without the padding token, which has no counterpart there, and with Marian's own positions and
- * epsilon, with which it was trained.
+ * MarianMT also has vocab.json (and target_vocab.json), source.spm and target.spm. The model
+ * becomes the same folder as the Marian model that it was made from: without the padding token,
+ * which has no counterpart there, and with Marian's own positions and epsilon, with which it was
+ * trained.
  *
- * M2M-100 and NLLB-200 have sentencepiece.bpe.model, and M2M-100 also has vocab.json, which numbers its pieces. The ids of
- * NLLB-200's pieces are those of the file plus one, and follow <s>, <pad>, </s> and <unk>. The tokens of languages come next, in
- * the order of special_tokens_map.json or else tokenizer_config.json, unless the latter gives their ids. The model becomes the same
- * folder as CTranslate2's conversion of it.
+ * M2M-100 and NLLB-200 have sentencepiece.bpe.model, and M2M-100 also has vocab.json, which numbers
+ * its pieces. The ids of NLLB-200's pieces are those of the file plus one, and follow <s>, <pad>,
+ * </s> and <unk>. The tokens of languages come next, in the order of special_tokens_map.json or
+ * else tokenizer_config.json, unless the latter gives their ids. The model becomes the same folder
+ * as CTranslate2's conversion of it.
  *
- * Fills in the container, the tensors, the tokenizer and the origin, and adds sections to the configuration. Returns -1 with a
- * message that begins with the name of a file in the folder or of a tensor. */
-int huggingface_convert(const char *folder, const struct transformer_options *options, struct arena *arena, struct conversion *out,
-                        struct error *err);
+ * Fills in the container, the tensors, the tokenizer and the origin, and adds sections to the
+ * configuration. Returns -1 with a message that begins with the name of a file in the folder or of
+ * a tensor. */
+int huggingface_convert(const char *folder, const struct transformer_options *options,
+                        struct arena *arena, struct conversion *out, struct error *err);
 
 /* Converts a model of CTranslate2, whose files ctranslate2_find has found, in the same way. */
-int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct transformer_options *options, struct arena *arena,
+int ctranslate2_convert(const struct ctranslate2_parts *parts,
+                        const struct transformer_options *options, struct arena *arena,
                         struct conversion *out, struct error *err);
 
 /* The steps of ctranslate2_convert, declared for tests. */
 
 struct ctranslate2_settings {
     const char *unknown, *begin, *end; /* the tokens that this model uses as <unk>, <s> and </s> */
-    const char *first_input;           /* bos or eos, for the decoder in the model folder's config.json; NULL: another token */
-    bool eos;                          /* the encoder reads </s> */
+    const char *first_input; /* bos or eos, for the decoder in the model folder's config.json; NULL:
+                                another token */
+    bool eos;                /* the encoder reads </s> */
     double epsilon;
 };
 /* Reads config.json, which old models lack. */
-int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena, struct ctranslate2_settings *out,
-                              struct error *err);
-/* Finds the languages of a multilingual model by tokens_languages. target: set to the target's tokens, unless the files are
- * missing. */
-int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
-                               struct error *err);
+int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena,
+                              struct ctranslate2_settings *out, struct error *err);
+/* Finds the languages of a multilingual model by tokens_languages. target: set to the target's
+ * tokens, unless the files are missing. */
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena,
+                               json_t **out, struct tokens *target, struct error *err);
 /* Reads the vocabularies. source, target: the numbers of tokens that the model has. */
-int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, size_t source,
-                           size_t target, struct arena *arena, struct tokenizer_files *out, struct error *err);
+int ctranslate2_read_words(const struct ctranslate2_parts *parts,
+                           const struct ctranslate2_settings *settings, size_t source,
+                           size_t target, struct arena *arena, struct tokenizer_files *out,
+                           struct error *err);
 
 /* The header of model.bin. */
 struct ctranslate2_head {
     uint32_t version, revision; /* of the format; of the specification */
     const char *spec;           /* TransformerSpec and others */
 };
-/* Opens model.bin and checks everything in it, but reads only the numbers of scales. An alias becomes a separate entry with the
- * data of its variable. Returns the same errors as the other readers (tensors.h). */
-int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
-                     struct error *err);
+/* Opens model.bin and checks everything in it, but reads only the numbers of scales. An alias
+ * becomes a separate entry with the data of its variable. Returns the same errors as the other
+ * readers (tensors.h). */
+int ctranslate2_open(const char *path, struct arena *arena, struct container *out,
+                     struct ctranslate2_head *head, struct error *err);
 
 #endif

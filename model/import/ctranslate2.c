@@ -1,5 +1,5 @@
-/* This file hides the format of CTranslate2's models: the files model.bin, config.json and the vocabularies, and the tensors and
- * flags of a TransformerSpec. */
+/* This file hides the format of CTranslate2's models: the files model.bin, config.json and the
+ * vocabularies, and the tensors and flags of a TransformerSpec. */
 #include "model/base/utf8.h"
 #include "model/import/conversion.h"
 #include <math.h>
@@ -8,55 +8,66 @@
 /* ---- the file ----
  * Layout, little-endian, without padding:
  *
- *   u32 version, 1 to 6; from version 2 on a string, the specification's name, and a u32, its revision
- *   u32 number of variables; each: string name, u8 rank, rank times u32, and then
- *     from version 4 on: u8 type, u32 bytes; before: u8 size of a number, u32 numbers
- *     the numbers
- *   from version 3 on: u32 number of aliases, each two strings, a name and the variable's that it stands for
+ *   u32 version, 1 to 6; from version 2 on a string, the specification's name, and a u32, its
+ * revision u32 number of variables; each: string name, u8 rank, rank times u32, and then from
+ * version 4 on: u8 type, u32 bytes; before: u8 size of a number, u32 numbers the numbers from
+ * version 3 on: u32 number of aliases, each two strings, a name and the variable's that it stands
+ * for
  *
- * A string is a u16, its length with a NUL, and the bytes. The numbers w of an int8 or int16 matrix NAME stand for w / s, where s
- * is NAME_scale: one for all, or one for each row. */
+ * A string is a u16, its length with a NUL, and the bytes. The numbers w of an int8 or int16 matrix
+ * NAME stand for w / s, where s is NAME_scale: one for all, or one for each row. */
 
-enum { LAST_VERSION = 6, MOST_VARIABLES = 20000, MOST_NAME_BYTES = 1 << 12, LEAST_VARIABLE_BYTES = 9, LEAST_ALIAS_BYTES = 8 };
+enum {
+    LAST_VERSION = 6,
+    MOST_VARIABLES = 20000,
+    MOST_NAME_BYTES = 1 << 12,
+    LEAST_VARIABLE_BYTES = 9,
+    LEAST_ALIAS_BYTES = 8
+};
 enum { SCALE_OF_INT16 = 1000 }; /* in files that do not state it */
 
 /* Indexed by the type's number in the file. Older files state only the size of a number. */
-static const enum stored_kind types[] = {STORED_F32, STORED_I8, STORED_I16, STORED_I32, STORED_F16, STORED_BF16};
+static const enum stored_kind types[] = {STORED_F32, STORED_I8,  STORED_I16,
+                                         STORED_I32, STORED_F16, STORED_BF16};
 enum { TYPES = sizeof types / sizeof *types, TYPE_FLOAT32 = 0, TYPE_INT8 = 1, TYPE_INT16 = 2 };
 
-static int take_string(struct source_cursor *cursor, const char **out, const char *what, struct error *err) {
+static int take_string(struct source_cursor *cursor, const char **out, const char *what,
+                       struct error *err) {
     uint16_t length;
     if (source_take(cursor, &length, sizeof length, what, err) != 0)
         return -1;
     if (length > MOST_NAME_BYTES)
-        return error_set(err, ERROR_FORMAT, "%s: a name has %u bytes, more than the allowed %d", cursor->path, length,
-                         MOST_NAME_BYTES);
+        return error_set(err, ERROR_FORMAT, "%s: a name has %u bytes, more than the allowed %d",
+                         cursor->path, length, MOST_NAME_BYTES);
     char *text = arena_zalloc(cursor->arena, (size_t)length + 1, 1);
     if (!text)
         return error_memory(err);
     if (source_take(cursor, text, length, what, err) != 0)
         return -1;
     if (length < 2 || strlen(text) != (size_t)length - 1 || !utf8_valid(text, (size_t)length - 1))
-        return error_set(err, ERROR_FORMAT, "%s: %s: there is no text that ends with a NUL", cursor->path, what);
+        return error_set(err, ERROR_FORMAT, "%s: %s: there is no text that ends with a NUL",
+                         cursor->path, what);
     *out = text;
     return 0;
 }
 
 /* Reads the number of variables or aliases that follow. least: the bytes that each has at least. */
-static int take_count(struct source_cursor *cursor, size_t least, const char *what, size_t *out, struct error *err) {
+static int take_count(struct source_cursor *cursor, size_t least, const char *what, size_t *out,
+                      struct error *err) {
     uint32_t count;
     if (source_take(cursor, &count, sizeof count, what, err) != 0)
         return -1;
     if (count > (cursor->size - cursor->at) / least)
         return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
     if (count > MOST_VARIABLES)
-        return error_set(err, ERROR_FORMAT, "%s: %s: has %u entries, more than the allowed %d", cursor->path, what, count,
-                         MOST_VARIABLES);
+        return error_set(err, ERROR_FORMAT, "%s: %s: has %u entries, more than the allowed %d",
+                         cursor->path, what, count, MOST_VARIABLES);
     *out = count;
     return 0;
 }
 
-static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out, struct error *err) {
+static int take_variable(struct source_cursor *cursor, uint32_t version, struct container *out,
+                         struct error *err) {
     struct stored_tensor *entry = &out->entries[out->count];
     uint8_t rank, code;
     uint32_t shape[STORED_MOST_DIMS], count;
@@ -68,8 +79,8 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
         return -1;
     if (rank > STORED_MOST_DIMS)
-        return error_set(err, ERROR_FORMAT, "%s: %s: has %u dimensions, more than the allowed %d", cursor->path, entry->name, rank,
-                         STORED_MOST_DIMS);
+        return error_set(err, ERROR_FORMAT, "%s: %s: has %u dimensions, more than the allowed %d",
+                         cursor->path, entry->name, rank, STORED_MOST_DIMS);
     if (source_take(cursor, shape, rank * sizeof *shape, entry->name, err) != 0)
         return -1;
     entry->dims = rank;
@@ -79,17 +90,24 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     if (source_take(cursor, &code, sizeof code, entry->name, err) != 0 ||
         source_take(cursor, &count, sizeof count, entry->name, err) != 0)
         return -1;
-    size_t type = version >= 4 ? code : code == 4 ? TYPE_FLOAT32 : code == 2 ? TYPE_INT16 : code == 1 ? TYPE_INT8 : TYPES;
+    size_t type = version >= 4 ? code
+                  : code == 4  ? TYPE_FLOAT32
+                  : code == 2  ? TYPE_INT16
+                  : code == 1  ? TYPE_INT8
+                               : TYPES;
     if (type >= TYPES)
-        return error_set(err, ERROR_FORMAT, "%s: %s: has the type %u, which cannot be read", cursor->path, entry->name, code);
+        return error_set(err, ERROR_FORMAT, "%s: %s: has the type %u, which cannot be read",
+                         cursor->path, entry->name, code);
     entry->kind = types[type];
     uint64_t bytes = version >= 4 ? count : (uint64_t)count * stored_types[entry->kind].bytes;
     if (!stored_size(entry, &needed) || needed != bytes)
-        return error_set(err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs", cursor->path,
-                         entry->name, (unsigned long long)bytes, stored_shape(cursor->arena, entry->shape, entry->dims),
-                         stored_types[entry->kind].name);
+        return error_set(
+            err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs",
+            cursor->path, entry->name, (unsigned long long)bytes,
+            stored_shape(cursor->arena, entry->shape, entry->dims), stored_types[entry->kind].name);
     if (bytes > cursor->size - cursor->at)
-        return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path, entry->name);
+        return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path,
+                         entry->name);
     entry->file = cursor->file;
     entry->at = cursor->at;
     cursor->at += bytes;
@@ -97,9 +115,11 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     return 0;
 }
 
-/* Sets the scales of matrices of int8 and int16, whose numbers w stand for w / s, to 1 / s, one for each row or one for all; s is
- * in a separate tensor. A tensor without dimensions is a flag and has no scale. */
-static int set_scales(struct source_cursor *cursor, const struct container *found, struct error *err) {
+/* Sets the scales of matrices of int8 and int16, whose numbers w stand for w / s, to 1 / s, one for
+ * each row or one for all; s is in a separate tensor. A tensor without dimensions is a flag and has
+ * no scale. */
+static int set_scales(struct source_cursor *cursor, const struct container *found,
+                      struct error *err) {
     for (size_t i = 0; i < found->count; i++) {
         struct stored_tensor *entry = &found->entries[i];
         if ((entry->kind != STORED_I8 && entry->kind != STORED_I16) || entry->dims == 0)
@@ -119,8 +139,10 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
         struct error inner = {0};
         if (from->kind != STORED_F32 || (count != 1 && count != rows))
             return error_set(err, ERROR_FORMAT,
-                             "%s: %s: is %s of the shape %s, expected one float32 for each of %llu rows, or for all", cursor->path,
-                             from->name, stored_types[from->kind].name, stored_shape(cursor->arena, from->shape, from->dims),
+                             "%s: %s: is %s of the shape %s, expected one float32 for each of %llu "
+                             "rows, or for all",
+                             cursor->path, from->name, stored_types[from->kind].name,
+                             stored_shape(cursor->arena, from->shape, from->dims),
                              (unsigned long long)rows);
         float *scales = arena_alloc(cursor->arena, (size_t)count, sizeof *scales);
         if (!scales)
@@ -129,7 +151,9 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
             return error_set(err, inner.code, "%s: %s", cursor->path, inner.message);
         for (size_t s = 0; s < count; s++) {
             if (!(scales[s] > 0) || !isfinite(1 / scales[s]))
-                return error_set(err, ERROR_FORMAT, "%s: %s: has a scale that is not a positive number", cursor->path, from->name);
+                return error_set(err, ERROR_FORMAT,
+                                 "%s: %s: has a scale that is not a positive number", cursor->path,
+                                 from->name);
             scales[s] = 1 / scales[s];
         }
         entry->quantised = true;
@@ -141,16 +165,21 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
     return 0;
 }
 
-static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head, struct container *out, struct error *err) {
+static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head,
+                     struct container *out, struct error *err) {
     static const char aliases[] = "the list of aliases";
-    *head = (struct ctranslate2_head){.spec = "TransformerBase", .revision = 1}; /* the values of the first version */
+    *head = (struct ctranslate2_head){.spec = "TransformerBase",
+                                      .revision = 1}; /* the values of the first version */
     if (source_take(cursor, &head->version, sizeof head->version, "its beginning", err) != 0)
         return -1;
     if (head->version < 1 || head->version > LAST_VERSION)
-        return error_set(err, ERROR_FORMAT, "%s: not a model of CTranslate2 that can be read: its version must be 1 to %d, got %u",
-                         cursor->path, LAST_VERSION, head->version);
-    if (head->version >= 2 && (take_string(cursor, &head->spec, "its beginning", err) != 0 ||
-                               source_take(cursor, &head->revision, sizeof head->revision, "its beginning", err) != 0))
+        return error_set(
+            err, ERROR_FORMAT,
+            "%s: not a model of CTranslate2 that can be read: its version must be 1 to %d, got %u",
+            cursor->path, LAST_VERSION, head->version);
+    if (head->version >= 2 &&
+        (take_string(cursor, &head->spec, "its beginning", err) != 0 ||
+         source_take(cursor, &head->revision, sizeof head->revision, "its beginning", err) != 0))
         return -1;
 
     size_t count, alias_count = 0;
@@ -164,21 +193,25 @@ static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head
     if (set_scales(cursor, out, err) != 0)
         return -1;
 
-    if (head->version >= 3 && take_count(cursor, LEAST_ALIAS_BYTES, aliases, &alias_count, err) != 0)
+    if (head->version >= 3 &&
+        take_count(cursor, LEAST_ALIAS_BYTES, aliases, &alias_count, err) != 0)
         return -1;
     if (alias_count > 0) {
-        struct stored_tensor *entries = arena_alloc(cursor->arena, count + alias_count, sizeof *entries);
+        struct stored_tensor *entries =
+            arena_alloc(cursor->arena, count + alias_count, sizeof *entries);
         if (!entries)
             return error_memory(err);
         out->entries = memcpy(entries, out->entries, count * sizeof *entries);
     }
     for (size_t i = 0; i < alias_count; i++) {
         const char *alias, *name;
-        if (take_string(cursor, &alias, aliases, err) != 0 || take_string(cursor, &name, aliases, err) != 0)
+        if (take_string(cursor, &alias, aliases, err) != 0 ||
+            take_string(cursor, &name, aliases, err) != 0)
             return -1;
         const struct stored_tensor *variable = stored_find(out, name);
         if (!variable)
-            return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is missing", cursor->path, alias, name);
+            return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is missing",
+                             cursor->path, alias, name);
         if (stored_find(out, alias))
             return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, alias);
         out->entries[out->count] = *variable;
@@ -190,8 +223,8 @@ static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head
     return 0;
 }
 
-int ctranslate2_open(const char *path, struct arena *arena, struct container *out, struct ctranslate2_head *head,
-                     struct error *err) {
+int ctranslate2_open(const char *path, struct arena *arena, struct container *out,
+                     struct ctranslate2_head *head, struct error *err) {
     struct source_cursor cursor = {.path = path, .arena = arena};
     struct container found = {.file = source_open(path, &cursor.size, err)};
     if (found.file < 0)
@@ -204,13 +237,14 @@ int ctranslate2_open(const char *path, struct arena *arena, struct container *ou
 
 static const double USUAL_EPSILON = 1e-5;
 
-static const char *token_of(const json_t *root, const char *key, const char *usual, struct arena *arena) {
+static const char *token_of(const json_t *root, const char *key, const char *usual,
+                            struct arena *arena) {
     const char *text = json_string_value(json_object_get(root, key));
     return arena_copy(arena, text ? text : usual, strlen(text ? text : usual));
 }
 
-int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena, struct ctranslate2_settings *out,
-                              struct error *err) {
+int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena,
+                              struct ctranslate2_settings *out, struct error *err) {
     const char *path = path_join(arena, parts->folder, "config.json");
     json_t *root = NULL;
     if (source_exists(path) && source_json(path, path, arena, &root, err) != 0)
@@ -218,21 +252,28 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
     struct ctranslate2_settings made = {.unknown = token_of(root, "unk_token", "<unk>", arena),
                                         .begin = token_of(root, "bos_token", "<s>", arena),
                                         .end = token_of(root, "eos_token", "</s>", arena),
-                                        .eos = json_is_true(json_object_get(root, "add_source_eos")),
+                                        .eos =
+                                            json_is_true(json_object_get(root, "add_source_eos")),
                                         .epsilon = USUAL_EPSILON};
     const char *start = token_of(root, "decoder_start_token", "", arena);
     const json_t *epsilon = json_object_get(root, "layer_norm_epsilon");
     int result = arena_failed(arena) ? error_memory(err) : 0;
     if (result == 0 && json_is_true(json_object_get(root, "add_source_bos")))
-        result = error_set(err, ERROR_FORMAT, "%s: add_source_bos true is not supported: no model of alignd reads <s>", path);
+        result = error_set(err, ERROR_FORMAT,
+                           "%s: add_source_bos true is not supported: no model of alignd reads <s>",
+                           path);
     if (json_is_number(epsilon))
         made.epsilon = json_number_value(epsilon);
     if (result == 0 && !(made.epsilon >= 1e-12 && made.epsilon <= 0.1))
-        result = error_set(err, ERROR_FORMAT, "%s: layer_norm_epsilon must be between 1e-12 and 0.1, got %g", path, made.epsilon);
+        result = error_set(err, ERROR_FORMAT,
+                           "%s: layer_norm_epsilon must be between 1e-12 and 0.1, got %g", path,
+                           made.epsilon);
     if (result == 0) {
         /* quickmt's programs, whose files have these names, add </s> themselves */
         made.eos |= parts->segmenters[0] && source_ends(parts->segmenters[0], ".spm.model");
-        made.first_input = !*start || strcmp(start, made.begin) == 0 ? "bos" : strcmp(start, made.end) == 0 ? "eos" : NULL;
+        made.first_input = !*start || strcmp(start, made.begin) == 0 ? "bos"
+                           : strcmp(start, made.end) == 0            ? "eos"
+                                                                     : NULL;
         *out = made;
     }
     json_decref(root);
@@ -250,18 +291,23 @@ static int read_array(struct tokens *tokens, struct arena *arena, struct error *
         return -1;
     tokens->count = json_array_size(root);
     tokens->list = arena_alloc(arena, tokens->count + 1, sizeof *tokens->list);
-    int result = !json_is_array(root) ? error_set(err, ERROR_FORMAT, "%s: is not an array of strings", tokens->path) : 0;
+    int result = !json_is_array(root)
+                     ? error_set(err, ERROR_FORMAT, "%s: is not an array of strings", tokens->path)
+                     : 0;
     json_array_foreach(root, i, value) {
         if (result == 0 && !json_is_string(value))
-            result = error_set(err, ERROR_FORMAT, "%s: element %zu is not a string", tokens->path, i);
+            result =
+                error_set(err, ERROR_FORMAT, "%s: element %zu is not a string", tokens->path, i);
         if (result == 0 && tokens->list)
-            tokens->list[i] = arena_copy(arena, json_string_value(value), json_string_length(value));
+            tokens->list[i] =
+                arena_copy(arena, json_string_value(value), json_string_length(value));
     }
     json_decref(root);
     return result == 0 && arena_failed(arena) ? error_memory(err) : result;
 }
 
-/* Reads one token a line. If each line ends with a carriage return, these are removed; otherwise they belong to the tokens. */
+/* Reads one token a line. If each line ends with a carriage return, these are removed; otherwise
+ * they belong to the tokens. */
 static int read_lines(struct tokens *tokens, struct arena *arena, struct error *err) {
     char *text;
     size_t length, lines = 0, returns = 0;
@@ -289,7 +335,8 @@ static int read_lines(struct tokens *tokens, struct arena *arena, struct error *
 }
 
 /* Reads NAME_vocabulary.json or .txt. Returns 1 if both are missing. */
-static int read_tokens(const char *folder, const char *name, struct arena *arena, struct tokens *out, struct error *err) {
+static int read_tokens(const char *folder, const char *name, struct arena *arena,
+                       struct tokens *out, struct error *err) {
     const char *json = path_join(arena, folder, import_say(arena, "%s_vocabulary.json", name));
     const char *lines = path_join(arena, folder, import_say(arena, "%s_vocabulary.txt", name));
     *out = (struct tokens){.path = source_exists(json) ? json : lines};
@@ -298,8 +345,8 @@ static int read_tokens(const char *folder, const char *name, struct arena *arena
     return out->path == json ? read_array(out, arena, err) : read_lines(out, arena, err);
 }
 
-int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena, json_t **out, struct tokens *target,
-                               struct error *err) {
+int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena,
+                               json_t **out, struct tokens *target, struct error *err) {
     struct tokens sides[2];
     int shared = read_tokens(parts->folder, "shared", arena, &sides[0], err);
     *out = NULL;
@@ -313,11 +360,14 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
 }
 
 /* size: the number of tokens that the model has. */
-static int read_vocabulary(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
-                           struct tokens *tokens, size_t side, size_t size, struct arena *arena, struct vocabulary *out,
+static int read_vocabulary(const struct ctranslate2_parts *parts,
+                           const struct ctranslate2_settings *settings, struct tokens *tokens,
+                           size_t side, size_t size, struct arena *arena, struct vocabulary *out,
                            struct error *err) {
-    /* The model's own three tokens get alignd's names; another token that already has such a name gets another spelling. */
-    const char *const special[][2] = {{settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
+    /* The model's own three tokens get alignd's names; another token that already has such a name
+     * gets another spelling. */
+    const char *const special[][2] = {
+        {settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
     bool known = false, ended = false;
     for (size_t s = 0; s < 3; s++)
         for (size_t i = 0; strcmp(special[s][0], special[s][1]) != 0 && i < tokens->count; i++)
@@ -333,8 +383,8 @@ static int read_vocabulary(const struct ctranslate2_parts *parts, const struct c
     if (!known)
         tokens->list[tokens->count++] = "<unk>";
     if (tokens->count != size)
-        return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path, import_thousands(arena, tokens->count),
-                         import_thousands(arena, size));
+        return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path,
+                         import_thousands(arena, tokens->count), import_thousands(arena, size));
     if (!ended && (side == 1 || settings->eos))
         return error_set(err, ERROR_FORMAT, "%s: %s is missing", tokens->path, settings->end);
 
@@ -349,11 +399,14 @@ static int read_vocabulary(const struct ctranslate2_parts *parts, const struct c
     if (segmenter && !parts->guessed)
         return error_set(err, other.code, "%s", other.message);
 
-    /* Without a SentencePiece file, text is split into tokens only at white space, so tokens that are pieces are refused. */
+    /* Without a SentencePiece file, text is split into tokens only at white space, so tokens that
+     * are pieces are refused. */
     static const struct {
         const char *begin, *end, *why;
-    } marks[] = {{"\xe2\x96\x81", NULL, "are SentencePiece's, but no SentencePiece file lies beside the model: name it"},
-                 {"\xef\xbf\xad", "\xef\xbf\xad", "are cut by OpenNMT's Tokenizer, and such models cannot be converted"},
+    } marks[] = {{"\xe2\x96\x81", NULL,
+                  "are SentencePiece's, but no SentencePiece file lies beside the model: name it"},
+                 {"\xef\xbf\xad", "\xef\xbf\xad",
+                  "are cut by OpenNMT's Tokenizer, and such models cannot be converted"},
                  {NULL, "@@", "are BPE pieces, and such models cannot be converted"}};
     for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
         size_t found = 0;
@@ -367,8 +420,10 @@ static int read_vocabulary(const struct ctranslate2_parts *parts, const struct c
     return 0;
 }
 
-int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings, size_t source,
-                           size_t target, struct arena *arena, struct tokenizer_files *out, struct error *err) {
+int ctranslate2_read_words(const struct ctranslate2_parts *parts,
+                           const struct ctranslate2_settings *settings, size_t source,
+                           size_t target, struct arena *arena, struct tokenizer_files *out,
+                           struct error *err) {
     static const char *const names[] = {"source", "target"};
     const size_t sizes[] = {source, target};
     struct vocabulary sides[2];
@@ -378,22 +433,27 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts, const struct c
         return -1;
     for (size_t side = 0; side < 2; side++) {
         if ((side == 1 || shared == 1) &&
-            read_tokens(parts->folder, shared == 0 ? "shared" : names[side], arena, &tokens, err) != 0)
+            read_tokens(parts->folder, shared == 0 ? "shared" : names[side], arena, &tokens, err) !=
+                0)
             return err->code != ERROR_NONE
                        ? -1
-                       : error_set(err, ERROR_FORMAT, "%s: has no %s_vocabulary.json or .txt", parts->folder, names[side]);
+                       : error_set(err, ERROR_FORMAT, "%s: has no %s_vocabulary.json or .txt",
+                                   parts->folder, names[side]);
         if (tokens.count > MOST_WORDS)
-            return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have at most %d tokens, got %zu", tokens.path, MOST_WORDS,
-                             tokens.count);
-        if (read_vocabulary(parts, settings, &tokens, side, sizes[side], arena, &sides[side], err) != 0)
+            return error_set(err, ERROR_FORMAT,
+                             "%s: a vocabulary must have at most %d tokens, got %zu", tokens.path,
+                             MOST_WORDS, tokens.count);
+        if (read_vocabulary(parts, settings, &tokens, side, sizes[side], arena, &sides[side],
+                            err) != 0)
             return -1;
     }
     return tokenizer_files_of(&sides[0], &sides[1], out, err);
 }
 
 /* ---- conversion ----
- * Matrices are [out, in], as ours. In self-attention the rows of linear_0 are those of query, key and value, one after the other;
- * in cross-attention linear_0 is the query, linear_1 key and value, linear_2 the output. */
+ * Matrices are [out, in], as ours. In self-attention the rows of linear_0 are those of query, key
+ * and value, one after the other; in cross-attention linear_0 is the query, linear_1 key and value,
+ * linear_2 the output. */
 
 enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
 
@@ -422,8 +482,8 @@ static void replace(struct name *name, const char *from, const char *to) {
         *name = named("%.*s%s%s", (int)(found - name->text), name->text, to, found + strlen(from));
 }
 
-/* Renames the tensors of the first revision, which has the names of OpenNMT-tf's variables, and drops the scales of quantised
- * tensors, which have already been read. */
+/* Renames the tensors of the first revision, which has the names of OpenNMT-tf's variables, and
+ * drops the scales of quantised tensors, which have already been read. */
 static void name_tensors(struct converter *c) {
     static const char *const pairs[][2] = {{"transformer/", ""},
                                            {":0", ""},
@@ -460,7 +520,8 @@ static bool number_of(const struct stored_tensor *stored, float *value) {
     return stored_count(stored) == 1 && stored_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
-/* Reads a flag of this side; older files have one for both sides. missing: the value if the file lacks the flag. */
+/* Reads a flag of this side; older files have one for both sides. missing: the value if the file
+ * lacks the flag. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
     const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
     for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
@@ -478,7 +539,8 @@ static double flag(struct converter *c, const char *side, const char *name, doub
     return missing;
 }
 
-/* Variables, by the ends of their names, that alignd's blocks do not support unless their value has no effect. */
+/* Variables, by the ends of their names, that alignd's blocks do not support unless their value has
+ * no effect. */
 enum harmless { NEVER, ALWAYS, ZERO, ZERO_OR_ONE, HEADS, HEAD_SIZE, QUERY_SCALE };
 static const struct {
     const char *end;
@@ -490,7 +552,8 @@ static const struct {
     {"relative_asymmetric_position_keys", NEVER, "relative positions"},
     {"relative_left_max_position", NEVER, "relative positions"},
     {"relative_attention_bias", NEVER, "relative positions, as T5 and MADLAD-400 have them,"},
-    {"relative_attention_max_distance", NEVER, "relative positions, as T5 and MADLAD-400 have them,"},
+    {"relative_attention_max_distance", NEVER,
+     "relative positions, as T5 and MADLAD-400 have them,"},
     {"rotary_dim", NEVER, "rotary positions"},
     {"rotary_interleave", ALWAYS, ""},
     {"rotary_base", ALWAYS, ""},
@@ -520,13 +583,15 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
         for (size_t l = 0; t->left[i] && l < sizeof lacking / sizeof *lacking; l++) {
             const char *name = t->names[i];
             size_t length = strlen(name), end = strlen(lacking[l].end);
-            if (!source_ends(name, lacking[l].end) || (length > end && name[length - end - 1] != '/'))
+            if (!source_ends(name, lacking[l].end) ||
+                (length > end && name[length - end - 1] != '/'))
                 continue;
             enum harmless kind = lacking[l].harmless;
             float value = 0;
             bool harmless = kind == ALWAYS;
             if (kind != ALWAYS && kind != NEVER && number_of(&t->from->entries[i], &value)) {
-                double heads = (double)sides[!source_begins(name, "encoder")].heads, given = (double)value;
+                double heads = (double)sides[!source_begins(name, "encoder")].heads,
+                       given = (double)value;
                 double size = (double)c->size / heads;
                 harmless = kind == HEADS         ? given == heads
                            : kind == HEAD_SIZE   ? given == size
@@ -535,7 +600,8 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
                                                  : given == 0;
             }
             if (!harmless)
-                tensors_fail(t, "%s: the model has %s%s which alignd does not", t->from->entries[i].name, lacking[l].reason,
+                tensors_fail(t, "%s: the model has %s%s which alignd does not",
+                             t->from->entries[i].name, lacking[l].reason,
                              source_ends(lacking[l].reason, ",") ? "" : ",");
             t->left[i] = false;
         }
@@ -544,33 +610,42 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
 /* ---- matrices and vectors ---- */
 
 /* Plans a matrix of the rows first .. first + count - 1 of a matrix [outputs, inputs]. */
-static void matrix(struct converter *c, const char *theirs, const char *ours, size_t outputs, size_t inputs, size_t first,
-                   size_t count) {
+static void matrix(struct converter *c, const char *theirs, const char *ours, size_t outputs,
+                   size_t inputs, size_t first, size_t count) {
     const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, outputs, inputs);
     struct made *made = tensors_make(c->tensors, ours, count, inputs);
-    tensors_patch(c->tensors, made, (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
+    tensors_patch(c->tensors, made,
+                  (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
     if (from && from->kind == STORED_I8 && (from->row_scales || first == 0)) {
         made->given = from;
         made->given_row = first;
     }
 }
 
-/* Plans a vector of the numbers first .. first + count - 1 of a bias [size], or of zeros if the bias is missing. */
-static void bias(struct converter *c, const char *theirs, const char *ours, size_t size, size_t first, size_t count) {
+/* Plans a vector of the numbers first .. first + count - 1 of a bias [size], or of zeros if the
+ * bias is missing. */
+static void bias(struct converter *c, const char *theirs, const char *ours, size_t size,
+                 size_t first, size_t count) {
     struct made *made = tensors_make_vector(c->tensors, ours, count);
     if (tensors_find(c->tensors, theirs))
-        tensors_patch(
-            c->tensors, made,
-            (struct patch){.from = tensors_vector(c->tensors, theirs, size), .column = first, .rows = 1, .columns = count});
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = tensors_vector(c->tensors, theirs, size),
+                                     .column = first,
+                                     .rows = 1,
+                                     .columns = count});
 }
 
 static void norm(struct converter *c, const char *theirs, const char *ours) {
     static const char *const parts[][2] = {{"gamma", "gain"}, {"beta", "shift"}};
-    if (tensors_find(c->tensors, named("%s/gamma", theirs).text) && !tensors_find(c->tensors, named("%s/beta", theirs).text))
-        tensors_fail(c->tensors, "%s/gamma: the model has norms without beta (RMSNorm), which alignd does not", theirs);
+    if (tensors_find(c->tensors, named("%s/gamma", theirs).text) &&
+        !tensors_find(c->tensors, named("%s/beta", theirs).text))
+        tensors_fail(c->tensors,
+                     "%s/gamma: the model has norms without beta (RMSNorm), which alignd does not",
+                     theirs);
     for (size_t i = 0; i < 2; i++)
-        tensors_copy_vector(c->tensors, named("%s.norm.%s", ours, parts[i][1]).text,
-                            tensors_vector(c->tensors, named("%s/%s", theirs, parts[i][0]).text, c->size), c->size);
+        tensors_copy_vector(
+            c->tensors, named("%s.norm.%s", ours, parts[i][1]).text,
+            tensors_vector(c->tensors, named("%s/%s", theirs, parts[i][0]).text, c->size), c->size);
 }
 
 /* ---- the stacks ---- */
@@ -605,10 +680,10 @@ static void stack(struct converter *c, struct side *side) {
                 norm(c, theirs.text, ours.text);
                 continue;
             }
-            matrix(c, named("%s/weight", theirs.text).text, named("%s.weight", ours.text).text, blocks[b].outputs, blocks[b].inputs,
-                   blocks[b].first, blocks[b].count);
-            bias(c, named("%s/bias", theirs.text).text, named("%s.bias", ours.text).text, blocks[b].outputs, blocks[b].first,
-                 blocks[b].count);
+            matrix(c, named("%s/weight", theirs.text).text, named("%s.weight", ours.text).text,
+                   blocks[b].outputs, blocks[b].inputs, blocks[b].first, blocks[b].count);
+            bias(c, named("%s/bias", theirs.text).text, named("%s.bias", ours.text).text,
+                 blocks[b].outputs, blocks[b].first, blocks[b].count);
         }
     if (side->before)
         norm(c, named("%s/layer_norm", side->name).text, side->name);
@@ -625,29 +700,38 @@ static void stack(struct converter *c, struct side *side) {
 
 static void read_side(struct converter *c, struct side *side) {
     static const char *const activations[] = {"relu", NULL, "swish", "gelu"};
-    static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid", "tanh", "sigmoid"};
-    double heads = flag(c, side->name, "num_heads", (double)c->heads), kind = flag(c, side->name, "activation", 0);
+    static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid",
+                                        "tanh", "sigmoid"};
+    double heads = flag(c, side->name, "num_heads", (double)c->heads),
+           kind = flag(c, side->name, "activation", 0);
     double root = sqrt((double)c->size);
-    const struct stored_tensor *scale = tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
+    const struct stored_tensor *scale =
+        tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
     if (!scale)
         scale = tensors_find(c->tensors, "scale_embeddings");
     double factor = flag(c, side->name, "scale_embeddings", 1);
     side->before = flag(c, side->name, "pre_norm", 1) != 0;
     if (!(heads >= 1 && heads <= (double)c->size))
-        tensors_fail(c->tensors, "%s/num_heads: must be between 1 and %zu, got %g", side->name, c->size, heads);
+        tensors_fail(c->tensors, "%s/num_heads: must be between 1 and %zu, got %g", side->name,
+                     c->size, heads);
     side->heads = heads >= 1 && heads <= (double)c->size ? (size_t)heads : 1;
     side->activation = kind >= 0 && kind <= 3 ? activations[(size_t)kind] : NULL;
     if (!side->activation)
-        tensors_fail(c->tensors, "%s/activation: %s is not supported (supported: relu, swish, gelu)", side->name,
-                     kind >= 0 && kind <= 6 ? names[(size_t)kind] : "an unknown one");
-    bool whole = !scale || scale->kind == STORED_I8 || scale->kind == STORED_I16; /* a flag, and not the factor itself */
+        tensors_fail(c->tensors,
+                     "%s/activation: %s is not supported (supported: relu, swish, gelu)",
+                     side->name, kind >= 0 && kind <= 6 ? names[(size_t)kind] : "an unknown one");
+    bool whole = !scale || scale->kind == STORED_I8 ||
+                 scale->kind == STORED_I16; /* a flag, and not the factor itself */
     side->scaled = whole ? factor != 0 : factor != 1;
     if (!whole && factor != 1 && fabs(factor / root - 1) > 1e-6)
-        tensors_fail(c->tensors, "%s/scale_embeddings: must be 1 or the root of the size (%g), got %g", side->name, root, factor);
+        tensors_fail(c->tensors,
+                     "%s/scale_embeddings: must be 1 or the root of the size (%g), got %g",
+                     side->name, root, factor);
     struct name first = named("%s/layer_0/ffn/linear_0/weight", side->name);
     side->filter = tensors_rows(c->tensors, first.text);
     while (side->layers < MOST_LAYERS &&
-           tensors_find(c->tensors, named("%s/layer_%zu/ffn/linear_0/weight", side->name, side->layers).text))
+           tensors_find(c->tensors,
+                        named("%s/layer_%zu/ffn/linear_0/weight", side->name, side->layers).text))
         side->layers++;
 }
 
@@ -657,7 +741,8 @@ struct words {
     size_t source, target; /* sizes of the vocabularies */
     bool shared, tied;
     bool zero;      /* the decoder begins with a zero vector */
-    long alignment; /* the layer whose attention aligns, from 0, or a negative number that counts from the last layer, -1 */
+    long alignment; /* the layer whose attention aligns, from 0, or a negative number that counts
+                       from the last layer, -1 */
 };
 
 /* Returns true if both are the same numbers of the file. */
@@ -666,9 +751,11 @@ static bool same(const struct stored_tensor *one, const struct stored_tensor *ot
 }
 
 static void embeddings(struct converter *c, struct words *words) {
-    static const char decoder[] = "decoder/embeddings/weight", output[] = "decoder/projection/weight";
-    const char *encoder =
-        tensors_find(c->tensors, "encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
+    static const char decoder[] = "decoder/embeddings/weight",
+                      output[] = "decoder/projection/weight";
+    const char *encoder = tensors_find(c->tensors, "encoder/embeddings_0/weight")
+                              ? "encoder/embeddings_0/weight"
+                              : "encoder/embeddings/weight";
     words->shared = same(tensors_find(c->tensors, encoder), tensors_find(c->tensors, decoder));
     words->tied = same(tensors_find(c->tensors, output), tensors_find(c->tensors, decoder));
     words->source = tensors_rows(c->tensors, encoder);
@@ -685,7 +772,8 @@ static void embeddings(struct converter *c, struct words *words) {
     bias(c, "decoder/projection/bias", "output.bias", words->target, 0, words->target);
     words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
     double alignment = flag(c, "decoder", "alignment_layer", -1);
-    words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS), MOST_LAYERS); /* the file may contain any number */
+    words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS),
+                                  MOST_LAYERS); /* the file may contain any number */
     flag(c, "decoder", "alignment_heads", 1);
 }
 
@@ -693,36 +781,50 @@ static void embeddings(struct converter *c, struct words *words) {
 
 static json_t *section_of(const struct converter *c, const struct side *side, double epsilon) {
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:i, s:f, s:b}",
-                     strcmp(side->name, "encoder") == 0 ? "type" : "style", "transformer", "layers", (int)side->layers, "embedding",
-                     (int)c->size, "hidden", (int)c->size, "heads", (int)side->heads, "filter", (int)side->filter, "activation",
-                     side->activation, "norm", side->before ? "pre" : "post", "positions", side->stored ? "stored" : "sinusoidal",
-                     "position_offset", side->stored ? 0 : 1, "epsilon", epsilon, "embedding_scale", (int)side->scaled);
+                     strcmp(side->name, "encoder") == 0 ? "type" : "style", "transformer", "layers",
+                     (int)side->layers, "embedding", (int)c->size, "hidden", (int)c->size, "heads",
+                     (int)side->heads, "filter", (int)side->filter, "activation", side->activation,
+                     "norm", side->before ? "pre" : "post", "positions",
+                     side->stored ? "stored" : "sinusoidal", "position_offset",
+                     side->stored ? 0 : 1, "epsilon", epsilon, "embedding_scale",
+                     (int)side->scaled);
 }
 
-static int add_sections(const struct converter *c, const struct side sides[2], const struct words *words,
-                        const struct ctranslate2_parts *parts, const struct ctranslate2_settings *settings,
-                        const struct transformer_options *options, bool guided, struct conversion *out, struct error *err) {
-    json_t *encoder = section_of(c, &sides[0], settings->epsilon), *decoder = section_of(c, &sides[1], settings->epsilon);
-    long layers = (long)sides[1].layers, shown = words->alignment < 0 ? layers + words->alignment : words->alignment;
-    json_t *defaults = parts->package ? json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2) : json_object();
+static int add_sections(const struct converter *c, const struct side sides[2],
+                        const struct words *words, const struct ctranslate2_parts *parts,
+                        const struct ctranslate2_settings *settings,
+                        const struct transformer_options *options, bool guided,
+                        struct conversion *out, struct error *err) {
+    json_t *encoder = section_of(c, &sides[0], settings->epsilon),
+           *decoder = section_of(c, &sides[1], settings->epsilon);
+    long layers = (long)sides[1].layers,
+         shown = words->alignment < 0 ? layers + words->alignment : words->alignment;
+    json_t *defaults = parts->package
+                           ? json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2)
+                           : json_object();
     int failed = json_object_set_new(defaults, "finished", json_string("replaced"));
     failed |=
-        json_object_update_new(encoder, json_pack("{s:b, s:b}", "embedding_shared", (int)words->shared, "eos", (int)settings->eos));
-    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s, s:i, s:b, s:s*}", "mixer", "self_attention", "first_input",
-                                                        words->zero ? "zero" : settings->first_input, "alignment_layer",
-                                                        (int)(shown >= 0 && shown < layers - 1 ? shown + 1 : 0),
-                                                        "alignment_trained", (int)guided, "prefix", parts->prefix));
+        json_object_update_new(encoder, json_pack("{s:b, s:b}", "embedding_shared",
+                                                  (int)words->shared, "eos", (int)settings->eos));
+    failed |= json_object_update_new(
+        decoder, json_pack("{s:s, s:s, s:i, s:b, s:s*}", "mixer", "self_attention", "first_input",
+                           words->zero ? "zero" : settings->first_input, "alignment_layer",
+                           (int)(shown >= 0 && shown < layers - 1 ? shown + 1 : 0),
+                           "alignment_trained", (int)guided, "prefix", parts->prefix));
     if (parts->segmenters[0])
-        failed |= json_object_set_new(out->tokenizer.section, "preparation",
-                                      json_string(options->preparation ? options->preparation : "none"));
-    failed |=
-        json_object_update_new(out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder, "decoder",
-                                                      decoder, "attention", "output", "tied", (int)words->tied, "unknowns", 1,
-                                                      "tokenizer", out->tokenizer.section, "defaults", defaults));
+        failed |=
+            json_object_set_new(out->tokenizer.section, "preparation",
+                                json_string(options->preparation ? options->preparation : "none"));
+    failed |= json_object_update_new(out->config,
+                                     json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder",
+                                               encoder, "decoder", decoder, "attention", "output",
+                                               "tied", (int)words->tied, "unknowns", 1, "tokenizer",
+                                               out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
 }
 
-int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct transformer_options *options, struct arena *arena,
+int ctranslate2_convert(const struct ctranslate2_parts *parts,
+                        const struct transformer_options *options, struct arena *arena,
                         struct conversion *out, struct error *err) {
     static const struct {
         const char *name;
@@ -741,7 +843,8 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
         c.heads = strcmp(head.spec, specs[i].name) == 0 ? specs[i].heads : c.heads;
     if (c.heads == 0)
         return error_set(err, ERROR_FORMAT,
-                         "%s: is a model of the kind %.100s: only those of an encoder and a decoder that translate text can be "
+                         "%s: is a model of the kind %.100s: only those of an encoder and a "
+                         "decoder that translate text can be "
                          "imported (TransformerSpec)",
                          path, head.spec);
     struct tokens target;
@@ -766,16 +869,21 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts, const struct tran
         stack(&c, &sides[i]);
     embeddings(&c, &words);
     tensors_check_left(c.tensors, "unknown, so the model has a part that alignd does not have");
-    if (c.tensors->failed || ctranslate2_read_words(parts, &settings, words.source, words.target, arena, &out->tokenizer, err) != 0)
+    if (c.tensors->failed || ctranslate2_read_words(parts, &settings, words.source, words.target,
+                                                    arena, &out->tokenizer, err) != 0)
         return -1;
     if (!words.zero && !settings.first_input)
-        return error_set(err, ERROR_FORMAT, "config.json: decoder_start_token must be that of <s> or </s>");
+        return error_set(err, ERROR_FORMAT,
+                         "config.json: decoder_start_token must be that of <s> or </s>");
     if (words.shared && !out->tokenizer.one_list)
-        return error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
+        return error_set(err, ERROR_FORMAT,
+                         "source and target have one embedding, but their vocabularies differ");
     const char *folder = parts->package ? parts->package : parts->folder;
-    if (origin_card(folder, arena, &card, err) != 0 || origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
+    if (origin_card(folder, arena, &card, err) != 0 ||
+        origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
         return -1;
-    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0 : origin_guided(parts->name, false, NULL, card);
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
+                                     : origin_guided(parts->name, false, NULL, card);
     out->from = parts->name;
     return add_sections(&c, sides, &words, parts, &settings, options, guided, out, err);
 }

@@ -1,5 +1,5 @@
-/* This file hides how a model folder is written: the content of each file, how the shortlists and quality models beside a foreign
- * model are converted, and how all files reach the disk. */
+/* This file hides how a model folder is written: the content of each file, how the shortlists and
+ * quality models beside a foreign model are converted, and how all files reach the disk. */
 #include "model/base/file.h"
 #include "model/import/conversion.h"
 #include "model/import/import.h"
@@ -27,10 +27,11 @@ void conversion_done(struct conversion *conversion) {
     *conversion = (struct conversion){.container = {.file = -1}};
 }
 
-int conversion_add_languages(struct conversion *conversion, json_t *languages, const struct tokens *target, struct arena *arena,
-                             struct error *err) {
+int conversion_add_languages(struct conversion *conversion, json_t *languages,
+                             const struct tokens *target, struct arena *arena, struct error *err) {
     conversion->vocabulary = target->count;
-    if (tokens_lists(target, languages, arena, &conversion->lists, &conversion->list_count, err) != 0) {
+    if (tokens_lists(target, languages, arena, &conversion->lists, &conversion->list_count, err) !=
+        0) {
         json_decref(languages);
         return -1;
     }
@@ -53,14 +54,17 @@ static const struct key {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* Keys that were added when the format was already in use. config.json omits them if they have their defaults. */
-static const char *const young[] = {"alignment.size",          "tokenizer.pieces",   "tokenizer.target_pieces",
-                                    "tokenizer.preparation",   "tokenizer.capitals", "decoder.alignment_trained",
-                                    "defaults.compute",        "defaults.shortlist", "defaults.beam_size",
-                                    "defaults.length_penalty", "defaults.finished",  "decoder.prefix",
-                                    "encoder.position_offset", "encoder.epsilon",    "decoder.position_offset",
-                                    "decoder.epsilon",         "limits.doubt"};
-static const char *const sections[] = {"encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults"};
+/* Keys that were added when the format was already in use. config.json omits them if they have
+ * their defaults. */
+static const char *const young[] = {
+    "alignment.size",          "tokenizer.pieces",   "tokenizer.target_pieces",
+    "tokenizer.preparation",   "tokenizer.capitals", "decoder.alignment_trained",
+    "defaults.compute",        "defaults.shortlist", "defaults.beam_size",
+    "defaults.length_penalty", "defaults.finished",  "decoder.prefix",
+    "encoder.position_offset", "encoder.epsilon",    "decoder.position_offset",
+    "decoder.epsilon",         "limits.doubt"};
+static const char *const sections[] = {"encoder", "attention", "decoder", "alignment",
+                                       "output",  "tokenizer", "limits",  "defaults"};
 
 /* Fills in the defaults of weights/config.def. */
 static int config_fill(json_t *config, struct error *err) {
@@ -72,13 +76,16 @@ static int config_fill(json_t *config, struct error *err) {
         const char *dot = strchr(key->path, '.'), *name = dot ? dot + 1 : key->path;
         struct name section = named("%.*s", (int)(dot ? dot - key->path : 0), key->path);
         json_t *object = dot ? json_object_get(config, section.text) : config;
-        json_t *usual = strcmp(key->type, "integer") == 0   ? json_integer(strtoll(key->fallback, NULL, 10))
-                        : strcmp(key->type, "number") == 0  ? json_real(strtod(key->fallback, NULL))
-                        : strcmp(key->type, "boolean") == 0 ? json_boolean(strcmp(key->fallback, "true") == 0)
-                                                            : json_string(key->fallback);
+        json_t *usual =
+            strcmp(key->type, "integer") == 0   ? json_integer(strtoll(key->fallback, NULL, 10))
+            : strcmp(key->type, "number") == 0  ? json_real(strtod(key->fallback, NULL))
+            : strcmp(key->type, "boolean") == 0 ? json_boolean(strcmp(key->fallback, "true") == 0)
+                                                : json_string(key->fallback);
         const json_t *own = json_object_get(object, name);
-        const char *chosen = json_string_value(json_object_get(object, strcmp(section.text, "decoder") == 0 ? "style" : "type"));
-        bool has = json_is_object(object) && *key->fallback && (!*key->only || (chosen && config_lists(key->only, chosen)));
+        const char *chosen = json_string_value(
+            json_object_get(object, strcmp(section.text, "decoder") == 0 ? "style" : "type"));
+        bool has = json_is_object(object) && *key->fallback &&
+                   (!*key->only || (chosen && config_lists(key->only, chosen)));
         bool is_young = false;
         for (size_t i = 0; i < sizeof young / sizeof *young; i++)
             is_young |= strcmp(key->path, young[i]) == 0;
@@ -96,7 +103,8 @@ static int config_fill(json_t *config, struct error *err) {
     return failed ? error_memory(err) : 0;
 }
 
-/* Returns the fewest digits that read back as the same number, or 1 if the value is not a real number. */
+/* Returns the fewest digits that read back as the same number, or 1 if the value is not a real
+ * number. */
 static size_t digits_of(const json_t *value) {
     double number = json_real_value(value);
     for (int digits = 1; json_is_real(value) && digits < 17; digits++) {
@@ -108,7 +116,8 @@ static size_t digits_of(const json_t *value) {
     return json_is_real(value) ? 17 : 1;
 }
 
-/* Returns the text of config.json, malloc'ed, with only as many digits as its numbers need; NULL if memory runs out. */
+/* Returns the text of config.json, malloc'ed, with only as many digits as its numbers need; NULL if
+ * memory runs out. */
 static char *config_text(const json_t *config) {
     size_t digits = 1;
     const json_t *section, *value;
@@ -124,13 +133,17 @@ static char *config_text(const json_t *config) {
 
 /* ---- shortlists and quality models ---- */
 
-/* Binary shortlists are little-endian: u64 magic, checksum of all that follows, number F of first ids, number of best, W = source
- * words + 1, L; u64 offsets [W]; u32 targets [L]. Those of text are lines of `target source probability`. The ids 0 .. F - 1 are on
- * every list. */
+/* Binary shortlists are little-endian: u64 magic, checksum of all that follows, number F of first
+ * ids, number of best, W = source words + 1, L; u64 offsets [W]; u32 targets [L]. Those of text are
+ * lines of `target source probability`. The ids 0 .. F - 1 are on every list. */
 #define SHORTLIST_MAGIC UINT64_C(0xF11A48D5013417F5)
 #define QUALITY_MAGIC   UINT64_C(0x78CC336F1D54B180)
 
-enum { HEAD_BYTES = 48, MULTIPLE = 8 /* Marian fills each list up with the lowest ids that it lacks */, QUALITY_FEATURES = 4 };
+enum {
+    HEAD_BYTES = 48,
+    MULTIPLE = 8 /* Marian fills each list up with the lowest ids that it lacks */,
+    QUALITY_FEATURES = 4
+};
 enum { MOST_LIST_BYTES = 1 << 30 };
 
 static int by_number(const void *a, const void *b) {
@@ -138,8 +151,8 @@ static int by_number(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
-/* Appends a source word's targets, sorted and without duplicates, and if own is true the word's own id. make_room has made room for
- * all of them. */
+/* Appends a source word's targets, sorted and without duplicates, and if own is true the word's own
+ * id. make_room has made room for all of them. */
 static void append(struct shortlist_import *list, const int32_t *targets, size_t count, bool own) {
     size_t begin = list->target_count, end = begin;
     for (size_t i = 0; i < count; i++)
@@ -153,9 +166,10 @@ static void append(struct shortlist_import *list, const int32_t *targets, size_t
     list->offsets[list->offset_count++] = (int32_t)list->target_count;
 }
 
-/* Makes room for this many targets of this many source words, and for the ids that are always listed. */
-static int make_room(struct shortlist_import *list, size_t words, size_t targets, size_t first, struct arena *arena,
-                     struct error *err) {
+/* Makes room for this many targets of this many source words, and for the ids that are always
+ * listed. */
+static int make_room(struct shortlist_import *list, size_t words, size_t targets, size_t first,
+                     struct arena *arena, struct error *err) {
     list->always = arena_alloc(arena, first, sizeof *list->always);
     list->offsets = arena_alloc(arena, words + 1, sizeof *list->offsets);
     list->targets = arena_alloc(arena, targets + words, sizeof *list->targets);
@@ -167,26 +181,32 @@ static int make_room(struct shortlist_import *list, size_t words, size_t targets
     return 0;
 }
 
-static int read_binary(const char *path, const char *content, size_t size, const struct shortlist_options *options,
-                       struct arena *arena, struct shortlist_import *list, struct error *err) {
+static int read_binary(const char *path, const char *content, size_t size,
+                       const struct shortlist_options *options, struct arena *arena,
+                       struct shortlist_import *list, struct error *err) {
     uint64_t head[6];
     size_t sources = options->source->size, targets = options->target->size;
     if (size < HEAD_BYTES)
-        return error_set(err, ERROR_FORMAT, "%s: a shortlist has at least %d bytes", path, HEAD_BYTES);
+        return error_set(err, ERROR_FORMAT, "%s: a shortlist has at least %d bytes", path,
+                         HEAD_BYTES);
     memcpy(head, content, sizeof head);
     uint64_t first = head[2], words = head[4], count = head[5];
     if (head[0] != SHORTLIST_MAGIC)
         return error_set(err, ERROR_FORMAT, "%s: is not a binary shortlist of Marian", path);
     if (words > size / 8 || count > size / 4 || HEAD_BYTES + 8 * words + 4 * count != size)
-        return error_set(err, ERROR_FORMAT, "%s: its size does not match its %llu offsets and %llu targets", path,
+        return error_set(err, ERROR_FORMAT,
+                         "%s: its size does not match its %llu offsets and %llu targets", path,
                          (unsigned long long)words, (unsigned long long)count);
     if (words != sources + 1)
         return error_set(err, ERROR_FORMAT, "%s: has %s source words, the model %s", path,
-                         import_thousands(arena, words ? words - 1 : 0), import_thousands(arena, sources));
+                         import_thousands(arena, words ? words - 1 : 0),
+                         import_thousands(arena, sources));
     if (first > targets)
-        return error_set(err, ERROR_FORMAT, "%s: puts %s ids on every list, but the model has %s", path,
-                         import_thousands(arena, first), import_thousands(arena, targets));
-    uint64_t sum = 0, part; /* the checksum covers whole words of eight bytes, but not a remainder at the end */
+        return error_set(err, ERROR_FORMAT, "%s: puts %s ids on every list, but the model has %s",
+                         path, import_thousands(arena, first), import_thousands(arena, targets));
+    uint64_t
+        sum = 0,
+        part; /* the checksum covers whole words of eight bytes, but not a remainder at the end */
     for (size_t i = 16; i + 8 <= size; i += 8) {
         memcpy(&part, content + i, sizeof part);
         sum ^= part + 0x9e3779b9 + (sum << 6) + (sum >> 2);
@@ -198,7 +218,8 @@ static int read_binary(const char *path, const char *content, size_t size, const
     for (uint64_t i = 0; i < words; i++, last = end) {
         memcpy(&end, offsets + 8 * i, sizeof end);
         if (end < last || end > count || (i == 0 && end != 0) || (i + 1 == words && end != count))
-            return error_set(err, ERROR_FORMAT, "%s: its offsets do not rise from 0 to %llu", path, (unsigned long long)count);
+            return error_set(err, ERROR_FORMAT, "%s: its offsets do not rise from 0 to %llu", path,
+                             (unsigned long long)count);
     }
     if (make_room(list, sources, (size_t)count, (size_t)first, arena, err) != 0)
         return -1;
@@ -210,8 +231,8 @@ static int read_binary(const char *path, const char *content, size_t size, const
     for (size_t i = 0; i < count; i++)
         largest = (uint32_t)row[i] > largest ? (uint32_t)row[i] : largest;
     if (count > 0 && largest >= targets)
-        return error_set(err, ERROR_FORMAT, "%s: has the target %u, but the model has %s", path, largest,
-                         import_thousands(arena, targets));
+        return error_set(err, ERROR_FORMAT, "%s: has the target %u, but the model has %s", path,
+                         largest, import_thousands(arena, targets));
     for (size_t word = 0; word < sources; word++) {
         memcpy(&begin, offsets + 8 * word, sizeof begin);
         memcpy(&end, offsets + 8 * word + 8, sizeof end);
@@ -248,14 +269,16 @@ static bool is_null(const char *word, size_t length) {
 }
 
 /* Returns the number of lines, or -1. */
-static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist_options *options, struct arena *arena,
-                            struct line **out, struct error *err) {
+static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist_options *options,
+                            struct arena *arena, struct line **out, struct error *err) {
     static const char blanks[] = " \t\r\v\f";
     struct line *lines = NULL;
     size_t count = 0, room = 0, number = 0;
     uint32_t unknown_source, unknown_target;
-    if (!ids_find(options->source, "<unk>", 5, &unknown_source) || !ids_find(options->target, "<unk>", 5, &unknown_target))
-        return error_set(err, ERROR_FORMAT, "%s: a shortlist of text needs vocabularies with <unk>", path);
+    if (!ids_find(options->source, "<unk>", 5, &unknown_source) ||
+        !ids_find(options->target, "<unk>", 5, &unknown_target))
+        return error_set(err, ERROR_FORMAT, "%s: a shortlist of text needs vocabularies with <unk>",
+                         path);
     for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
         if ((end = strchr(line, '\n')) != NULL)
             *end = '\0';
@@ -272,7 +295,9 @@ static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist
         char *past = NULL;
         double probability = found == 3 ? strtod(fields[2], &past) : NAN;
         if (found < 3 || past != fields[2] + lengths[2] || !isfinite(probability))
-            return error_set(err, ERROR_FORMAT, "%s: line %zu is not a target, a source and a probability", path, number);
+            return error_set(err, ERROR_FORMAT,
+                             "%s: line %zu is not a target, a source and a probability", path,
+                             number);
         lines = arena_grow(arena, lines, count, &room, 1, sizeof *lines);
         if (!lines)
             return error_memory(err);
@@ -285,10 +310,11 @@ static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist
     return (ptrdiff_t)count;
 }
 
-static int read_text(const char *path, const struct shortlist_options *options, struct arena *arena, struct shortlist_import *list,
-                     struct error *err) {
+static int read_text(const char *path, const struct shortlist_options *options, struct arena *arena,
+                     struct shortlist_import *list, struct error *err) {
     char *text;
-    size_t length, first = options->first < options->target->size ? options->first : options->target->size;
+    size_t length,
+        first = options->first < options->target->size ? options->first : options->target->size;
     struct line *lines = NULL;
     if (source_text(path, MOST_LIST_BYTES, arena, &text, &length, err) != 0)
         return -1;
@@ -309,7 +335,8 @@ static int read_text(const char *path, const struct shortlist_options *options, 
             if (last && at->probability > 0)
                 *kept++ = *at;
         }
-        size_t found = (size_t)(kept - begin), taken = found < options->best ? found : options->best;
+        size_t found = (size_t)(kept - begin),
+               taken = found < options->best ? found : options->best;
         if (found > 0)
             qsort(begin, found, sizeof *begin, by_probability);
         for (size_t i = 0; i < taken; i++)
@@ -319,24 +346,28 @@ static int read_text(const char *path, const struct shortlist_options *options, 
     return 0;
 }
 
-int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena, struct shortlist_import *out,
-                     struct error *err) {
+int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena,
+                     struct shortlist_import *out, struct error *err) {
     struct shortlist_import list = {.always = NULL};
     char *content;
     size_t size;
     if (source_read(path, MOST_LIST_BYTES, arena, &content, &size, err) != 0)
         return -1;
     const uint64_t magic = SHORTLIST_MAGIC;
-    bool binary = source_ends(path, ".bin") || (size >= sizeof magic && memcmp(content, &magic, sizeof magic) == 0);
-    if ((binary ? read_binary(path, content, size, options, arena, &list, err) : read_text(path, options, arena, &list, err)) != 0)
+    bool binary = source_ends(path, ".bin") ||
+                  (size >= sizeof magic && memcmp(content, &magic, sizeof magic) == 0);
+    if ((binary ? read_binary(path, content, size, options, arena, &list, err)
+                : read_text(path, options, arena, &list, err)) != 0)
         return -1;
     *out = list;
     return 0;
 }
 
-/* The file is little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4], intercept. They form a logistic
- * regression that predicts that a word is wrong; the weights are its complement: one for each unscaled feature, and a constant. */
-int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS], struct error *err) {
+/* The file is little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4],
+ * intercept. They form a logistic regression that predicts that a word is wrong; the weights are
+ * its complement: one for each unscaled feature, and a constant. */
+int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS],
+                   struct error *err) {
     enum { NUMBERS = 3 * QUALITY_FEATURES + 1, SIZE = 16 + 4 * NUMBERS };
     char *content;
     size_t size;
@@ -350,14 +381,18 @@ int quality_import(const char *path, struct arena *arena, float weights[QUALITY_
     if (head[0] != QUALITY_MAGIC)
         return error_set(err, ERROR_FORMAT, "%s: is not a quality model of Bergamot", path);
     if (head[1] != QUALITY_FEATURES)
-        return error_set(err, ERROR_FORMAT, "%s: has %llu features, not %d", path, (unsigned long long)head[1], QUALITY_FEATURES);
+        return error_set(err, ERROR_FORMAT, "%s: has %llu features, not %d", path,
+                         (unsigned long long)head[1], QUALITY_FEATURES);
     if (size != SIZE)
         return error_set(err, ERROR_FORMAT, "%s: has %zu bytes, not %d", path, size, SIZE);
     memcpy(stored, content + sizeof head, sizeof stored);
-    const float *deviation = stored, *mean = stored + QUALITY_FEATURES, *coefficient = stored + 2 * QUALITY_FEATURES;
+    const float *deviation = stored, *mean = stored + QUALITY_FEATURES,
+                *coefficient = stored + 2 * QUALITY_FEATURES;
     for (size_t i = 0; i < NUMBERS; i++)
         if (!isfinite(stored[i]) || (i < QUALITY_FEATURES && stored[i] <= 0))
-            return error_set(err, ERROR_FORMAT, "%s: its numbers are not finite, or a deviation is not positive", path);
+            return error_set(err, ERROR_FORMAT,
+                             "%s: its numbers are not finite, or a deviation is not positive",
+                             path);
     constant = -(double)stored[NUMBERS - 1];
     double product = 0;
     for (size_t i = 0; i < QUALITY_FEATURES; i++) {
@@ -387,67 +422,86 @@ static long long number_of(const json_t *section, const char *key) {
 /* Describes one stack of a transformer. */
 static const char *describe_blocks(const json_t *section, struct arena *arena) {
     const char *mixer = string_of(section, "mixer");
-    mixer = strcmp(mixer, "ssru") == 0 ? "SSRU" : strcmp(mixer, "average") == 0 ? "average attention" : "self-attention";
-    return import_say(arena, "%lld x %lld transformer, %s, %lld heads, feed-forward %lld %s, norm %s, positions %s",
-                      number_of(section, "layers"), number_of(section, "hidden"), mixer, number_of(section, "heads"),
-                      number_of(section, "filter"), string_of(section, "activation"), string_of(section, "norm"),
-                      string_of(section, "positions"));
+    mixer = strcmp(mixer, "ssru") == 0      ? "SSRU"
+            : strcmp(mixer, "average") == 0 ? "average attention"
+                                            : "self-attention";
+    return import_say(
+        arena,
+        "%lld x %lld transformer, %s, %lld heads, feed-forward %lld %s, norm %s, positions %s",
+        number_of(section, "layers"), number_of(section, "hidden"), mixer,
+        number_of(section, "heads"), number_of(section, "filter"), string_of(section, "activation"),
+        string_of(section, "norm"), string_of(section, "positions"));
 }
 
 static const char *describe_cell(const json_t *section, struct arena *arena) {
     char *kind = arena_copy(arena, string_of(section, "cell"), strlen(string_of(section, "cell")));
     for (char *c = kind; c && *c; c++)
         *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
-    return import_say(arena, "%lld x %lld %s, embeddings %lld%s", number_of(section, "layers"), number_of(section, "hidden"),
-                      kind ? kind : "", number_of(section, "embedding"),
+    return import_say(arena, "%lld x %lld %s, embeddings %lld%s", number_of(section, "layers"),
+                      number_of(section, "hidden"), kind ? kind : "",
+                      number_of(section, "embedding"),
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
 }
 
 /* Returns the card's text in the arena, or NULL if memory runs out. */
 static const char *card_text(const struct conversion *c, uint64_t weights, struct arena *arena) {
-    const json_t *encoder = json_object_get(c->config, "encoder"), *decoder = json_object_get(c->config, "decoder");
-    const json_t *attention = json_object_get(c->config, "attention"), *output = json_object_get(c->config, "output");
+    const json_t *encoder = json_object_get(c->config, "encoder"),
+                 *decoder = json_object_get(c->config, "decoder");
+    const json_t *attention = json_object_get(c->config, "attention"),
+                 *output = json_object_get(c->config, "output");
     bool blocks = strcmp(string_of(encoder, "type"), "transformer") == 0;
     bool both = json_is_true(json_object_get(encoder, "bidirectional")),
          forward = strcmp(string_of(encoder, "stack"), "forward") == 0;
     const char *name = string_of(c->config, "name"), *decoded, *attended, *read, *row = "";
     const struct import_origin *from = c->downloaded;
     if (from)
-        row = import_say(arena, "| downloaded | %s%s%s, %s |\n", from->from, *from->version ? " " : "", from->version, from->url);
+        row = import_say(arena, "| downloaded | %s%s%s, %s |\n", from->from,
+                         *from->version ? " " : "", from->version, from->url);
     const char *encoded = blocks ? describe_blocks(encoder, arena)
-                                 : import_say(arena, "%s%s", describe_cell(encoder, arena), both ? ", bidirectional" : "");
+                                 : import_say(arena, "%s%s", describe_cell(encoder, arena),
+                                              both ? ", bidirectional" : "");
     if (blocks) {
         decoded = describe_blocks(decoder, arena);
         read = import_say(arena, "the top layer (%lld)", number_of(decoder, "hidden"));
         attended = import_say(arena, "%lld heads in each layer", number_of(decoder, "heads"));
     } else {
-        decoded = import_say(arena, "%s, %s; initial state %s, projected", string_of(decoder, "style"),
-                             describe_cell(decoder, arena), string_of(decoder, "initial_state"));
-        read = import_say(arena, "%s readout (%lld)", string_of(decoder, "readout"), number_of(decoder, "readout_size"));
-        attended = import_say(arena, "%s (%lld) over annotations of %lld", string_of(attention, "score"),
-                              number_of(attention, "size"), number_of(encoder, "hidden") * (both && !forward ? 2 : 1));
+        decoded =
+            import_say(arena, "%s, %s; initial state %s, projected", string_of(decoder, "style"),
+                       describe_cell(decoder, arena), string_of(decoder, "initial_state"));
+        read = import_say(arena, "%s readout (%lld)", string_of(decoder, "readout"),
+                          number_of(decoder, "readout_size"));
+        attended = import_say(arena, "%s (%lld) over annotations of %lld",
+                              string_of(attention, "score"), number_of(attention, "size"),
+                              number_of(encoder, "hidden") * (both && !forward ? 2 : 1));
     }
-    return import_say(arena,
-                      "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | |\n|---|---|\n| from | "
-                      "%s |\n| into | %s |\n"
-                      "| encoder | %s |\n| attention | %s |\n| decoder | %s |\n| output | %s, softmax over the target pieces%s "
-                      "|\n| tokens | %s |\n"
-                      "| parameters | %s |\n| stored as | %s, vectors as float32; %.1f MB |\n%s\n"
-                      "Data and training are those of the model that it was converted from. Licence: %s.%s%s%s\n",
-                      name, c->from, name, string_of(c->config, "source"), string_of(c->config, "target"), encoded, attended,
-                      decoded, read, json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
-                      strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0 ? "words"
-                                                                                                       : "SentencePiece unigram",
-                      import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage], (double)weights / 1e6,
-                      row, *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
-                      *c->origin.attribution ? " Attribution: " : "", c->origin.attribution, *c->origin.attribution ? "." : "");
+    return import_say(
+        arena,
+        "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | "
+        "|\n|---|---|\n| from | "
+        "%s |\n| into | %s |\n"
+        "| encoder | %s |\n| attention | %s |\n| decoder | %s |\n| output | %s, softmax over the "
+        "target pieces%s "
+        "|\n| tokens | %s |\n"
+        "| parameters | %s |\n| stored as | %s, vectors as float32; %.1f MB |\n%s\n"
+        "Data and training are those of the model that it was converted from. Licence: %s.%s%s%s\n",
+        name, c->from, name, string_of(c->config, "source"), string_of(c->config, "target"),
+        encoded, attended, decoded, read,
+        json_is_true(json_object_get(output, "tied")) ? ", tied to the target embedding" : "",
+        strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0
+            ? "words"
+            : "SentencePiece unigram",
+        import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage],
+        (double)weights / 1e6, row,
+        *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
+        *c->origin.attribution ? " Attribution: " : "", c->origin.attribution,
+        *c->origin.attribution ? "." : "");
 }
 
 /* ---- files ---- */
 
 /* Writes a new file and syncs it to the disk. */
-static int write_file(const char *folder, const char *name, const char *bytes, size_t count, struct arena *arena,
-                      struct error *err) {
+static int write_file(const char *folder, const char *name, const char *bytes, size_t count,
+                      struct arena *arena, struct error *err) {
     const char *path = path_join(arena, folder, name);
     if (!path)
         return error_memory(err);
@@ -461,14 +515,16 @@ static int write_file(const char *folder, const char *name, const char *bytes, s
 }
 
 /* Writes a JSON file and frees its text, which is malloc'ed, or NULL if memory ran out. */
-static int write_json(const char *folder, const char *name, char *text, struct arena *arena, struct error *err) {
+static int write_json(const char *folder, const char *name, char *text, struct arena *arena,
+                      struct error *err) {
     const char *line = text ? import_say(arena, "%s\n", text) : NULL;
     free(text);
     return line ? write_file(folder, name, line, strlen(line), arena, err) : error_memory(err);
 }
 
 /* Computes the SHA-256 of a file, 64 digits and a NUL, and the size. */
-static int digest(const char *path, import_stop stop, uint64_t *size, char sha256[2 * SHA256_BYTES + 1], struct error *err) {
+static int digest(const char *path, import_stop stop, uint64_t *size,
+                  char sha256[2 * SHA256_BYTES + 1], struct error *err) {
     unsigned char hash[SHA256_BYTES], bytes[READ_BYTES];
     gnutls_hash_hd_t state;
     int file = source_open(path, size, err);
@@ -493,9 +549,11 @@ static int digest(const char *path, import_stop stop, uint64_t *size, char sha25
     return result;
 }
 
-/* Writes origin.json, the card's facts about the licence and the download for programs, with only the name of the licence. For a
- * model that was not downloaded, only the licence and the attribution may be set. */
-static int write_origin(const char *folder, const struct conversion *c, struct arena *arena, struct error *err) {
+/* Writes origin.json, the card's facts about the licence and the download for programs, with only
+ * the name of the licence. For a model that was not downloaded, only the licence and the
+ * attribution may be set. */
+static int write_origin(const char *folder, const struct conversion *c, struct arena *arena,
+                        struct error *err) {
     static const struct import_origin elsewhere = {"", "", "", "", "", ""};
     const struct import_origin *from = c->downloaded ? c->downloaded : &elsewhere;
     size_t length = strcspn(c->origin.licence, "(,");
@@ -504,34 +562,37 @@ static int write_origin(const char *folder, const struct conversion *c, struct a
     const char *brief = arena_copy(arena, c->origin.licence, length);
     if (brief && strcmp(brief, "that of LICENSE") == 0)
         brief = "see LICENSE";
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "format", 1, "from", from->from, "asked", from->asked,
-                             "version", from->version, "url", from->url, "licence", brief, "attribution", c->origin.attribution);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "format", 1, "from", from->from,
+                             "asked", from->asked, "version", from->version, "url", from->url,
+                             "licence", brief, "attribution", c->origin.attribution);
     char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
     json_decref(json);
     return write_json(folder, "origin.json", text, arena, err);
 }
 
 /* Writes manifest.json, the size and the SHA-256 of each of these files. names: sorted. */
-static int write_manifest(const char *folder, const char *const *names, size_t count, struct arena *arena, import_stop stop,
-                          struct error *err) {
+static int write_manifest(const char *folder, const char *const *names, size_t count,
+                          struct arena *arena, import_stop stop, struct error *err) {
     json_t *files = json_object(), *manifest = json_pack("{s:i, s:o}", "format", 1, "files", files);
     int result = manifest ? 0 : error_memory(err);
     for (size_t i = 0; result == 0 && i < count; i++) {
         char sha256[2 * SHA256_BYTES + 1];
         uint64_t size;
         result = digest(path_join(arena, folder, names[i]), stop, &size, sha256, err);
-        if (result == 0 &&
-            json_object_set_new(files, names[i], json_pack("{s:I, s:s}", "bytes", (json_int_t)size, "sha256", sha256)) != 0)
+        if (result == 0 && json_object_set_new(files, names[i],
+                                               json_pack("{s:I, s:s}", "bytes", (json_int_t)size,
+                                                         "sha256", sha256)) != 0)
             result = error_memory(err);
     }
     if (result == 0)
-        result = write_json(folder, "manifest.json", json_dumps(manifest, JSON_INDENT(2)), arena, err);
+        result =
+            write_json(folder, "manifest.json", json_dumps(manifest, JSON_INDENT(2)), arena, err);
     json_decref(manifest);
     return result;
 }
 
-int folder_write(const char *folder, struct conversion *c, struct arena *arena, import_stop stop, uint64_t *weights,
-                 struct error *err) {
+int folder_write(const char *folder, struct conversion *c, struct arena *arena, import_stop stop,
+                 uint64_t *weights, struct error *err) {
     static const int32_t multiple = MULTIPLE;
     const struct shortlist_import *list = &c->shortlist;
     const struct ready shortlist[] = {{"always", true, list->always_count, list->always},
@@ -557,16 +618,19 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     if (tensors_write(&c->tensors, path, c->storage, c->from, stop, weights, err) != 0)
         return -1;
     for (size_t i = 0; i < c->tokenizer.count; i++)
-        if (write_file(folder, names[count++] = c->tokenizer.files[i].name, c->tokenizer.files[i].content,
-                       c->tokenizer.files[i].bytes, arena, err) != 0)
+        if (write_file(folder, names[count++] = c->tokenizer.files[i].name,
+                       c->tokenizer.files[i].content, c->tokenizer.files[i].bytes, arena, err) != 0)
             return -1;
-    if (c->origin.text && write_file(folder, names[count++] = "LICENSE", c->origin.text, c->origin.text_bytes, arena, err) != 0)
+    if (c->origin.text && write_file(folder, names[count++] = "LICENSE", c->origin.text,
+                                     c->origin.text_bytes, arena, err) != 0)
         return -1;
-    if (*c->origin.card && write_file(folder, "README.original.md", c->origin.card, strlen(c->origin.card), arena, err) != 0)
+    if (*c->origin.card && write_file(folder, "README.original.md", c->origin.card,
+                                      strlen(c->origin.card), arena, err) != 0)
         return -1;
     if (c->has_shortlist || c->list_count > 0) {
         const struct ready *tensors = c->has_shortlist ? shortlist : c->lists;
-        size_t tensor_count = c->has_shortlist ? sizeof shortlist / sizeof *shortlist : c->list_count;
+        size_t tensor_count =
+            c->has_shortlist ? sizeof shortlist / sizeof *shortlist : c->list_count;
         path = path_join(arena, folder, names[count++] = "shortlist.safetensors");
         if (ready_write(path, tensors, tensor_count, arena, err) != 0)
             return -1;
@@ -577,7 +641,8 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
             return -1;
     }
 
-    /* The origin of the download supplies the licence and the attribution if the files beside the model do not. */
+    /* The origin of the download supplies the licence and the attribution if the files beside the
+     * model do not. */
     if (c->downloaded && !*c->origin.licence)
         c->origin.licence = c->downloaded->licence;
     if (c->downloaded && !*c->origin.attribution)
@@ -594,7 +659,9 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
 
 static int sync_folder(const char *path, struct error *err) {
     int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = file >= 0 && fsync(file) == 0 ? 0 : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    int result = file >= 0 && fsync(file) == 0
+                     ? 0
+                     : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
     if (file >= 0)
         close(file);
     return result;
@@ -608,9 +675,11 @@ int folder_publish(const char *folder, const char *out, struct error *err) {
         result = rename(folder, out); /* for file systems without RENAME_NOREPLACE */
     if (result != 0)
         return error_set(err, ERROR_FILE, "%s: %s", out,
-                         errno == EEXIST || errno == ENOTEMPTY ? "already exists" : strerror(errno));
+                         errno == EEXIST || errno == ENOTEMPTY ? "already exists"
+                                                               : strerror(errno));
     const char *slash = strrchr(out, '/');
-    char *parent = slash && slash > out ? strndup(out, (size_t)(slash - out)) : strdup(slash ? "/" : ".");
+    char *parent =
+        slash && slash > out ? strndup(out, (size_t)(slash - out)) : strdup(slash ? "/" : ".");
     result = parent ? sync_folder(parent, err) : error_memory(err);
     free(parent);
     return result;
@@ -632,8 +701,10 @@ void folder_remove(const char *folder) {
 
 enum { MOST_CONFIG_BYTES = 1 << 20 };
 
-/* Adds a tensor to the container, or replaces the one of this name. Makes the container if it is missing. */
-static int add_to_shortlist(const char *path, const struct ready *added, struct arena *arena, struct error *err) {
+/* Adds a tensor to the container, or replaces the one of this name. Makes the container if it is
+ * missing. */
+static int add_to_shortlist(const char *path, const struct ready *added, struct arena *arena,
+                            struct error *err) {
     int result = -1;
     size_t count = 0, room = 0;
     struct safetensors *file = NULL;
@@ -655,7 +726,9 @@ static int add_to_shortlist(const char *path, const struct ready *added, struct 
     for (size_t i = 0; i < room; i++) {
         const struct tensor *tensor = safetensors_at(file, i);
         if (tensor->dtype != DTYPE_I32 || tensor->dims != 1) {
-            error_set(err, ERROR_FORMAT, "shortlist.safetensors: tensor %s: must be I32 with one dimension", tensor->name);
+            error_set(err, ERROR_FORMAT,
+                      "shortlist.safetensors: tensor %s: must be I32 with one dimension",
+                      tensor->name);
             goto done;
         }
         if (strcmp(tensor->name, added->name) != 0)
@@ -674,10 +747,12 @@ done:
     return result;
 }
 
-int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count, struct error *err) {
+int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count,
+              struct error *err) {
     struct arena arena;
     arena_init(&arena, 16 * 1024);
-    const char *path = path_join(&arena, folder, "config.json"), *shortlist = path_join(&arena, folder, "shortlist.safetensors"),
+    const char *path = path_join(&arena, folder, "config.json"),
+               *shortlist = path_join(&arena, folder, "shortlist.safetensors"),
                *name = import_say(&arena, "list.%s", code), *key;
     json_t *config = NULL, *other;
     json_error_t problem;
@@ -694,10 +769,12 @@ int lists_put(const char *folder, const char *code, const int32_t *ids, size_t c
     free(text);
     text = NULL;
     if (!config) {
-        error_set(err, ERROR_FORMAT, "%s: line %d, column %d: %s", path, problem.line, problem.column, problem.text);
+        error_set(err, ERROR_FORMAT, "%s: line %d, column %d: %s", path, problem.line,
+                  problem.column, problem.text);
         goto done;
     }
-    json_t *languages = json_object_get(config, "languages"), *language = json_object_get(languages, code);
+    json_t *languages = json_object_get(config, "languages"),
+           *language = json_object_get(languages, code);
     if (!json_is_object(language)) {
         error_set(err, ERROR_INPUT, "config.json has no language %.60s", code);
         goto done;
@@ -705,12 +782,15 @@ int lists_put(const char *folder, const char *code, const int32_t *ids, size_t c
     json_object_foreach(languages, key, other) {
         const char *list = json_string_value(json_object_get(other, "list"));
         if (other != language && list && strcmp(list, code) == 0) {
-            error_set(err, ERROR_INPUT, "languages.%.60s.list of config.json has the name of another language's list, %.60s", key,
-                      code);
+            error_set(err, ERROR_INPUT,
+                      "languages.%.60s.list of config.json has the name of another language's "
+                      "list, %.60s",
+                      key, code);
             goto done;
         }
     }
-    if (json_object_set_new(language, "list", json_string(code)) != 0 || !(text = config_text(config))) {
+    if (json_object_set_new(language, "list", json_string(code)) != 0 ||
+        !(text = config_text(config))) {
         error_memory(err);
         goto done;
     }

@@ -1,5 +1,5 @@
-/* This file hides Hugging Face's folders of MarianMT, M2M-100 and NLLB-200: what config.json may say, the names of tensors, and how
- * their vocabularies number tokens. */
+/* This file hides Hugging Face's folders of MarianMT, M2M-100 and NLLB-200: what config.json may
+ * say, the names of tensors, and how their vocabularies number tokens. */
 #include "model/import/conversion.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,12 @@ enum { MANY_OFFSET = 2 };
 static const struct {
     const char *type, *reason;
 } unsupported[] = {
-    {"t5", "T5 and MADLAD-400 have relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
-    {"mt5", "mT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
-    {"umt5", "UMT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
+    {"t5", "T5 and MADLAD-400 have relative positions, RMSNorm and gated feed-forward layers, "
+           "which alignd does not"},
+    {"mt5",
+     "mT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
+    {"umt5",
+     "UMT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
     {"mbart", "mBART has a norm after the embedding, which alignd does not"},
     {"bart", "BART has a norm after the embedding, which alignd does not"},
     {"nllb-moe", "NLLB-MoE has feed-forward layers of experts, which alignd does not"},
@@ -33,10 +36,15 @@ static const struct {
     {true, "normalize_before", "true", "such models have a norm before each block"},
     {true, "normalize_embedding", "false", "alignd's embeddings have no norm"},
 };
-static const char *const activations[][2] = {{"swish", "swish"}, {"silu", "swish"}, {"relu", "relu"}, {"gelu", "gelu"}};
-static const char *const sizes[] = {
-    "d_model",         "encoder_layers", "decoder_layers", "encoder_attention_heads", "decoder_attention_heads",
-    "encoder_ffn_dim", "decoder_ffn_dim"};
+static const char *const activations[][2] = {
+    {"swish", "swish"}, {"silu", "swish"}, {"relu", "relu"}, {"gelu", "gelu"}};
+static const char *const sizes[] = {"d_model",
+                                    "encoder_layers",
+                                    "decoder_layers",
+                                    "encoder_attention_heads",
+                                    "decoder_attention_heads",
+                                    "encoder_ffn_dim",
+                                    "decoder_ffn_dim"};
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
 struct converter {
@@ -51,7 +59,8 @@ struct converter {
 /* ---- JSON ---- */
 
 /* Reads a JSON file of the folder. name: also its name in messages. */
-static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out, struct error *err) {
+static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out,
+                     struct error *err) {
     return source_json(path_join(arena, folder, name), name, arena, out, err);
 }
 
@@ -81,41 +90,50 @@ static int check_config(const json_t *config, bool *many, struct arena *arena, s
     *many = type && strcmp(type, "m2m_100") == 0;
     for (size_t i = 0; type && i < sizeof unsupported / sizeof *unsupported; i++)
         if (strcmp(type, unsupported[i].type) == 0)
-            return error_set(err, ERROR_FORMAT, "config.json: model_type %s is not supported: %s", shown(kind, arena),
-                             unsupported[i].reason);
+            return error_set(err, ERROR_FORMAT, "config.json: model_type %s is not supported: %s",
+                             shown(kind, arena), unsupported[i].reason);
     if (!*many && (!type || strcmp(type, "marian") != 0))
         return error_set(err, ERROR_FORMAT,
-                         "config.json: model_type %s is not supported (supported: \"marian\", and \"m2m_100\", as NLLB-200 has it)",
+                         "config.json: model_type %s is not supported (supported: \"marian\", and "
+                         "\"m2m_100\", as NLLB-200 has it)",
                          shown(kind, arena));
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         const json_t *value = json_object_get(config, fixed[i].name);
         if (value && fixed[i].many == *many && strcmp(shown(value, arena), fixed[i].wanted) != 0)
-            return error_set(err, ERROR_FORMAT, "config.json: %s %s is not supported: %s (supported: %s)", fixed[i].name,
-                             shown(value, arena), fixed[i].reason, fixed[i].wanted);
+            return error_set(err, ERROR_FORMAT,
+                             "config.json: %s %s is not supported: %s (supported: %s)",
+                             fixed[i].name, shown(value, arena), fixed[i].reason, fixed[i].wanted);
     }
     if (!activation_of(config))
         return error_set(err, ERROR_FORMAT,
-                         "config.json: activation_function %s is not supported (supported: swish, silu, relu, gelu)",
+                         "config.json: activation_function %s is not supported (supported: swish, "
+                         "silu, relu, gelu)",
                          shown(json_object_get(config, "activation_function"), arena));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const json_t *value = json_object_get(config, sizes[i]);
-        if (!json_is_integer(value) || json_integer_value(value) < 1 || json_integer_value(value) > MOST_SIZE)
-            return error_set(err, ERROR_FORMAT, "config.json: %s must be a positive number, got %s", sizes[i], shown(value, arena));
+        if (!json_is_integer(value) || json_integer_value(value) < 1 ||
+            json_integer_value(value) > MOST_SIZE)
+            return error_set(err, ERROR_FORMAT, "config.json: %s must be a positive number, got %s",
+                             sizes[i], shown(value, arena));
     }
     return 0;
 }
 
 /* ---- tensors ---- */
 
-static int open_file(const char *folder, const char *name, const struct transformer_options *options, struct arena *arena,
+static int open_file(const char *folder, const char *name,
+                     const struct transformer_options *options, struct arena *arena,
                      struct container *out, struct error *err) {
     const char *path = path_join(arena, folder, name);
-    return source_ends(name, ".safetensors") ? safetensors_container(path, arena, out, err)
-                                             : pickle_open(path, options->work, arena, options->stop, out, err);
+    return source_ends(name, ".safetensors")
+               ? safetensors_container(path, arena, out, err)
+               : pickle_open(path, options->work, arena, options->stop, out, err);
 }
 
-/* Opens a model in several files, whose index has weight_map, from tensors to files of the folder. */
-static int open_parts(const char *folder, const char *index, const struct transformer_options *options, struct arena *arena,
+/* Opens a model in several files, whose index has weight_map, from tensors to files of the folder.
+ */
+static int open_parts(const char *folder, const char *index,
+                      const struct transformer_options *options, struct arena *arena,
                       struct container *out, struct error *err) {
     json_t *root, *place;
     const char *name, *files[MOST_PARTS];
@@ -123,24 +141,30 @@ static int open_parts(const char *folder, const char *index, const struct transf
     if (read_json(folder, index, arena, &root, err) != 0)
         return -1;
     const json_t *map = json_object_get(root, "weight_map");
-    int result = json_is_object(map) ? 0 : error_set(err, ERROR_FORMAT, "%s: has no weight_map", index);
+    int result =
+        json_is_object(map) ? 0 : error_set(err, ERROR_FORMAT, "%s: has no weight_map", index);
     if (json_object_size(map) > MOST_TENSORS)
-        result = error_set(err, ERROR_FORMAT, "%s: names more than %d tensors", index, MOST_TENSORS);
+        result =
+            error_set(err, ERROR_FORMAT, "%s: names more than %d tensors", index, MOST_TENSORS);
     json_object_foreach((json_t *)(uintptr_t)map, name, place) {
         const char *file = json_string_value(place);
         size_t i = 0;
         if (result == 0 && (!file || !*file || *file == '.' || strchr(file, '/')))
-            result = error_set(err, ERROR_FORMAT, "%s: weight_map: %s: must be the name of a file in the folder", index, name);
+            result = error_set(err, ERROR_FORMAT,
+                               "%s: weight_map: %s: must be the name of a file in the folder",
+                               index, name);
         while (result == 0 && i < count && strcmp(files[i], file) != 0)
             i++;
         if (result == 0 && i == count && count == MOST_PARTS)
-            result = error_set(err, ERROR_FORMAT, "%s: names more than %d files", index, MOST_PARTS);
+            result =
+                error_set(err, ERROR_FORMAT, "%s: names more than %d files", index, MOST_PARTS);
         if (result == 0 && i == count)
             files[count++] = file;
     }
     struct container whole = {.file = -1,
                               .parts = arena_zalloc(arena, count, sizeof *whole.parts),
-                              .entries = arena_alloc(arena, json_object_size(map), sizeof *whole.entries)};
+                              .entries =
+                                  arena_alloc(arena, json_object_size(map), sizeof *whole.entries)};
     if (result == 0 && arena_failed(arena))
         result = error_memory(err);
 
@@ -157,29 +181,34 @@ static int open_parts(const char *folder, const char *index, const struct transf
     }
     json_object_foreach((json_t *)(uintptr_t)map, name, place) {
         if (result == 0 && !stored_find(&whole, name))
-            result = error_set(err, ERROR_FORMAT, "%s: %s is not in %s", index, name, json_string_value(place));
+            result = error_set(err, ERROR_FORMAT, "%s: %s is not in %s", index, name,
+                               json_string_value(place));
     }
     json_decref(root);
     return container_finish(&whole, result, out);
 }
 
-static int open_weights(const char *folder, const struct transformer_options *options, struct arena *arena, struct container *out,
-                        struct error *err) {
-    static const char *const files[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-                                        "pytorch_model.bin.index.json"};
+static int open_weights(const char *folder, const struct transformer_options *options,
+                        struct arena *arena, struct container *out, struct error *err) {
+    static const char *const files[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (source_exists(path_join(arena, folder, files[i])))
-            return (source_ends(files[i], ".json") ? open_parts : open_file)(folder, files[i], options, arena, out, err);
-    return error_set(err, ERROR_FORMAT, "%s: has neither model.safetensors nor pytorch_model.bin", folder);
+            return (source_ends(files[i], ".json") ? open_parts : open_file)(
+                folder, files[i], options, arena, out, err);
+    return error_set(err, ERROR_FORMAT, "%s: has neither model.safetensors nor pytorch_model.bin",
+                     folder);
 }
 
 static void vector(struct converter *c, const char *theirs, const char *ours, size_t size) {
     tensors_copy_vector(c->tensors, ours, tensors_vector(c->tensors, theirs, size), size);
 }
 
-static void dense(struct converter *c, const char *theirs, const char *ours, size_t inputs, size_t outputs) {
+static void dense(struct converter *c, const char *theirs, const char *ours, size_t inputs,
+                  size_t outputs) {
     tensors_copy(c->tensors, named("%s.weight", ours).text,
-                 tensors_matrix(c->tensors, named("%s.weight", theirs).text, outputs, inputs), outputs, inputs);
+                 tensors_matrix(c->tensors, named("%s.weight", theirs).text, outputs, inputs),
+                 outputs, inputs);
     vector(c, named("%s.bias", theirs).text, named("%s.bias", ours).text, outputs);
 }
 
@@ -189,21 +218,27 @@ static void norm(struct converter *c, const char *theirs, const char *ours) {
 }
 
 static void heads(struct converter *c, const char *theirs, const char *ours) {
-    static const char *const blocks[][2] = {{"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}, {"out_proj", "output"}};
+    static const char *const blocks[][2] = {
+        {"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}, {"out_proj", "output"}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        dense(c, named("%s.%s", theirs, blocks[i][0]).text, named("%s.%s", ours, blocks[i][1]).text, c->size, c->size);
+        dense(c, named("%s.%s", theirs, blocks[i][0]).text, named("%s.%s", ours, blocks[i][1]).text,
+              c->size, c->size);
     norm(c, named("%s_layer_norm", theirs).text, ours);
 }
 
 static void stack(struct converter *c, const char *side) {
-    size_t layers = size_of(c->config, named("%s_layers", side).text), filter = size_of(c->config, named("%s_ffn_dim", side).text);
+    size_t layers = size_of(c->config, named("%s_layers", side).text),
+           filter = size_of(c->config, named("%s_ffn_dim", side).text);
     for (size_t i = 0; i < layers && !c->tensors->failed; i++) {
-        struct name theirs = named("model.%s.layers.%zu", side, i), ours = named("%s.layers.%zu", side, i);
+        struct name theirs = named("model.%s.layers.%zu", side, i),
+                    ours = named("%s.layers.%zu", side, i);
         heads(c, named("%s.self_attn", theirs.text).text, named("%s.self", ours.text).text);
         if (strcmp(side, "decoder") == 0)
             heads(c, named("%s.encoder_attn", theirs.text).text, named("%s.cross", ours.text).text);
-        dense(c, named("%s.fc1", theirs.text).text, named("%s.filter.input", ours.text).text, c->size, filter);
-        dense(c, named("%s.fc2", theirs.text).text, named("%s.filter.output", ours.text).text, filter, c->size);
+        dense(c, named("%s.fc1", theirs.text).text, named("%s.filter.input", ours.text).text,
+              c->size, filter);
+        dense(c, named("%s.fc2", theirs.text).text, named("%s.filter.output", ours.text).text,
+              filter, c->size);
         norm(c, named("%s.final_layer_norm", theirs.text).text, named("%s.filter", ours.text).text);
     }
     if (c->many)
@@ -212,21 +247,25 @@ static void stack(struct converter *c, const char *side) {
 
 /* Copies a table without its last row, the padding token's. */
 static void table(struct converter *c, const char *theirs, const char *ours, size_t words) {
-    tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, words + 1, c->size), words, c->size);
+    tensors_copy(c->tensors, ours, tensors_matrix(c->tensors, theirs, words + 1, c->size), words,
+                 c->size);
 }
 
 /* Sets the sizes of the vocabularies without the padding token, and plans their tensors. */
 static int words(struct converter *c, size_t *source, size_t *target, struct error *err) {
-    static const char encoder[] = "model.encoder.embed_tokens.weight", decoder[] = "model.decoder.embed_tokens.weight";
+    static const char encoder[] = "model.encoder.embed_tokens.weight",
+                      decoder[] = "model.decoder.embed_tokens.weight";
     static const char one[] = "model.shared.weight", head[] = "lm_head.weight";
     struct tensors *t = c->tensors;
-    c->shared = tensors_find(t, one) || !json_is_false(json_object_get(c->config, "share_encoder_decoder_embeddings"));
+    c->shared = tensors_find(t, one) ||
+                !json_is_false(json_object_get(c->config, "share_encoder_decoder_embeddings"));
     c->tied = c->shared || !json_is_false(json_object_get(c->config, "tie_word_embeddings"));
     const struct stored_tensor *bias = tensors_find(t, "final_logits_bias");
     if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
-        return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
-                         bias ? import_say(t->arena, "shape %s", stored_shape(t->arena, bias->shape, bias->dims))
-                              : "missing from the file");
+        return error_set(
+            err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
+            bias ? import_say(t->arena, "shape %s", stored_shape(t->arena, bias->shape, bias->dims))
+                 : "missing from the file");
     *target = bias->shape[bias->dims - 1] - 1;
     *source = c->shared ? *target : tensors_rows(t, encoder) - 1;
 
@@ -235,7 +274,8 @@ static int words(struct converter *c, size_t *source, size_t *target, struct err
     table(c, c->shared && tensors_find(t, one) ? one : decoder, "decoder.embedding", *target);
     if (!c->tied)
         table(c, head, "output.weight", *target);
-    tensors_copy_vector(t, "output.bias", tensors_vector(t, "final_logits_bias", *target + 1), *target);
+    tensors_copy_vector(t, "output.bias", tensors_vector(t, "final_logits_bias", *target + 1),
+                        *target);
     tensors_drop(t, head);
     if (c->shared) {
         tensors_drop(t, encoder);
@@ -246,8 +286,8 @@ static int words(struct converter *c, size_t *source, size_t *target, struct err
     return 0;
 }
 
-/* Plans the same tensors for M2M-100 and NLLB-200, whose one embedding may have only one of its names in the file. Returns the size
- * of the vocabulary. */
+/* Plans the same tensors for M2M-100 and NLLB-200, whose one embedding may have only one of its
+ * names in the file. Returns the size of the vocabulary. */
 static size_t many_words(struct converter *c) {
     static const char *const names[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
                                         "model.encoder.embed_tokens.weight", "lm_head.weight"};
@@ -257,12 +297,17 @@ static size_t many_words(struct converter *c) {
     while (one < HEAD && !tensors_find(t, names[one]))
         one++;
     size_t size = tensors_rows(t, names[one]);
-    tensors_copy(t, "decoder.embedding", tensors_matrix(t, names[one], size, c->size), size, c->size);
+    tensors_copy(t, "decoder.embedding", tensors_matrix(t, names[one], size, c->size), size,
+                 c->size);
     if (!c->tied)
-        tensors_copy(t, "output.weight", tensors_matrix(t, names[HEAD], size, c->size), size, c->size);
+        tensors_copy(t, "output.weight", tensors_matrix(t, names[HEAD], size, c->size), size,
+                     c->size);
     struct made *bias = tensors_make_vector(t, "output.bias", size);
     if (tensors_find(t, "final_logits_bias"))
-        tensors_patch(t, bias, (struct patch){.from = tensors_vector(t, "final_logits_bias", size), .rows = 1, .columns = size});
+        tensors_patch(t, bias,
+                      (struct patch){.from = tensors_vector(t, "final_logits_bias", size),
+                                     .rows = 1,
+                                     .columns = size});
     for (size_t i = 0; i < NAMES; i++)
         tensors_drop(t, names[i]);
     tensors_drop(t, "model.encoder.embed_positions.weights");
@@ -272,9 +317,10 @@ static size_t many_words(struct converter *c) {
 
 /* ---- words ---- */
 
-/* Reads both sides' files of pieces and ids, the last of which is the padding token. source, target: sizes without that token. */
-static int read_words(const char *folder, const struct converter *c, size_t source, size_t target, struct arena *arena,
-                      struct conversion *out, struct error *err) {
+/* Reads both sides' files of pieces and ids, the last of which is the padding token. source,
+ * target: sizes without that token. */
+static int read_words(const char *folder, const struct converter *c, size_t source, size_t target,
+                      struct arena *arena, struct conversion *out, struct error *err) {
     struct vocabulary lists[2], sides[2];
     const char **pieces = NULL, *piece;
     const size_t counts[] = {source, target};
@@ -303,9 +349,12 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
             if (arena_failed(arena))
                 return error_memory(err);
             if (!fits)
-                return error_set(err, ERROR_FORMAT, "%s: must give each of the ids 0 to %zu to one piece", names[side], size);
+                return error_set(err, ERROR_FORMAT,
+                                 "%s: must give each of the ids 0 to %zu to one piece", names[side],
+                                 size);
             if (strcmp(pieces[size], "<pad>") != 0)
-                return error_set(err, ERROR_FORMAT, "%s: the last piece is '%s', not <pad>", names[side], pieces[size]);
+                return error_set(err, ERROR_FORMAT, "%s: the last piece is '%s', not <pad>",
+                                 names[side], pieces[size]);
             if (vocabulary_of_words(names[side], pieces, size, arena, &lists[side], err) != 0)
                 return -1;
         }
@@ -314,9 +363,11 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
     }
     const json_t *eos = json_object_get(c->config, "eos_token_id");
     json_int_t end = eos ? json_integer_value(eos) : 0;
-    if ((eos && !json_is_integer(eos)) || end < 0 || (size_t)end >= target || strcmp(pieces[end], "</s>") != 0)
-        return error_set(err, ERROR_FORMAT, "config.json: eos_token_id %s is not the id of </s> in %s", shown(eos, arena),
-                         names[1]);
+    if ((eos && !json_is_integer(eos)) || end < 0 || (size_t)end >= target ||
+        strcmp(pieces[end], "</s>") != 0)
+        return error_set(err, ERROR_FORMAT,
+                         "config.json: eos_token_id %s is not the id of </s> in %s",
+                         shown(eos, arena), names[1]);
     return tokenizer_files_of(&sides[0], &sides[1], &out->tokenizer, err);
 }
 
@@ -328,29 +379,34 @@ struct numbered {
     size_t next; /* the next id for tokens that a list names in order */
 };
 
-static int place(struct numbered *numbered, json_int_t id, const char *token, const char *file, struct arena *arena,
-                 struct error *err) {
+static int place(struct numbered *numbered, json_int_t id, const char *token, const char *file,
+                 struct arena *arena, struct error *err) {
     if (id < 0 || (size_t)id >= numbered->tokens.count)
-        return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, but the model has %s tokens", file, token, (long long)id,
+        return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, but the model has %s tokens",
+                         file, token, (long long)id,
                          import_thousands(arena, numbered->tokens.count));
     const char **slot = &numbered->tokens.list[id];
     if (*slot && strcmp(*slot, token) != 0)
-        return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, and so has %s", file, token, (long long)id, *slot);
+        return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, and so has %s", file, token,
+                         (long long)id, *slot);
     if (!(*slot = arena_copy(arena, token, strlen(token))))
         return error_memory(err);
     return 0;
 }
 
 /* Adds M2M-100's pieces with their ids in vocab.json. */
-static int place_listed(struct numbered *numbered, const char *folder, struct arena *arena, struct error *err) {
+static int place_listed(struct numbered *numbered, const char *folder, struct arena *arena,
+                        struct error *err) {
     json_t *root, *id;
     const char *token;
     if (read_json(folder, "vocab.json", arena, &root, err) != 0)
         return -1;
-    int result = json_is_object(root) ? 0 : error_set(err, ERROR_FORMAT, "vocab.json: is not an object");
+    int result =
+        json_is_object(root) ? 0 : error_set(err, ERROR_FORMAT, "vocab.json: is not an object");
     json_object_foreach(root, token, id) {
         if (result == 0 && !json_is_integer(id))
-            result = error_set(err, ERROR_FORMAT, "vocab.json: the id of '%s' is not a number", token);
+            result =
+                error_set(err, ERROR_FORMAT, "vocab.json: the id of '%s' is not a number", token);
         if (result == 0)
             result = place(numbered, json_integer_value(id), token, "vocab.json", arena, err);
     }
@@ -359,9 +415,10 @@ static int place_listed(struct numbered *numbered, const char *folder, struct ar
     return result;
 }
 
-/* Adds NLLB-200's pieces, whose ids are those of the file plus one, after four special tokens, which replace the file's first
- * three. */
-static int place_shifted(struct numbered *numbered, const char *path, struct arena *arena, struct error *err) {
+/* Adds NLLB-200's pieces, whose ids are those of the file plus one, after four special tokens,
+ * which replace the file's first three. */
+static int place_shifted(struct numbered *numbered, const char *path, struct arena *arena,
+                         struct error *err) {
     static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
     enum { SPECIAL = 3, FIRST = sizeof first / sizeof *first };
     struct vocabulary file;
@@ -375,7 +432,8 @@ static int place_shifted(struct numbered *numbered, const char *path, struct are
         const char *piece = arena_copy(arena, ids.sorted[i].piece, ids.sorted[i].length);
         if (!piece)
             return error_memory(err);
-        if (ids.sorted[i].id >= SPECIAL && place(numbered, ids.sorted[i].id + 1, piece, source_name(path), arena, err) != 0)
+        if (ids.sorted[i].id >= SPECIAL &&
+            place(numbered, ids.sorted[i].id + 1, piece, source_name(path), arena, err) != 0)
             return -1;
     }
     numbered->next = ids.size + 1;
@@ -387,9 +445,10 @@ static const char *content_of(const json_t *token) {
     return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
 }
 
-/* Adds the languages: tokenizer_config.json's added_tokens_decoder gives ids, and lists of additional tokens are in order. mask:
- * adds <mask> next if the files do not name it. */
-static int place_special(struct numbered *numbered, const char *folder, bool mask, struct arena *arena, struct error *err) {
+/* Adds the languages: tokenizer_config.json's added_tokens_decoder gives ids, and lists of
+ * additional tokens are in order. mask: adds <mask> next if the files do not name it. */
+static int place_special(struct numbered *numbered, const char *folder, bool mask,
+                         struct arena *arena, struct error *err) {
     static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"};
     json_t *roots[2] = {NULL, NULL}, *value;
     const char *id;
@@ -405,7 +464,9 @@ static int place_special(struct numbered *numbered, const char *folder, bool mas
         char *end;
         long long number = strtoll(id, &end, 10);
         if (result == 0 && (!token || *end || end == id))
-            result = error_set(err, ERROR_FORMAT, "%s: added_tokens_decoder: '%.60s' must be an id with its content", files[0], id);
+            result = error_set(err, ERROR_FORMAT,
+                               "%s: added_tokens_decoder: '%.60s' must be an id with its content",
+                               files[0], id);
         if (result == 0)
             result = place(numbered, number, token, files[0], arena, err);
     }
@@ -414,17 +475,22 @@ static int place_special(struct numbered *numbered, const char *folder, bool mas
     if (!listed)
         listed = json_object_get(roots[0], "additional_special_tokens");
     if (result == 0 && json_array_size(listed) > MOST_SPECIAL)
-        result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: has more than %d", files[from], MOST_SPECIAL);
+        result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: has more than %d",
+                           files[from], MOST_SPECIAL);
     json_array_foreach((json_t *)(uintptr_t)listed, i, value) {
         if (result != 0)
             break;
         const char *token = content_of(value);
         bool there = false;
-        for (size_t k = numbered->next; token && k < numbered->tokens.count && numbered->tokens.list[k] && !there; k++)
+        for (size_t k = numbered->next;
+             token && k < numbered->tokens.count && numbered->tokens.list[k] && !there; k++)
             there = strcmp(numbered->tokens.list[k], token) == 0;
         if (!token)
-            result = error_set(err, ERROR_FORMAT, "%s: additional_special_tokens: element %zu is not a token", files[from], i);
-        while (numbered->next < numbered->tokens.count && numbered->tokens.list[numbered->next] && !there)
+            result = error_set(err, ERROR_FORMAT,
+                               "%s: additional_special_tokens: element %zu is not a token",
+                               files[from], i);
+        while (numbered->next < numbered->tokens.count && numbered->tokens.list[numbered->next] &&
+               !there)
             numbered->next++;
         if (result == 0 && !there)
             result = place(numbered, (json_int_t)numbered->next, token, files[from], arena, err);
@@ -440,41 +506,50 @@ static int place_special(struct numbered *numbered, const char *folder, bool mas
     return result;
 }
 
-static int many_tokens(const char *folder, const struct converter *c, size_t size, struct arena *arena, struct conversion *out,
-                       struct error *err) {
+static int many_tokens(const char *folder, const struct converter *c, size_t size,
+                       struct arena *arena, struct conversion *out, struct error *err) {
     struct numbered numbered = {.tokens = {.path = folder, .count = size}};
     struct vocabulary list, side;
     json_t *languages;
-    const char *segmenter = path_join(arena, folder, "sentencepiece.bpe.model"), *vocab = path_join(arena, folder, "vocab.json");
+    const char *segmenter = path_join(arena, folder, "sentencepiece.bpe.model"),
+               *vocab = path_join(arena, folder, "vocab.json");
     if (!segmenter || !vocab)
         return error_memory(err);
     if (size > MOST_WORDS)
-        return error_set(err, ERROR_FORMAT, "a vocabulary must have at most %d tokens, got %zu", MOST_WORDS, size);
+        return error_set(err, ERROR_FORMAT, "a vocabulary must have at most %d tokens, got %zu",
+                         MOST_WORDS, size);
     if (!source_exists(segmenter))
         return error_set(err, ERROR_FORMAT, "%s: has no sentencepiece.bpe.model", folder);
     numbered.tokens.list = arena_zalloc(arena, size + 1, sizeof *numbered.tokens.list);
     if (!numbered.tokens.list)
         return error_memory(err);
     bool listed = source_exists(vocab);
-    if ((listed ? place_listed(&numbered, folder, arena, err) : place_shifted(&numbered, segmenter, arena, err)) != 0 ||
+    if ((listed ? place_listed(&numbered, folder, arena, err)
+                : place_shifted(&numbered, segmenter, arena, err)) != 0 ||
         place_special(&numbered, folder, !listed, arena, err) != 0)
         return -1;
-    for (size_t i = 0, unnamed = 0; i < size; i++) /* the names that CTranslate2's converter gives them */
+    for (size_t i = 0, unnamed = 0; i < size;
+         i++) /* the names that CTranslate2's converter gives them */
         if (!numbered.tokens.list[i])
             numbered.tokens.list[i] = import_say(arena, "madeupword%zu", unnamed++);
     const json_t *start = json_object_get(c->config, "decoder_start_token_id");
     json_int_t end = start ? json_integer_value(start) : 2;
-    if ((start && !json_is_integer(start)) || end < 0 || (size_t)end >= size || strcmp(numbered.tokens.list[end], "</s>") != 0)
-        return error_set(err, ERROR_FORMAT, "config.json: decoder_start_token_id %s is not the id of </s>", shown(start, arena));
-    if (tokens_respell(&numbered.tokens, arena, err) != 0 || tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
-        vocabulary_of_words(listed ? "vocab.json" : source_name(segmenter), numbered.tokens.list, size, arena, &list, err) != 0 ||
+    if ((start && !json_is_integer(start)) || end < 0 || (size_t)end >= size ||
+        strcmp(numbered.tokens.list[end], "</s>") != 0)
+        return error_set(err, ERROR_FORMAT,
+                         "config.json: decoder_start_token_id %s is not the id of </s>",
+                         shown(start, arena));
+    if (tokens_respell(&numbered.tokens, arena, err) != 0 ||
+        tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
+        vocabulary_of_words(listed ? "vocab.json" : source_name(segmenter), numbered.tokens.list,
+                            size, arena, &list, err) != 0 ||
         vocabulary_segmented(segmenter, &list, arena, &side, err) != 0 ||
         tokens_languages(&numbered.tokens, &numbered.tokens, arena, &languages, err) != 0)
         return -1;
     if (!languages)
-        return error_set(
-            err, ERROR_FORMAT,
-            "tokenizer_config.json and special_tokens_map.json name no tokens of languages, such as __fr__ or fra_Latn");
+        return error_set(err, ERROR_FORMAT,
+                         "tokenizer_config.json and special_tokens_map.json name no tokens of "
+                         "languages, such as __fr__ or fra_Latn");
     return conversion_add_languages(out, languages, &numbered.tokens, arena, err) == 0
                ? tokenizer_files_of(&side, &side, &out->tokenizer, err)
                : -1;
@@ -484,12 +559,14 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
 
 static json_t *section_of(const struct converter *c, const char *side) {
     bool scaled = json_is_true(json_object_get(c->config, "scale_embedding"));
-    json_t *section =
-        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", strcmp(side, "encoder") == 0 ? "type" : "style",
-                  "transformer", "layers", (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size,
-                  "hidden", (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text), "filter",
-                  (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation", activation_of(c->config), "norm",
-                  c->many ? "pre" : "post", "positions", "sinusoidal", "embedding_scale", (int)scaled);
+    json_t *section = json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}",
+        strcmp(side, "encoder") == 0 ? "type" : "style", "transformer", "layers",
+        (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size, "hidden",
+        (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text),
+        "filter", (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation",
+        activation_of(c->config), "norm", c->many ? "pre" : "post", "positions", "sinusoidal",
+        "embedding_scale", (int)scaled);
     if (c->many && (json_object_set_new(section, "position_offset", json_integer(MANY_OFFSET)) |
                     json_object_set_new(section, "epsilon", json_real(1e-5))) != 0) {
         json_decref(section);
@@ -498,11 +575,13 @@ static json_t *section_of(const struct converter *c, const char *side) {
     return section;
 }
 
-/* Adds the sections. Of the transformers library's search options, in generation_config.json or config.json, only num_beams becomes
- * a default. */
-static int add_sections(const char *folder, const struct converter *c, const struct transformer_options *options, bool guided,
-                        struct arena *arena, struct conversion *out, struct error *err) {
-    json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder"), *generation = NULL;
+/* Adds the sections. Of the transformers library's search options, in generation_config.json or
+ * config.json, only num_beams becomes a default. */
+static int add_sections(const char *folder, const struct converter *c,
+                        const struct transformer_options *options, bool guided, struct arena *arena,
+                        struct conversion *out, struct error *err) {
+    json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder"),
+           *generation = NULL;
     struct error ignored = {0};
     if (read_json(folder, "generation_config.json", arena, &generation, &ignored) != 0)
         generation = NULL;
@@ -510,30 +589,37 @@ static int add_sections(const char *folder, const struct converter *c, const str
     if (!beams)
         beams = json_object_get(c->config, "num_beams");
     json_int_t count = json_is_integer(beams) ? json_integer_value(beams) : 0;
-    json_t *defaults = count > 0 ? json_pack("{s:i}", "beam_size", count < MOST_BEAM ? (int)count : MOST_BEAM) : json_object();
+    json_t *defaults =
+        count > 0 ? json_pack("{s:i}", "beam_size", count < MOST_BEAM ? (int)count : MOST_BEAM)
+                  : json_object();
     json_decref(generation);
 
-    const char *preparation = options->preparation ? options->preparation : c->many ? "none" : "opus";
+    const char *preparation = options->preparation ? options->preparation
+                              : c->many            ? "none"
+                                                   : "opus";
     int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(c->shared));
-    failed |= json_object_update_new(decoder, json_pack("{s:s, s:s, s:b}", "mixer", "self_attention", "first_input",
-                                                        c->many ? "eos" : "zero", "alignment_trained", (int)guided));
+    failed |= json_object_update_new(
+        decoder, json_pack("{s:s, s:s, s:b}", "mixer", "self_attention", "first_input",
+                           c->many ? "eos" : "zero", "alignment_trained", (int)guided));
     if (c->many) /* as in the transformers library and in CTranslate2 */
         failed |= json_object_set_new(defaults, "finished", json_string("replaced"));
     failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(preparation));
-    failed |= json_object_update_new(out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder,
-                                                            "decoder", decoder, "attention", "output", "tied", (int)c->tied,
-                                                            "unknowns", (int)(options->unknowns || c->many), "tokenizer",
-                                                            out->tokenizer.section, "defaults", defaults));
+    failed |= json_object_update_new(
+        out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder,
+                               "decoder", decoder, "attention", "output", "tied", (int)c->tied,
+                               "unknowns", (int)(options->unknowns || c->many), "tokenizer",
+                               out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
 }
 
-int huggingface_convert(const char *folder, const struct transformer_options *options, struct arena *arena, struct conversion *out,
-                        struct error *err) {
+int huggingface_convert(const char *folder, const struct transformer_options *options,
+                        struct arena *arena, struct conversion *out, struct error *err) {
     json_t *config = NULL;
     const char *card;
     int result = -1;
     struct converter c = {.tensors = &out->tensors};
-    if (read_json(folder, "config.json", arena, &config, err) != 0 || check_config(config, &c.many, arena, err) != 0 ||
+    if (read_json(folder, "config.json", arena, &config, err) != 0 ||
+        check_config(config, &c.many, arena, err) != 0 ||
         open_weights(folder, options, arena, &out->container, err) != 0 ||
         tensors_init(&out->tensors, &out->container, arena, err) != 0)
         goto done;
@@ -551,11 +637,12 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
     stack(&c, "decoder");
     tensors_check_left(&out->tensors, "unknown, so config.json does not describe this model");
     if (out->tensors.failed ||
-        (c.many ? many_tokens(folder, &c, target, arena, out, err) : read_words(folder, &c, source, target, arena, out, err)) !=
-            0 ||
+        (c.many ? many_tokens(folder, &c, target, arena, out, err)
+                : read_words(folder, &c, source, target, arena, out, err)) != 0 ||
         origin_card(folder, arena, &card, err) != 0)
         goto done;
-    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0 : origin_guided("", false, NULL, card);
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
+                                     : origin_guided("", false, NULL, card);
     out->from = options->name;
     if (add_sections(folder, &c, options, guided, arena, out, err) == 0 &&
         origin_find(folder, options->name, false, card, arena, &out->origin, err) == 0)

@@ -1,5 +1,6 @@
-/* This file hides the steps of an import: unpacking, recognising the kind of model, converting, and publishing the folder or
- * removing every trace. It also hides how errors name the paths that the user knows. */
+/* This file hides the steps of an import: unpacking, recognising the kind of model, converting, and
+ * publishing the folder or removing every trace. It also hides how errors name the paths that the
+ * user knows. */
 #include "model/import/import.h"
 #include "model/base/utf8.h"
 #include "model/import/conversion.h"
@@ -11,7 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGE_VOCABULARY = 100000, ARENA_BYTES = 1 << 16, MOST_PATHS = 16, USUAL_LISTED = 100, MOST_OPTIONS_BYTES = 1 << 22 };
+enum {
+    LARGE_VOCABULARY = 100000,
+    ARENA_BYTES = 1 << 16,
+    MOST_PATHS = 16,
+    USUAL_LISTED = 100,
+    MOST_OPTIONS_BYTES = 1 << 22
+};
 
 /* A path of something unpacked, and the path that the user knows. */
 struct alias {
@@ -22,11 +29,14 @@ struct alias {
 struct import {
     const struct import_options *options;
     struct arena arena;
-    const char *work;              /* a folder beside the one that is made, with a name that no model has; NULL: not made yet */
-    const char *made;              /* the first folder on the way to INTO that did not exist; NULL: all existed */
-    const char *paths[MOST_PATHS]; /* [path_count] the given paths, or the folders of unpacked archives */
-    const char *shown;             /* the first path as the user knows it */
-    const char *inner;             /* the name of the only folder in an archive; NULL: none */
+    const char *work; /* a folder beside the one that is made, with a name that no model has; NULL:
+                         not made yet */
+    const char
+        *made; /* the first folder on the way to INTO that did not exist; NULL: all existed */
+    const char
+        *paths[MOST_PATHS]; /* [path_count] the given paths, or the folders of unpacked archives */
+    const char *shown;      /* the first path as the user knows it */
+    const char *inner;      /* the name of the only folder in an archive; NULL: none */
     struct alias *aliases;
     unsigned unpacked;   /* the number of folders in `work` that are used */
     const char *compute; /* of the model's own decoder; NULL: the files do not state it */
@@ -37,7 +47,8 @@ struct import {
 /* ---- folders ---- */
 
 /* Makes the folder and those that lead to it. *first: the first one that did not exist. */
-static int make_folders(const char *path, struct arena *arena, const char **first, struct error *err) {
+static int make_folders(const char *path, struct arena *arena, const char **first,
+                        struct error *err) {
     for (const char *end = path; *end;) {
         end += strspn(end, "/");
         end += strcspn(end, "/");
@@ -77,7 +88,8 @@ static const char *make_room(struct import *import, struct error *err) {
     return NULL;
 }
 
-static int add_alias(struct import *import, const char *path, const char *shown, struct error *err) {
+static int add_alias(struct import *import, const char *path, const char *shown,
+                     struct error *err) {
     struct alias *alias = arena_alloc(&import->arena, 1, sizeof *alias);
     if (!alias)
         return error_memory(err);
@@ -88,8 +100,9 @@ static int add_alias(struct import *import, const char *path, const char *shown,
 
 /* ---- archives and compressed files ---- */
 
-/* Unpacks an archive and replaces its path with the folder's or, if that contains only one folder, the inner folder's. A .npz is an
- * archive, too, but is read directly, and so is pytorch_model.bin. */
+/* Unpacks an archive and replaces its path with the folder's or, if that contains only one folder,
+ * the inner folder's. A .npz is an archive, too, but is read directly, and so is pytorch_model.bin.
+ */
 static int open_path(struct import *import, const char *path, const char **out, struct error *err) {
     enum archive_kind kind = ARCHIVE_NONE;
     size_t length = strlen(path), count = 0;
@@ -130,8 +143,10 @@ static int open_path(struct import *import, const char *path, const char **out, 
 
 /* Replaces compressed files with their contents, under their names without the ending. */
 static int expand(struct import *import, struct parts *parts, struct error *err) {
-    const char **const places[] = {&parts->model,         &parts->vocabularies[0], &parts->vocabularies[1], &parts->segmenters[0],
-                                   &parts->segmenters[1], &parts->shortlist,       &parts->quality};
+    const char **const places[] = {&parts->model,           &parts->vocabularies[0],
+                                   &parts->vocabularies[1], &parts->segmenters[0],
+                                   &parts->segmenters[1],   &parts->shortlist,
+                                   &parts->quality};
     const char *packed = "", *out = NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const char *path = *places[i];
@@ -150,7 +165,8 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
             return -1;
         if (!(out = import_say(&import->arena, "%s/%.*s", folder, (int)length, name)))
             return error_memory(err);
-        if (archive_expand(path, out, &archive_usual, import->options->stop, err) != 0 || add_alias(import, out, path, err) != 0)
+        if (archive_expand(path, out, &archive_usual, import->options->stop, err) != 0 ||
+            add_alias(import, out, path, err) != 0)
             return -1;
         packed = path;
         *places[i] = out;
@@ -162,7 +178,8 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
 
 /* Returns the name of a file or folder without the suffixes of archives, compression and models. */
 static const char *stem(const char *name, struct arena *arena) {
-    static const char *const endings[] = {".gz", ".zst", ".tar", ".tgz", ".zip", ".npz", ".bin", ".argosmodel"};
+    static const char *const endings[] = {".gz",  ".zst", ".tar", ".tgz",
+                                          ".zip", ".npz", ".bin", ".argosmodel"};
     size_t length = strlen(name);
     const char *copy = arena_copy(arena, name, length);
     for (size_t i = 0; copy && i < sizeof endings / sizeof *endings; i++)
@@ -171,10 +188,10 @@ static const char *stem(const char *name, struct arena *arena) {
     return copy;
 }
 
-/* Begins the configuration and sets the folder's name. tokens, ratio: the model's limits, which apply unless the command line sets
- * others. */
-static int begin_config(struct import *import, const char *source, const char *target, size_t tokens, double ratio,
-                        const char **name, struct error *err) {
+/* Begins the configuration and sets the folder's name. tokens, ratio: the model's limits, which
+ * apply unless the command line sets others. */
+static int begin_config(struct import *import, const char *source, const char *target,
+                        size_t tokens, double ratio, const char **name, struct error *err) {
     const struct import_options *o = import->options;
     source = o->from ? o->from : source ? source : "und";
     target = o->to ? o->to : target ? target : "und";
@@ -185,18 +202,25 @@ static int begin_config(struct import *import, const char *source, const char *t
     if (!*name)
         return error_memory(err);
     if (!**name || **name == '.' || strchr(*name, '/'))
-        return error_set(err, ERROR_INPUT, "%s: is not a valid name for a model folder: give another with --name", *name);
+        return error_set(err, ERROR_INPUT,
+                         "%s: is not a valid name for a model folder: give another with --name",
+                         *name);
     import->conversion.config =
-        json_pack("{s:i, s:s, s:s, s:s, s:{s:i, s:f}}", "format", 1, "name", *name, "source", source, "target", target, "limits",
-                  "max_source_tokens", (int)(o->max_source_tokens ? o->max_source_tokens : tokens), "max_target_ratio",
+        json_pack("{s:i, s:s, s:s, s:s, s:{s:i, s:f}}", "format", 1, "name", *name, "source",
+                  source, "target", target, "limits", "max_source_tokens",
+                  (int)(o->max_source_tokens ? o->max_source_tokens : tokens), "max_target_ratio",
                   o->max_target_ratio > 0 ? o->max_target_ratio : ratio);
-    return import->conversion.config ? 0 : error_set(err, ERROR_INPUT, "%s: a name or a language is not UTF-8", import->shown);
+    return import->conversion.config
+               ? 0
+               : error_set(err, ERROR_INPUT, "%s: a name or a language is not UTF-8",
+                           import->shown);
 }
 
 /* ---- Marian ---- */
 
 /* The most source tokens of a sentence if the decoder's options do not state them. */
-static const size_t family_tokens[] = {[FAMILY_OTHER] = 100, [FAMILY_BERGAMOT] = 128, [FAMILY_OPUS] = 512};
+static const size_t family_tokens[] = {
+    [FAMILY_OTHER] = 100, [FAMILY_BERGAMOT] = 128, [FAMILY_OPUS] = 512};
 
 static const char SPECIAL_OPTIONS[] = "special:model.yml";
 
@@ -210,7 +234,8 @@ static const struct {
                {"uidx", "Nematus's count of updates"}};
 enum { DROPPED = sizeof dropped / sizeof *dropped };
 
-static int read_options(struct import *import, const struct parts *parts, struct marian_options *options, struct error *err) {
+static int read_options(struct import *import, const struct parts *parts,
+                        struct marian_options *options, struct error *err) {
     struct arena *arena = &import->arena;
     const struct stored_tensor *own = stored_find(&import->conversion.container, SPECIAL_OPTIONS);
     if (own) {
@@ -226,50 +251,61 @@ static int read_options(struct import *import, const struct parts *parts, struct
             return error_set(err, ERROR_FORMAT, "%s: has a NUL in the middle", SPECIAL_OPTIONS);
         return marian_options_read(text, (size_t)size, true, arena, options, err);
     }
-    const char *path = parts->options ? parts->options : import_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
+    const char *path =
+        parts->options ? parts->options
+                       : import_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
     char *text;
     size_t length;
     if (!source_exists(path))
-        return error_set(err, ERROR_FORMAT, "%s: has no options (%s): name a file of options, such as %s.json", parts->model,
-                         SPECIAL_OPTIONS, parts->name);
+        return error_set(err, ERROR_FORMAT,
+                         "%s: has no options (%s): name a file of options, such as %s.json",
+                         parts->model, SPECIAL_OPTIONS, parts->name);
     return source_text(path, MOST_OPTIONS_BYTES, arena, &text, &length, err) == 0
                ? marian_options_read(text, length, false, arena, options, err)
                : -1;
 }
 
-/* Adds the content of the files beside the tensors to the configuration and the tokenizer. sections: encoder, decoder, attention
- * and output of config.json. */
-static int describe_marian(struct import *import, const struct parts *parts, const struct marian_options *options,
-                           const struct marian_defaults *defaults, struct marian_sizes sizes, json_t *sections, const char **name,
-                           struct error *err) {
+/* Adds the content of the files beside the tensors to the configuration and the tokenizer.
+ * sections: encoder, decoder, attention and output of config.json. */
+static int describe_marian(struct import *import, const struct parts *parts,
+                           const struct marian_options *options,
+                           const struct marian_defaults *defaults, struct marian_sizes sizes,
+                           json_t *sections, const char **name, struct error *err) {
     const struct import_options *o = import->options;
     struct arena *arena = &import->arena;
     struct conversion *c = &import->conversion;
     struct vocabulary sides[2];
     const size_t counts[] = {sizes.source, sizes.target};
     for (size_t side = 0; side < 2; side++) {
-        if (vocabulary_import(parts->vocabularies[side], counts[side], arena, &sides[side], err) != 0)
+        if (vocabulary_import(parts->vocabularies[side], counts[side], arena, &sides[side], err) !=
+            0)
             return -1;
         const struct vocabulary list = sides[side];
-        if (parts->segmenters[side] && vocabulary_segmented(parts->segmenters[side], &list, arena, &sides[side], err) != 0)
+        if (parts->segmenters[side] &&
+            vocabulary_segmented(parts->segmenters[side], &list, arena, &sides[side], err) != 0)
             return -1;
     }
     if (tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err) != 0)
         return -1;
     if (marian_shares(options) && !c->tokenizer.one_list)
-        return error_set(err, ERROR_FORMAT, "source and target have one embedding, but their vocabularies differ");
-    size_t tokens = defaults->source_tokens ? defaults->source_tokens : family_tokens[parts->family];
+        return error_set(err, ERROR_FORMAT,
+                         "source and target have one embedding, but their vocabularies differ");
+    size_t tokens =
+        defaults->source_tokens ? defaults->source_tokens : family_tokens[parts->family];
     if (begin_config(import, parts->source, parts->target, tokens, defaults->ratio, name, err) != 0)
         return -1;
 
     bool guided = o->alignment ? strcmp(o->alignment, "trained") == 0 : parts->guided;
-    int failed = json_object_set(c->config, "defaults", defaults->section) | json_object_update(c->config, sections);
-    failed |=
-        json_object_set_new(json_object_get(c->config, "output"), "unknowns", json_boolean(o->unknowns || defaults->unknowns));
+    int failed = json_object_set(c->config, "defaults", defaults->section) |
+                 json_object_update(c->config, sections);
+    failed |= json_object_set_new(json_object_get(c->config, "output"), "unknowns",
+                                  json_boolean(o->unknowns || defaults->unknowns));
     if (options->transformer)
-        failed |= json_object_set_new(json_object_get(c->config, "decoder"), "alignment_trained", json_boolean(guided));
+        failed |= json_object_set_new(json_object_get(c->config, "decoder"), "alignment_trained",
+                                      json_boolean(guided));
     if (parts->segmenters[0])
-        failed |= json_object_set_new(c->tokenizer.section, "preparation", json_string(o->preparation ? o->preparation : "opus"));
+        failed |= json_object_set_new(c->tokenizer.section, "preparation",
+                                      json_string(o->preparation ? o->preparation : "opus"));
     failed |= json_object_set(c->config, "tokenizer", c->tokenizer.section);
     if (failed)
         return error_memory(err);
@@ -279,7 +315,8 @@ static int describe_marian(struct import *import, const struct parts *parts, con
         struct shortlist_options list = {&source, &target, c->tokenizer.one_list,
                                          o->shortlist_first ? o->shortlist_first : USUAL_LISTED,
                                          o->shortlist_best ? o->shortlist_best : USUAL_LISTED};
-        if (ids_of(&sides[0], arena, &source, err) != 0 || ids_of(&sides[1], arena, &target, err) != 0 ||
+        if (ids_of(&sides[0], arena, &source, err) != 0 ||
+            ids_of(&sides[1], arena, &target, err) != 0 ||
             shortlist_import(parts->shortlist, &list, arena, &c->shortlist, err) != 0)
             return -1;
         c->has_shortlist = true;
@@ -293,7 +330,8 @@ static int describe_marian(struct import *import, const struct parts *parts, con
     return 0;
 }
 
-static int convert_marian(struct import *import, struct parts *parts, const char **name, struct error *err) {
+static int convert_marian(struct import *import, struct parts *parts, const char **name,
+                          struct error *err) {
     struct arena *arena = &import->arena;
     struct conversion *c = &import->conversion;
     struct marian_options options;
@@ -303,8 +341,9 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     if (expand(import, parts, err) != 0 || archive_kind_of(parts->model, &kind, err) != 0)
         return -1;
     bool zip = kind == ARCHIVE_ZIP || source_ends(parts->model, ".npz");
-    int result = zip ? npz_open(parts->model, import->work, arena, import->options->stop, &c->container, err)
-                     : marian_bin_open(parts->model, arena, &c->container, err);
+    int result =
+        zip ? npz_open(parts->model, import->work, arena, import->options->stop, &c->container, err)
+            : marian_bin_open(parts->model, arena, &c->container, err);
     if (result != 0 || read_options(import, parts, &options, err) != 0 ||
         marian_decoder_read(&parts->decoder, arena, &defaults, err) != 0)
         return -1;
@@ -319,29 +358,35 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     if (result == 0) {
         struct marian_sizes sizes = marian_convert(&c->tensors, &options, &sections);
         tensors_check_left(&c->tensors, "unknown, so the options do not describe this model");
-        result = c->tensors.failed ? -1 : describe_marian(import, parts, &options, &defaults, sizes, sections, name, err);
+        result = c->tensors.failed ? -1
+                                   : describe_marian(import, parts, &options, &defaults, sizes,
+                                                     sections, name, err);
     }
     import->compute = defaults.compute;
     c->from = source_name(parts->model);
     c->origin = parts->origin;
     if (result == 0)
-        fprintf(import->said, "%s%s%s%s", defaults.said, *options.ignored ? "options of training, ignored: " : "", options.ignored,
+        fprintf(import->said, "%s%s%s%s", defaults.said,
+                *options.ignored ? "options of training, ignored: " : "", options.ignored,
                 *options.ignored ? "\n" : "");
     json_decref(sections);
     json_decref(defaults.section);
     return result;
 }
 
-static int convert_huggingface(struct import *import, const char *folder, const char **name, struct error *err) {
+static int convert_huggingface(struct import *import, const char *folder, const char **name,
+                               struct error *err) {
     const struct import_options *o = import->options;
     const char *source = NULL, *target = NULL, *shown = source_name(import->shown);
-    char *real = strcmp(folder, ".") == 0 || strcmp(shown, "..") == 0 ? realpath(folder, NULL) : NULL;
+    char *real =
+        strcmp(folder, ".") == 0 || strcmp(shown, "..") == 0 ? realpath(folder, NULL) : NULL;
     if (real)
         shown = arena_copy(&import->arena, source_name(real), strlen(source_name(real)));
     free(real);
     if (import->inner)
         shown = import->inner;
-    else if (!is_folder(import->shown) && strcmp(folder, import->paths[0]) != 0) /* a file in it was named */
+    else if (!is_folder(import->shown) &&
+             strcmp(folder, import->paths[0]) != 0) /* a file in it was named */
         shown = source_name(folder);
     if (!shown)
         return error_memory(err);
@@ -360,104 +405,126 @@ static int convert_huggingface(struct import *import, const char *folder, const 
 static int convert_ctranslate2(struct import *import, const char **name, struct error *err) {
     const struct import_options *o = import->options;
     struct ctranslate2_parts parts;
-    const struct transformer_options options = {.preparation = o->preparation, .alignment = o->alignment};
+    const struct transformer_options options = {.preparation = o->preparation,
+                                                .alignment = o->alignment};
     if (ctranslate2_find(import->paths, o->path_count, &import->arena, &parts, err) != 0)
         return -1;
     if (import->inner && strcmp(parts.name, import->inner) != 0)
         parts.name = import->inner;
     if (!parts.source || !parts.target) {
         const char *shown = stem(source_name(import->shown), &import->arena);
-        if (!origin_languages(stem(parts.name, &import->arena), &import->arena, &parts.source, &parts.target) && shown)
+        if (!origin_languages(stem(parts.name, &import->arena), &import->arena, &parts.source,
+                              &parts.target) &&
+            shown)
             origin_languages(shown, &import->arena, &parts.source, &parts.target);
     }
-    return begin_config(import, parts.source, parts.target, family_tokens[FAMILY_OPUS], 3, name, err) == 0
+    return begin_config(import, parts.source, parts.target, family_tokens[FAMILY_OPUS], 3, name,
+                        err) == 0
                ? ctranslate2_convert(&parts, &options, &import->arena, &import->conversion, err)
                : -1;
 }
 
 /* ---- the last steps ---- */
 
-/* Sets the storage, the compute type and the licence by the options and the complete model, and decides if lists are used by
- * default. */
+/* Sets the storage, the compute type and the licence by the options and the complete model, and
+ * decides if lists are used by default. */
 static int settle(struct import *import, struct error *err) {
     const struct import_options *o = import->options;
     struct conversion *c = &import->conversion;
-    json_t *defaults = json_object_get(c->config, "defaults"), *languages = json_object_get(c->config, "languages"), *language;
+    json_t *defaults = json_object_get(c->config, "defaults"),
+           *languages = json_object_get(c->config, "languages"), *language;
     const char *code;
 
-    /* int8 weights of the file stay int8 and are computed in int8, unless the decoder's options name another type. A requested
-     * storage overrides both. */
+    /* int8 weights of the file stay int8 and are computed in int8, unless the decoder's options
+     * name another type. A requested storage overrides both. */
     for (const struct made *made = c->tensors.made; !o->storage && made; made = made->next)
         if (made->given)
             c->storage = STORAGE_INT8;
     if (!o->storage && !import->compute && c->storage == STORAGE_INT8)
         import->compute = storage_names[STORAGE_INT8];
-    if (!o->storage && import->compute && json_object_set_new(defaults, "compute", json_string(import->compute)) != 0)
+    if (!o->storage && import->compute &&
+        json_object_set_new(defaults, "compute", json_string(import->compute)) != 0)
         return error_memory(err);
     if (o->storage) {
         size_t i = 0;
         while (i < STORAGE_KINDS && strcmp(storage_names[i], o->storage) != 0)
             i++;
         if (i == STORAGE_KINDS)
-            return error_set(err, ERROR_INPUT, "the storage must be float32, float16, bfloat16 or int8, got \"%s\"", o->storage);
+            return error_set(err, ERROR_INPUT,
+                             "the storage must be float32, float16, bfloat16 or int8, got \"%s\"",
+                             o->storage);
         c->storage = (enum storage_kind)i;
     }
 
-    /* --licence names the licence if the files state none. Meta has published NLLB-200 and M2M-100 under one licence each, and
-     * folders of them often have no card; the number of their languages and the form of their tokens identify them. */
+    /* --licence names the licence if the files state none. Meta has published NLLB-200 and M2M-100
+     * under one licence each, and folders of them often have no card; the number of their languages
+     * and the form of their tokens identify them. */
     size_t count = json_object_size(languages);
-    const char *token = json_string_value(json_object_get(json_object_iter_value(json_object_iter(languages)), "source"));
+    const char *token = json_string_value(
+        json_object_get(json_object_iter_value(json_object_iter(languages)), "source"));
     if (!*c->origin.licence) {
         if (o->licence)
             c->origin.licence = o->licence;
         else if (token && count >= 190 && count <= 210 && !source_begins(token, "__"))
-            c->origin.licence =
-                "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), that of NLLB-200, whose languages these are";
+            c->origin.licence = "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/), "
+                                "that of NLLB-200, whose languages these are";
         else if (token && count >= 95 && count <= 105 && source_begins(token, "__"))
             c->origin.licence = "MIT, that of M2M-100, whose languages these are";
         if (!utf8_valid(c->origin.licence, strlen(c->origin.licence)))
             return error_set(err, ERROR_INPUT, "the licence is not UTF-8");
     }
 
-    /* Lists are used by default if the vocabulary is so large that the output layer would take most of a step. */
+    /* Lists are used by default if the vocabulary is so large that the output layer would take most
+     * of a step. */
     if (o->no_shortlist) {
         c->list_count = 0;
         json_object_foreach(languages, code, language) {
             json_object_del(language, "list");
         }
     }
-    if (c->list_count > 1 && c->vocabulary >= LARGE_VOCABULARY && json_object_set_new(defaults, "shortlist", json_true()) != 0)
+    if (c->list_count > 1 && c->vocabulary >= LARGE_VOCABULARY &&
+        json_object_set_new(defaults, "shortlist", json_true()) != 0)
         return error_memory(err);
     return 0;
 }
 
-/* Reports the result. Labels such as >>fra<< in the list of pieces are the languages that a model writes. */
+/* Reports the result. Labels such as >>fra<< in the list of pieces are the languages that a model
+ * writes. */
 static void tell(struct import *import, const char *out, uint64_t weights) {
     const struct conversion *c = &import->conversion;
-    const char *first = NULL, *pieces = json_string_value(json_object_get(c->tokenizer.section, "pieces"));
+    const char *first = NULL,
+               *pieces = json_string_value(json_object_get(c->tokenizer.section, "pieces"));
     size_t labels = 0, length = 0;
     for (size_t i = 0; pieces && i < c->tokenizer.count; i++)
-        for (const char *line = c->tokenizer.files[i].content; strcmp(c->tokenizer.files[i].name, pieces) == 0 && *line;) {
+        for (const char *line = c->tokenizer.files[i].content;
+             strcmp(c->tokenizer.files[i].name, pieces) == 0 && *line;) {
             size_t size = strcspn(line, "\n");
-            bool label =
-                size > 4 && memcmp(line, ">>", 2) == 0 && memcmp(line + size - 2, "<<", 2) == 0 && !memchr(line + 2, '<', size - 4);
+            bool label = size > 4 && memcmp(line, ">>", 2) == 0 &&
+                         memcmp(line + size - 2, "<<", 2) == 0 && !memchr(line + 2, '<', size - 4);
             labels += label;
             length = label && !first ? size - 4 : length;
             first = label && !first ? line + 2 : first;
             line += size + (line[size] == '\n');
         }
     if (labels)
-        fprintf(import->said, "it writes %zu languages, such as %s: requests choose with variant, or target\n", labels,
-                import_shown(&import->arena, first, length));
-    const json_t *decoder = json_object_get(c->config, "decoder"), *trained = json_object_get(decoder, "alignment_trained");
+        fprintf(import->said,
+                "it writes %zu languages, such as %s: requests choose with variant, or target\n",
+                labels, import_shown(&import->arena, first, length));
+    const json_t *decoder = json_object_get(c->config, "decoder"),
+                 *trained = json_object_get(decoder, "alignment_trained");
     if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
-        fprintf(import->said, "its attention was not trained to align: weights.align_head gives it an alignment head\n");
+        fprintf(import->said, "its attention was not trained to align: weights.align_head gives it "
+                              "an alignment head\n");
     size_t languages = json_object_size(json_object_get(c->config, "languages"));
     if (languages)
-        fprintf(import->said, "it translates between %zu languages: requests choose with source and target\n", languages);
+        fprintf(import->said,
+                "it translates between %zu languages: requests choose with source and target\n",
+                languages);
     if (*c->origin.licence)
-        fprintf(import->said, "licence: %s\n", import_shown(&import->arena, c->origin.licence, strlen(c->origin.licence)));
-    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n", import_shown(&import->arena, out, strlen(out)), c->tensors.count,
+        fprintf(import->said, "licence: %s\n",
+                import_shown(&import->arena, c->origin.licence, strlen(c->origin.licence)));
+    fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n",
+            import_shown(&import->arena, out, strlen(out)), c->tensors.count,
             import_thousands(&import->arena, weights),
             c->has_shortlist    ? ", a shortlist"
             : c->list_count > 1 ? ", lists of languages"
@@ -465,36 +532,42 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
             c->has_quality ? ", a quality model" : "");
 }
 
-/* Replaces the paths of unpacked files with those of their archives, and makes sure that the message names the first path. */
+/* Replaces the paths of unpacked files with those of their archives, and makes sure that the
+ * message names the first path. */
 static void show_paths(const struct import *import, struct error *err) {
     for (const struct alias *alias = import->aliases; alias; alias = alias->next) {
         struct error shown = {.code = err->code};
         const char *at = err->message, *found;
         size_t length = 0;
         while (*at && (found = strstr(at, alias->path)) != NULL && length < sizeof shown.message) {
-            length += (size_t)snprintf(shown.message + length, sizeof shown.message - length, "%.*s%s", (int)(found - at), at,
-                                       alias->shown);
+            length += (size_t)snprintf(shown.message + length, sizeof shown.message - length,
+                                       "%.*s%s", (int)(found - at), at, alias->shown);
             at = found + strlen(alias->path);
         }
         if (length < sizeof shown.message)
             snprintf(shown.message + length, sizeof shown.message - length, "%s", at);
         *err = shown;
     }
-    if (err->code == ERROR_MEMORY || !import->shown || strstr(err->message, import->shown) || err->code == ERROR_NONE)
+    if (err->code == ERROR_MEMORY || !import->shown || strstr(err->message, import->shown) ||
+        err->code == ERROR_NONE)
         return;
     struct error shown = {.code = err->code};
-    snprintf(shown.message, sizeof shown.message, "%s: %.*s", import->shown, (int)(sizeof shown.message - 3), err->message);
+    snprintf(shown.message, sizeof shown.message, "%s: %.*s", import->shown,
+             (int)(sizeof shown.message - 3), err->message);
     *err = shown;
 }
 
-static int check_name(struct import *import, const char *into, const char *name, const char **out, struct error *err) {
-    *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name) : path_join(&import->arena, into, name);
+static int check_name(struct import *import, const char *into, const char *name, const char **out,
+                      struct error *err) {
+    *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name)
+                                  : path_join(&import->arena, into, name);
     if (!*out)
         return error_memory(err);
     return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: already exists", *out) : 0;
 }
 
-static int convert(struct import *import, const char *into, const char **out, uint64_t *weights, struct error *err) {
+static int convert(struct import *import, const char *into, const char **out, uint64_t *weights,
+                   struct error *err) {
     const struct import_options *o = import->options;
     struct conversion *c = &import->conversion;
     const char *name, *folder;
@@ -513,7 +586,8 @@ static int convert(struct import *import, const char *into, const char **out, ui
     } else if (o->path_count == 1 && parts_huggingface(import->paths[0], &import->arena, &folder)) {
         if (convert_huggingface(import, folder, &name, err) != 0)
             return -1;
-    } else if (parts_find(import->paths, o->path_count, stem(source_name(import->shown), &import->arena), &import->arena, &parts,
+    } else if (parts_find(import->paths, o->path_count,
+                          stem(source_name(import->shown), &import->arena), &import->arena, &parts,
                           err) != 0 ||
                convert_marian(import, &parts, &name, err) != 0) {
         return -1;
@@ -532,13 +606,17 @@ static int convert(struct import *import, const char *into, const char **out, ui
 
 int import_refuse(const char *path, struct error *err) {
     if (strstr(path, "://"))
-        return error_set(err, ERROR_INPUT, "%s: is not a path: only http:// and https:// addresses are downloaded", path);
+        return error_set(err, ERROR_INPUT,
+                         "%s: is not a path: only http:// and https:// addresses are downloaded",
+                         path);
     return source_exists(path) ? 0 : error_set(err, ERROR_FILE, "%s: does not exist", path);
 }
 
 int import_run(const struct import_options *options, char **said, struct error *err) {
     struct import import = {
-        .options = options, .shown = options->paths[0], .conversion = {.container = {.file = -1}, .downloaded = options->origin}};
+        .options = options,
+        .shown = options->paths[0],
+        .conversion = {.container = {.file = -1}, .downloaded = options->origin}};
     char *text = NULL;
     const char *out, *into;
     size_t size = 0, length = strlen(options->into);
@@ -571,7 +649,8 @@ int import_run(const struct import_options *options, char **said, struct error *
     if (result == 0)
         tell(&import, out, weights);
     if (result == 0 && options->made) {
-        *options->made = (struct import_made){strdup(out), tensors_parameters(&import.conversion.tensors)};
+        *options->made =
+            (struct import_made){strdup(out), tensors_parameters(&import.conversion.tensors)};
         options->made->parameters *= options->made->folder != NULL;
     }
 done:

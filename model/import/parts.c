@@ -1,5 +1,5 @@
-/* This file hides how models are distributed: which files a model of each family has, how they are named, and which files beside
- * them identify its origin. */
+/* This file hides how models are distributed: which files a model of each family has, how they are
+ * named, and which files beside them identify its origin. */
 #include "model/import/conversion.h"
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,8 @@
 
 enum { MOST_FILES = 10000, MOST_TEXT_BYTES = 1 << 22, HEAD_LINES = 40 };
 
-static const char no_bpe[] = "models of BPE pieces cannot be converted, only those of SentencePiece and of words";
+static const char no_bpe[] =
+    "models of BPE pieces cannot be converted, only those of SentencePiece and of words";
 static const char OPUS_CARDS[] = "\\bopus\\b|OPUS|Helsinki"; /* in cards of OPUS-MT's models */
 
 /* The names in a folder, sorted. */
@@ -32,7 +33,8 @@ static bool has(const char *folder, const char *name, struct arena *arena) {
     return path && source_exists(path);
 }
 
-static int list_folder(const char *folder, struct arena *arena, struct listing *out, struct error *err) {
+static int list_folder(const char *folder, struct arena *arena, struct listing *out,
+                       struct error *err) {
     struct listing found = {.folder = folder};
     const struct dirent *entry;
     size_t room = 0;
@@ -65,16 +67,17 @@ static const char *plain_name(const char *name, struct arena *arena) {
     return copy ? copy : "";
 }
 
-/* Finds the only file of this pattern, compressed or not. except: beginnings of other names, and then NULL. *found is NULL if there
- * is no such file. */
-static int find_one(const struct listing *listing, const char *pattern, const char *const *except, struct arena *arena,
-                    const char **found, struct error *err) {
+/* Finds the only file of this pattern, compressed or not. except: beginnings of other names, and
+ * then NULL. *found is NULL if there is no such file. */
+static int find_one(const struct listing *listing, const char *pattern, const char *const *except,
+                    struct arena *arena, const char **found, struct error *err) {
     const char *names = NULL;
     size_t count = 0;
     *found = NULL;
     for (size_t i = 0; i < listing->count; i++) {
         const char *name = listing->names[i];
-        bool other = fnmatch(pattern, name, 0) != 0 && fnmatch(pattern, plain_name(name, arena), 0) != 0;
+        bool other =
+            fnmatch(pattern, name, 0) != 0 && fnmatch(pattern, plain_name(name, arena), 0) != 0;
         for (const char *const *beginning = except; beginning && *beginning; beginning++)
             other |= source_begins(name, *beginning);
         if (other)
@@ -90,8 +93,8 @@ static int find_one(const struct listing *listing, const char *pattern, const ch
 }
 
 /* Finds the first pair of patterns that exists, or sets found to NULL, NULL. */
-static int find_pair(const struct listing *listing, const char *const (*pairs)[2], size_t count, struct arena *arena,
-                     const char *found[2], struct error *err) {
+static int find_pair(const struct listing *listing, const char *const (*pairs)[2], size_t count,
+                     struct arena *arena, const char *found[2], struct error *err) {
     for (size_t i = 0; i < count; i++) {
         for (size_t side = 0; side < 2; side++)
             if (find_one(listing, pairs[i][side], NULL, arena, &found[side], err) != 0)
@@ -103,10 +106,14 @@ static int find_pair(const struct listing *listing, const char *const (*pairs)[2
     return 0;
 }
 
-/* Finds the best model: int8 with one activation scale for each matrix, then int8 without, then the model as it was trained. */
-static int find_model(const struct listing *listing, struct arena *arena, const char **model, struct error *err) {
-    static const char *const patterns[] = {"*.intgemm.alphas.bin", "*.intgemm8.bin", "*.npz", "*.bin"};
-    static const char *const others[] = {"lex.", "quality", "vocab", "srcvocab", "trgvocab", "pytorch_model", "model.s2t.", NULL};
+/* Finds the best model: int8 with one activation scale for each matrix, then int8 without, then the
+ * model as it was trained. */
+static int find_model(const struct listing *listing, struct arena *arena, const char **model,
+                      struct error *err) {
+    static const char *const patterns[] = {"*.intgemm.alphas.bin", "*.intgemm8.bin", "*.npz",
+                                           "*.bin"};
+    static const char *const others[] = {"lex.",     "quality",       "vocab",      "srcvocab",
+                                         "trgvocab", "pytorch_model", "model.s2t.", NULL};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         int result = find_one(listing, patterns[i], others, arena, model, err);
         if (result != 0 || *model)
@@ -116,7 +123,8 @@ static int find_model(const struct listing *listing, struct arena *arena, const 
 }
 
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder) {
-    static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json", "model.safetensors.index.json",
+    static const char *const files[] = {"pytorch_model.bin", "model.safetensors", "vocab.json",
+                                        "model.safetensors.index.json",
                                         "pytorch_model.bin.index.json"};
     bool named = strcmp(source_name(path), "config.json") == 0, beside = false;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -129,18 +137,21 @@ bool parts_huggingface(const char *path, struct arena *arena, const char **folde
 
 /* ---- the model's origin ---- */
 
-static const char opus_attribution[] =
-    "OPUS-MT, Language Technology at the University of Helsinki (https://github.com/Helsinki-NLP/OPUS-MT-train)";
+static const char opus_attribution[] = "OPUS-MT, Language Technology at the University of Helsinki "
+                                       "(https://github.com/Helsinki-NLP/OPUS-MT-train)";
 static const char firefox_attribution[] =
     "Mozilla and the Bergamot project (https://github.com/mozilla/firefox-translations-models)";
 static const struct {
-    const char *words, *name, *brief; /* found in the text of the licence; shown on the card; found in a head's `license:` */
-} licences[] = {{"Attribution 4.0 International", "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)", "cc-by-4.0"},
-                {"Apache License", "Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)", "apache-2.0"},
-                {"Mozilla Public License", "MPL-2.0 (https://www.mozilla.org/MPL/2.0/)", "mpl-2.0"},
-                {"MIT License", "MIT", "mit"},
-                {"Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/)",
-                 "cc-by-nc-4.0"}};
+    const char *words, *name, *brief; /* found in the text of the licence; shown on the card; found
+                                         in a head's `license:` */
+} licences[] = {
+    {"Attribution 4.0 International", "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)",
+     "cc-by-4.0"},
+    {"Apache License", "Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)", "apache-2.0"},
+    {"Mozilla Public License", "MPL-2.0 (https://www.mozilla.org/MPL/2.0/)", "mpl-2.0"},
+    {"MIT License", "MIT", "mit"},
+    {"Attribution-NonCommercial 4.0 International",
+     "CC BY-NC 4.0 (https://creativecommons.org/licenses/by-nc/4.0/)", "cc-by-nc-4.0"}};
 enum { LICENCES = sizeof licences / sizeof *licences, MPL = 2 };
 
 static bool matches(const char *text, const char *pattern, int flags) {
@@ -169,7 +180,8 @@ int origin_card(const char *folder, struct arena *arena, const char **card, stru
 static const char *licence_of_card(const char *card, struct arena *arena) {
     static const char key[] = "license:";
     const char *line = card;
-    for (int i = 0; i < HEAD_LINES && line; i++, line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+    for (int i = 0; i < HEAD_LINES && line;
+         i++, line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
         if (!source_begins(line, key))
             continue;
         const char *name = line + strlen(key), *end = name + strcspn(name, "\n");
@@ -180,13 +192,16 @@ static const char *licence_of_card(const char *card, struct arena *arena) {
         for (size_t l = 0; copy && l < LICENCES; l++)
             if (licences[l].brief && strcasecmp(licences[l].brief, copy) == 0)
                 copy = licences[l].name;
-        return copy ? import_say(arena, "%s, as the card says of the model that it was converted from", copy) : NULL;
+        return copy ? import_say(arena,
+                                 "%s, as the card says of the model that it was converted from",
+                                 copy)
+                    : NULL;
     }
     return "";
 }
 
-int origin_find(const char *folder, const char *name, bool firefox, const char *card, struct arena *arena, struct origin *out,
-                struct error *err) {
+int origin_find(const char *folder, const char *name, bool firefox, const char *card,
+                struct arena *arena, struct origin *out, struct error *err) {
     static const char *const files[] = {"LICENSE", "LICENSE.txt", "LICENCE", "LICENSE.md"};
     struct origin made = {.card = card, .attribution = ""};
     for (size_t i = 0; i < sizeof files / sizeof *files && !made.text; i++) {
@@ -206,8 +221,9 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
         }
     if (firefox) {
         if (made.licence && !*made.licence)
-            made.licence =
-                import_say(arena, "%s, as mozilla/firefox-translations-models says of all its models", licences[MPL].name);
+            made.licence = import_say(
+                arena, "%s, as mozilla/firefox-translations-models says of all its models",
+                licences[MPL].name);
         made.attribution = firefox_attribution;
     } else if (matches(name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0)) {
         made.attribution = opus_attribution;
@@ -218,17 +234,21 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
     return 0;
 }
 
-bool origin_guided(const char *model, bool bergamot, const struct mapping *training, const char *card) {
+bool origin_guided(const char *model, bool bergamot, const struct mapping *training,
+                   const char *card) {
     const struct mapping_pair *said = training ? mapping_find(training, "guided-alignment") : NULL;
     if (said && said->value)
         return *said->value && strcmp(said->value, "none") != 0;
-    return bergamot || matches(model, "-align\\b", 0) || matches(card, "\\btransformer[[:alnum:]_-]*-align\\b", 0);
+    return bergamot || matches(model, "-align\\b", 0) ||
+           matches(card, "\\btransformer[[:alnum:]_-]*-align\\b", 0);
 }
 
-bool origin_languages(const char *name, struct arena *arena, const char **source, const char **target) {
-    static const char *const patterns[] = {"^model\\.([a-z]{2})([a-z]{2})\\.", "^model\\.([a-z]{3})([a-z]{3})\\.",
-                                           "^opus-mt-(tc-base-|tc-big-|tc-bible-big-)?([a-z]{2,3})-([a-z]{2,3})$",
-                                           "^(opus-)?([a-z]{2,3})-([a-z]{2,3})$"};
+bool origin_languages(const char *name, struct arena *arena, const char **source,
+                      const char **target) {
+    static const char *const patterns[] = {
+        "^model\\.([a-z]{2})([a-z]{2})\\.", "^model\\.([a-z]{3})([a-z]{3})\\.",
+        "^opus-mt-(tc-base-|tc-big-|tc-bible-big-)?([a-z]{2,3})-([a-z]{2,3})$",
+        "^(opus-)?([a-z]{2,3})-([a-z]{2,3})$"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         regex_t compiled;
         regmatch_t found[4];
@@ -239,8 +259,10 @@ bool origin_languages(const char *name, struct arena *arena, const char **source
         regfree(&compiled);
         if (!matched)
             continue;
-        *source = arena_copy(arena, name + found[groups - 1].rm_so, (size_t)(found[groups - 1].rm_eo - found[groups - 1].rm_so));
-        *target = arena_copy(arena, name + found[groups].rm_so, (size_t)(found[groups].rm_eo - found[groups].rm_so));
+        *source = arena_copy(arena, name + found[groups - 1].rm_so,
+                             (size_t)(found[groups - 1].rm_eo - found[groups - 1].rm_so));
+        *target = arena_copy(arena, name + found[groups].rm_so,
+                             (size_t)(found[groups].rm_eo - found[groups].rm_so));
         return *source && *target;
     }
     return false;
@@ -249,7 +271,8 @@ bool origin_languages(const char *name, struct arena *arena, const char **source
 /* ---- files that are named, and files beside them ---- */
 
 /* Reads the options in the first file that exists. */
-static int read_options(const char *const *paths, size_t count, struct arena *arena, struct mapping *out, struct error *err) {
+static int read_options(const char *const *paths, size_t count, struct arena *arena,
+                        struct mapping *out, struct error *err) {
     *out = (struct mapping){NULL, 0};
     for (size_t i = 0; i < count; i++) {
         char *text;
@@ -274,7 +297,8 @@ static size_t values_of(const struct mapping *mapping) {
     return count;
 }
 
-/* The files that the user names besides the model: the decoder's options, lists of words, and SentencePiece files. */
+/* The files that the user names besides the model: the decoder's options, lists of words, and
+ * SentencePiece files. */
 struct named_files {
     const char *decoder;            /* the decoder's options; NULL: not named */
     const char *lists[2], *spms[2]; /* [list_count], [spm_count] */
@@ -282,55 +306,71 @@ struct named_files {
 };
 
 /* Assigns a named file to its part of the model. */
-static int take_named(const char *path, struct arena *arena, struct parts *parts, struct named_files *named, struct error *err) {
+static int take_named(const char *path, struct arena *arena, struct parts *parts,
+                      struct named_files *named, struct error *err) {
     const char *name = plain_name(source_name(path), arena);
     const char **place = NULL;
     if (source_begins(name, "lex.") || source_ends(name, ".s2t.bin") || source_ends(name, ".s2t"))
         place = &parts->shortlist;
     else if (source_begins(name, "quality"))
         place = &parts->quality;
-    else if (strcmp(name, "decoder.yml") == 0 || source_ends(name, ".decoder.yml") || fnmatch("config.*.yml", name, 0) == 0)
+    else if (strcmp(name, "decoder.yml") == 0 || source_ends(name, ".decoder.yml") ||
+             fnmatch("config.*.yml", name, 0) == 0)
         place = &named->decoder;
-    else if (source_ends(name, ".npz.json") || source_ends(name, "model.yml") || source_ends(name, ".npz.yml"))
+    else if (source_ends(name, ".npz.json") || source_ends(name, "model.yml") ||
+             source_ends(name, ".npz.yml"))
         place = &parts->options;
     else if (source_ends(name, ".npz") || source_ends(name, ".bin"))
         place = &parts->model;
     if (place) {
         if (*place)
-            return error_set(err, ERROR_INPUT, "%s: is named together with %s, but only one of them can be used", path, *place);
+            return error_set(err, ERROR_INPUT,
+                             "%s: is named together with %s, but only one of them can be used",
+                             path, *place);
         *place = path;
         return 0;
     }
     bool spm = source_ends(name, ".spm") || source_ends(name, ".model");
     size_t *count = spm ? &named->spm_count : &named->list_count;
     if (*count == 2)
-        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, but a model has at most two", path);
+        return error_set(err, ERROR_INPUT, "%s: is a third vocabulary, but a model has at most two",
+                         path);
     (spm ? named->spms : named->lists)[(*count)++] = path;
     return 0;
 }
 
 /* Searches the folder for files that are not named. vocabularies: true if they are named. */
-static int look_beside(const struct listing *listing, bool vocabularies, struct arena *arena, struct parts *parts,
-                       struct error *err) {
-    static const char *const spm_pairs[][2] = {{"srcvocab.*.spm", "trgvocab.*.spm"}, {"vocab.*.spm", "vocab.*.spm"},
-                                               {"joint.spm", "joint.spm"},           {"vocab.spm", "vocab.spm"},
-                                               {"source.spm", "target.spm"},         {"srcvocab.spm", "trgvocab.spm"}};
-    static const char *const list_pairs[][2] = {
-        {"*.src.vocab", "*.trg.vocab"}, {"*.vocab.yml", "*.vocab.yml"}, {"vocab.yml", "vocab.yml"}, {"source.yml", "target.yml"}};
+static int look_beside(const struct listing *listing, bool vocabularies, struct arena *arena,
+                       struct parts *parts, struct error *err) {
+    static const char *const spm_pairs[][2] = {
+        {"srcvocab.*.spm", "trgvocab.*.spm"}, {"vocab.*.spm", "vocab.*.spm"},
+        {"joint.spm", "joint.spm"},           {"vocab.spm", "vocab.spm"},
+        {"source.spm", "target.spm"},         {"srcvocab.spm", "trgvocab.spm"}};
+    static const char *const list_pairs[][2] = {{"*.src.vocab", "*.trg.vocab"},
+                                                {"*.vocab.yml", "*.vocab.yml"},
+                                                {"vocab.yml", "vocab.yml"},
+                                                {"source.yml", "target.yml"}};
     static const char *const shortlists[] = {"lex.*s2t.bin", "lex.s2t", "model.s2t.bin"};
     const char *numbering[2] = {NULL, NULL}, *cutting[2] = {NULL, NULL};
     if (!vocabularies) {
-        if (find_pair(listing, list_pairs, sizeof list_pairs / sizeof *list_pairs, arena, numbering, err) != 0 ||
-            find_pair(listing, spm_pairs, sizeof spm_pairs / sizeof *spm_pairs, arena, cutting, err) != 0)
+        if (find_pair(listing, list_pairs, sizeof list_pairs / sizeof *list_pairs, arena, numbering,
+                      err) != 0 ||
+            find_pair(listing, spm_pairs, sizeof spm_pairs / sizeof *spm_pairs, arena, cutting,
+                      err) != 0)
             return -1;
-        for (size_t i = 0; i < listing->count && !cutting[0]; i++) { /* another program made these pieces */
+        for (size_t i = 0; i < listing->count && !cutting[0];
+             i++) { /* another program made these pieces */
             const char *name = listing->names[i];
-            if (source_ends(name, ".bpe") || strcmp(name, "bpe.model") == 0 || source_ends(name, ".tcmodel"))
-                return error_set(err, ERROR_FORMAT, "%s: has %s: %s", listing->folder, name, no_bpe);
+            if (source_ends(name, ".bpe") || strcmp(name, "bpe.model") == 0 ||
+                source_ends(name, ".tcmodel"))
+                return error_set(err, ERROR_FORMAT, "%s: has %s: %s", listing->folder, name,
+                                 no_bpe);
         }
         if (!numbering[0] && !cutting[0])
-            return error_set(err, ERROR_FORMAT, "%s: has no vocabularies: neither SentencePiece files nor lists of words",
-                             listing->folder);
+            return error_set(
+                err, ERROR_FORMAT,
+                "%s: has no vocabularies: neither SentencePiece files nor lists of words",
+                listing->folder);
         for (size_t side = 0; side < 2; side++) {
             parts->vocabularies[side] = numbering[0] ? numbering[side] : cutting[side];
             parts->segmenters[side] = numbering[0] ? cutting[side] : NULL;
@@ -339,31 +379,35 @@ static int look_beside(const struct listing *listing, bool vocabularies, struct 
     for (size_t i = 0; i < sizeof shortlists / sizeof *shortlists && !parts->shortlist; i++)
         if (find_one(listing, shortlists[i], NULL, arena, &parts->shortlist, err) != 0)
             return -1;
-    return parts->quality ? 0 : find_one(listing, "quality*.bin", NULL, arena, &parts->quality, err);
+    return parts->quality ? 0
+                          : find_one(listing, "quality*.bin", NULL, arena, &parts->quality, err);
 }
 
 static bool is_firefox(const char *name) {
     return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
 }
 
-/* Sets the family, `guided`, and for Bergamot's models without decoder options those of Firefox. firefox: it is one of Mozilla's
- * models. card: "" if there is none. */
+/* Sets the family, `guided`, and for Bergamot's models without decoder options those of Firefox.
+ * firefox: it is one of Mozilla's models. card: "" if there is none. */
 static void set_family(struct parts *parts, bool firefox, const char *card) {
-    static struct mapping_pair firefox_decoder[] = {{"beam-size", "1", NULL, 0},
-                                                    {"normalize", "1", NULL, 0},
-                                                    {"max-length-factor", "2", NULL, 0},
-                                                    {"max-length-break", "128", NULL, 0},
-                                                    {"gemm-precision", "int8shiftAlphaAll", NULL, 0}};
+    static struct mapping_pair firefox_decoder[] = {
+        {"beam-size", "1", NULL, 0},
+        {"normalize", "1", NULL, 0},
+        {"max-length-factor", "2", NULL, 0},
+        {"max-length-break", "128", NULL, 0},
+        {"gemm-precision", "int8shiftAlphaAll", NULL, 0}};
     bool bergamot = firefox || strstr(parts->name, "intgemm") != NULL;
-    bool opus = parts->segmenters[0] || matches(parts->name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0);
+    bool opus = parts->segmenters[0] || matches(parts->name, "opus", REG_ICASE) ||
+                matches(card, OPUS_CARDS, 0);
     parts->family = bergamot ? FAMILY_BERGAMOT : opus ? FAMILY_OPUS : FAMILY_OTHER;
     if (values_of(&parts->decoder) == 0 && bergamot)
-        parts->decoder = (struct mapping){firefox_decoder, sizeof firefox_decoder / sizeof *firefox_decoder};
+        parts->decoder =
+            (struct mapping){firefox_decoder, sizeof firefox_decoder / sizeof *firefox_decoder};
     parts->guided = origin_guided(parts->name, bergamot, &parts->training, card);
 }
 
-int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena, struct parts *out,
-               struct error *err) {
+int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena,
+               struct parts *out, struct error *err) {
     struct parts parts = {.origin = {.licence = "", .attribution = "", .card = ""}};
     struct named_files files = {.decoder = NULL};
     const char *folder = NULL, *card = "";
@@ -375,21 +419,27 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
             return -1;
     }
     if (!folder && !parts.model)
-        return error_set(err, ERROR_INPUT, "%s: is not a model: neither .npz nor .bin, nor a folder with one", paths[0]);
+        return error_set(err, ERROR_INPUT,
+                         "%s: is not a model: neither .npz nor .bin, nor a folder with one",
+                         paths[0]);
     bool whole = folder != NULL, named = files.list_count + files.spm_count > 0;
     parts.folder = whole ? folder : folder_of(parts.model, arena);
     if (!parts.folder || list_folder(parts.folder, arena, &listing, err) != 0 ||
         (!parts.model && find_model(&listing, arena, &parts.model, err) != 0))
         return parts.folder ? -1 : error_memory(err);
-    for (size_t side = 0; side < 2 && named; side++) { /* lists, SentencePiece files, or lists and the files that segment */
-        const char *list = files.lists[files.list_count == 2 ? side : 0], *spm = files.spms[files.spm_count == 2 ? side : 0];
+    for (size_t side = 0; side < 2 && named;
+         side++) { /* lists, SentencePiece files, or lists and the files that segment */
+        const char *list = files.lists[files.list_count == 2 ? side : 0],
+                   *spm = files.spms[files.spm_count == 2 ? side : 0];
         parts.vocabularies[side] = list ? list : spm;
         parts.segmenters[side] = list ? spm : NULL;
     }
     parts.name = source_name(parts.model);
-    const char *training[] = {path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
+    const char *training[] = {
+        path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
     if (!whole && named) { /* all required files are named, so only options are searched for */
-        if (read_options((const char *const[]){files.decoder}, 1, arena, &parts.decoder, err) != 0 ||
+        if (read_options((const char *const[]){files.decoder}, 1, arena, &parts.decoder, err) !=
+                0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
         set_family(&parts, is_firefox(parts.name), "");
@@ -403,20 +453,26 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     const char *configured = NULL;
     if (find_one(&listing, "config.*.yml", NULL, arena, &configured, err) != 0)
         return -1;
-    const char *decoders[] = {files.decoder, path_join(arena, parts.folder, "decoder.yml"),
-                              path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)), configured};
-    if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) != 0 ||
-        read_options(training, 1, arena, &parts.training, err) != 0 || (whole && origin_card(folder, arena, &card, err) != 0) ||
+    const char *decoders[] = {
+        files.decoder, path_join(arena, parts.folder, "decoder.yml"),
+        path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)),
+        configured};
+    if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) !=
+            0 ||
+        read_options(training, 1, arena, &parts.training, err) != 0 ||
+        (whole && origin_card(folder, arena, &card, err) != 0) ||
         origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin, err) != 0)
         return -1;
     set_family(&parts, firefox, card);
     if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
         origin_languages(shown, arena, &parts.source, &parts.target);
-    if (!parts.source && strstr(parts.name, "intgemm") && matches(shown, "^[a-z]{4}$", 0)) { /* Firefox's pairs have such names */
+    if (!parts.source && strstr(parts.name, "intgemm") &&
+        matches(shown, "^[a-z]{4}$", 0)) { /* Firefox's pairs have such names */
         parts.source = arena_copy(arena, shown, 2);
         parts.target = arena_copy(arena, shown + 2, 2);
     }
-    const char *metadata = path_join(arena, parts.folder, "metadata.json"); /* of Mozilla's models */
+    const char *metadata =
+        path_join(arena, parts.folder, "metadata.json"); /* of Mozilla's models */
     json_t *root = metadata ? json_load_file(metadata, 0, NULL) : NULL;
     const char *source = json_string_value(json_object_get(root, "sourceLanguage"));
     const char *target = json_string_value(json_object_get(root, "targetLanguage"));
@@ -432,7 +488,8 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
 /* ---- decoder.yml ---- */
 
 enum { MOST_BEAM = 32, MOST_TOKENS = 1000 };
-static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20, USUAL_RATIO = 3; /* the last one is Marian's own */
+static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20,
+                    USUAL_RATIO = 3; /* the last one is Marian's own */
 
 /* Returns the value of an option of the decoder, or NULL if it is missing or a list. */
 static const char *decoder_option(const struct mapping *options, const char *name) {
@@ -441,21 +498,26 @@ static const char *decoder_option(const struct mapping *options, const char *nam
 }
 
 /* Reads an option that is a number; without a value it is 1. */
-static int decoder_number(const struct mapping *options, const char *name, double fallback, double *number, struct error *err) {
+static int decoder_number(const struct mapping *options, const char *name, double fallback,
+                          double *number, struct error *err) {
     const char *text = decoder_option(options, name);
     char *end = NULL;
     *number = !text ? fallback : *text ? strtod(text, &end) : 1;
     bool whole = !text || !*text || (end != text && end[strspn(end, " ")] == '\0');
     if (!whole || !isfinite(*number) || (*number < 0 && strcmp(name, "word-penalty") != 0))
-        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range", name, text);
+        return error_set(err, ERROR_FORMAT, "decoder option %s: %s is not a number in its range",
+                         name, text);
     return 0;
 }
 
-static double within(const char *name, double value, double least, double most, struct arena *arena, const char **said) {
+static double within(const char *name, double value, double least, double most, struct arena *arena,
+                     const char **said) {
     double taken = value < least ? least : value > most ? most : value;
     if (taken != value)
-        *said = import_say(arena, "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n", *said, name,
-                           value, least, most, taken);
+        *said = import_say(
+            arena,
+            "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n",
+            *said, name, value, least, most, taken);
     return taken;
 }
 
@@ -464,10 +526,12 @@ static bool decoder_on(const struct mapping *options, const char *name) {
     return text && strcmp(text, "true") == 0;
 }
 
-int marian_decoder_read(const struct mapping *options, struct arena *arena, struct marian_defaults *out, struct error *err) {
+int marian_decoder_read(const struct mapping *options, struct arena *arena,
+                        struct marian_defaults *out, struct error *err) {
     double beam = 1, penalty, words, ratio, tokens;
     const char *said = "";
-    if (decoder_number(options, "beam-size", 1, &beam, err) != 0 || decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
+    if (decoder_number(options, "beam-size", 1, &beam, err) != 0 ||
+        decoder_number(options, "normalize", 0, &penalty, err) != 0 ||
         decoder_number(options, "word-penalty", 0, &words, err) != 0 ||
         decoder_number(options, "max-length-factor", USUAL_RATIO, &ratio, err) != 0 ||
         decoder_number(options, "max-length-break", 0, &tokens, err) != 0)
@@ -479,14 +543,21 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
         failed |= json_object_set_new(section, "beam_size", json_integer((json_int_t)beam));
     }
     if (values_of(options) > 0)
-        failed |=
-            json_object_set_new(section, "length_penalty", json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
+        failed |= json_object_set_new(
+            section, "length_penalty",
+            json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
     if (words != 0 && said)
-        said = import_say(arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n", said, words);
+        said = import_say(
+            arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n",
+            said, words);
     if (decoder_on(options, "skip-cost") && beam > 1 && said)
-        said = import_say(arena, "%sdecoder option skip-cost: alignd's beam sums log-probabilities instead of raw scores\n", said);
+        said = import_say(arena,
+                          "%sdecoder option skip-cost: alignd's beam sums log-probabilities "
+                          "instead of raw scores\n",
+                          said);
     if (decoder_on(options, "allow-special") && said)
-        said = import_say(arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
+        said = import_say(
+            arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
     ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
     if (decoder_option(options, "max-length-break"))
         tokens = floor(within("max-length-break", tokens, 1, MOST_TOKENS, arena, &said));
@@ -496,8 +567,10 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
     if (precision && strcmp(precision, "float32") != 0) {
         compute = source_begins(precision, "int8") ? "int8" : "float32";
         if (!source_begins(precision, "int8"))
-            said = import_say(arena, "%sdecoder option gemm-precision: %s is not supported: products are of float32\n", said,
-                              import_shown(arena, precision, strlen(precision)));
+            said = import_say(
+                arena,
+                "%sdecoder option gemm-precision: %s is not supported: products are of float32\n",
+                said, import_shown(arena, precision, strlen(precision)));
     }
     if (failed || !said || arena_failed(arena)) {
         json_decref(section);
@@ -516,12 +589,16 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena, stru
 /* ---- CTranslate2's folders, and packages of Argos ---- */
 
 /* folder, package: as in struct ctranslate2_parts. */
-static bool locate(const char *path, struct arena *arena, const char **folder, const char **package) {
-    static const char *const files[] = {"shared_vocabulary.json",  "shared_vocabulary.txt",   "source_vocabulary.json",
-                                        "source_vocabulary.txt",   "vocabulary.json",         "vocabulary.txt",
+static bool locate(const char *path, struct arena *arena, const char **folder,
+                   const char **package) {
+    static const char *const files[] = {"shared_vocabulary.json",  "shared_vocabulary.txt",
+                                        "source_vocabulary.json",  "source_vocabulary.txt",
+                                        "vocabulary.json",         "vocabulary.txt",
                                         "source_1_vocabulary.txt", "source_1_vocabulary.json"};
     *package = NULL;
-    *folder = is_folder(path) ? path : strcmp(source_name(path), "model.bin") == 0 ? folder_of(path, arena) : NULL;
+    *folder = is_folder(path)                               ? path
+              : strcmp(source_name(path), "model.bin") == 0 ? folder_of(path, arena)
+                                                            : NULL;
     if (!*folder)
         return false;
     if (has(*folder, "metadata.json", arena) && has(*folder, "model/model.bin", arena)) {
@@ -558,10 +635,13 @@ static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, stru
         return -1;
     const char *type = json_string_value(json_object_get(root, "type"));
     const char *prefix = json_string_value(json_object_get(root, "target_prefix"));
-    int result = !json_is_object(root) ? error_set(err, ERROR_FORMAT, "%s: is not an object", path) : 0;
+    int result =
+        !json_is_object(root) ? error_set(err, ERROR_FORMAT, "%s: is not an object", path) : 0;
     if (result == 0 && type && strcmp(type, "translate") != 0)
-        result = error_set(err, ERROR_FORMAT,
-                           "%s: is a package of the type %.60s: only those of the type translate can be imported", path, type);
+        result = error_set(
+            err, ERROR_FORMAT,
+            "%s: is a package of the type %.60s: only those of the type translate can be imported",
+            path, type);
     parts->source = language_of(root, "from_code", arena);
     parts->target = language_of(root, "to_code", arena);
     parts->prefix = prefix && *prefix ? arena_copy(arena, prefix, strlen(prefix)) : NULL;
@@ -571,16 +651,17 @@ static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, stru
 
 /* Finds the SentencePiece files of a folder. Returns false if there are no such files. */
 static bool find_segmenters(const char *folder, struct arena *arena, const char *out[2]) {
-    static const char *const pairs[][2] = {{"source.spm", "target.spm"},
-                                           {"src.spm.model", "tgt.spm.model"},
-                                           {"joint.spm", "joint.spm"},
-                                           {"joint.spm.model", "joint.spm.model"},
-                                           {"sentencepiece.model", "sentencepiece.model"},
-                                           {"sentencepiece.bpe.model", "sentencepiece.bpe.model"},
-                                           {"spm.128k.model", "spm.128k.model"},
-                                           {"flores200_sacrebleu_tokenizer_spm.model", "flores200_sacrebleu_tokenizer_spm.model"},
-                                           {"spm.model", "spm.model"},
-                                           {"source.model", "target.model"}};
+    static const char *const pairs[][2] = {
+        {"source.spm", "target.spm"},
+        {"src.spm.model", "tgt.spm.model"},
+        {"joint.spm", "joint.spm"},
+        {"joint.spm.model", "joint.spm.model"},
+        {"sentencepiece.model", "sentencepiece.model"},
+        {"sentencepiece.bpe.model", "sentencepiece.bpe.model"},
+        {"spm.128k.model", "spm.128k.model"},
+        {"flores200_sacrebleu_tokenizer_spm.model", "flores200_sacrebleu_tokenizer_spm.model"},
+        {"spm.model", "spm.model"},
+        {"source.model", "target.model"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         if (!has(folder, pairs[i][0], arena) || !has(folder, pairs[i][1], arena))
             continue;
@@ -591,8 +672,8 @@ static bool find_segmenters(const char *folder, struct arena *arena, const char 
     return false;
 }
 
-int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena, struct ctranslate2_parts *out,
-                     struct error *err) {
+int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena,
+                     struct ctranslate2_parts *out, struct error *err) {
     static const char *const bpe[] = {"bpe.model", "source.bpe", "target.bpe", "bpe.codes"};
     struct ctranslate2_parts parts = {.folder = NULL};
     size_t named = 0;
@@ -605,7 +686,9 @@ int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena
             parts.segmenters[named++] = paths[i];
         } else {
             return error_set(err, ERROR_INPUT,
-                             "%s: cannot be used beside a CTranslate2 model, only one or two SentencePiece files can", paths[i]);
+                             "%s: cannot be used beside a CTranslate2 model, only one or two "
+                             "SentencePiece files can",
+                             paths[i]);
         }
     }
     if (named == 1)

@@ -1,5 +1,6 @@
-/* This file hides how untrusted files are read: how they are opened and checked to be complete, how archives are unpacked (by
- * libarchive), and how JSON and YAML are parsed (by jansson and libyaml). */
+/* This file hides how untrusted files are read: how they are opened and checked to be complete, how
+ * archives are unpacked (by libarchive), and how JSON and YAML are parsed (by jansson and libyaml).
+ */
 #include "model/import/source.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -46,7 +47,8 @@ const char *import_shown(struct arena *arena, const char *text, size_t length) {
 
 const char *import_thousands(struct arena *arena, uint64_t number) {
     char digits[32], grouped[48];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), at = 0;
+    size_t length = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number),
+           at = 0;
     for (size_t i = 0; i < length; i++) {
         if (i > 0 && (length - i) % 3 == 0)
             grouped[at++] = ',';
@@ -109,22 +111,27 @@ int source_open(const char *path, uint64_t *size, struct error *err) {
         close(file);
         return error_set(err, ERROR_FILE, "%s: is not a regular file", path);
     }
-    if (pread(file, start, sizeof start, 0) == (ssize_t)sizeof start && memcmp(start, LFS_POINTER, sizeof start) == 0) {
+    if (pread(file, start, sizeof start, 0) == (ssize_t)sizeof start &&
+        memcmp(start, LFS_POINTER, sizeof start) == 0) {
         close(file);
-        return error_set(err, ERROR_FORMAT, "%s: is a Git LFS pointer, not the file itself, which `git lfs pull` fetches", path);
+        return error_set(
+            err, ERROR_FORMAT,
+            "%s: is a Git LFS pointer, not the file itself, which `git lfs pull` fetches", path);
     }
     *size = (uint64_t)status.st_size;
     return file;
 }
 
-int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what, struct error *err) {
+int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what,
+                   struct error *err) {
     char *next = bytes;
     while (count > 0) {
         ssize_t got = pread(file, next, count, (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return error_set(err, ERROR_FILE, "%s: %s", what, got < 0 ? strerror(errno) : "the file ends within it");
+            return error_set(err, ERROR_FILE, "%s: %s", what,
+                             got < 0 ? strerror(errno) : "the file ends within it");
         next += got;
         at += (uint64_t)got;
         count -= (size_t)got;
@@ -132,7 +139,8 @@ int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char 
     return 0;
 }
 
-int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what, struct error *err) {
+int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what,
+                struct error *err) {
     if (count > cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: the file ends within %s", cursor->path, what);
     if (source_read_at(cursor->file, cursor->at, out, (size_t)count, cursor->path, err) != 0)
@@ -141,14 +149,16 @@ int source_take(struct source_cursor *cursor, void *out, uint64_t count, const c
     return 0;
 }
 
-int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size, struct error *err) {
+int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size,
+                struct error *err) {
     uint64_t length;
     int result = -1, file = source_open(path, &length, err);
     if (file < 0)
         return -1;
     char *read = NULL;
     if (length > most)
-        error_set(err, ERROR_FILE, "%s: has %llu bytes, more than the allowed %zu", path, (unsigned long long)length, most);
+        error_set(err, ERROR_FILE, "%s: has %llu bytes, more than the allowed %zu", path,
+                  (unsigned long long)length, most);
     else if (!(read = arena_alloc(arena, (size_t)length + 1, 1)))
         error_memory(err);
     else
@@ -174,7 +184,8 @@ static size_t unify_lines(char *text, size_t length) {
     return out;
 }
 
-int source_text(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err) {
+int source_text(const char *path, size_t most, struct arena *arena, char **text, size_t *length,
+                struct error *err) {
     if (source_read(path, most, arena, text, length, err) != 0)
         return -1;
     if (!utf8_valid(*text, *length))
@@ -183,7 +194,8 @@ int source_text(const char *path, size_t most, struct arena *arena, char **text,
     return 0;
 }
 
-int source_text_mended(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err) {
+int source_text_mended(const char *path, size_t most, struct arena *arena, char **text,
+                       size_t *length, struct error *err) {
     static const char UNKNOWN[] = "\xef\xbf\xbd";
     char *bytes;
     size_t size;
@@ -205,14 +217,17 @@ int source_text_mended(const char *path, size_t most, struct arena *arena, char 
     return 0;
 }
 
-int source_json(const char *path, const char *shown, struct arena *arena, json_t **out, struct error *err) {
+int source_json(const char *path, const char *shown, struct arena *arena, json_t **out,
+                struct error *err) {
     char *text;
     size_t length;
     json_error_t problem;
     if (source_read(path, MOST_JSON_BYTES, arena, &text, &length, err) != 0)
         return -1;
     *out = json_loadb(text, length, 0, &problem);
-    return *out ? 0 : error_set(err, ERROR_FORMAT, "%s: line %d: %s", shown, problem.line, problem.text);
+    return *out
+               ? 0
+               : error_set(err, ERROR_FORMAT, "%s: line %d: %s", shown, problem.line, problem.text);
 }
 
 const char *json_shown(struct arena *arena, const json_t *value) {
@@ -261,11 +276,12 @@ int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err
     if (result != 0)
         return -1;
     bool packed = memcmp(start, "\x1f\x8b", 2) == 0 || memcmp(start, "\x28\xb5\x2f\xfd", 4) == 0;
-    bool tar = source_ends(path, ".tar.gz") || source_ends(path, ".tgz") || source_ends(path, ".tar.zst");
+    bool tar =
+        source_ends(path, ".tar.gz") || source_ends(path, ".tgz") || source_ends(path, ".tar.zst");
     *kind = memcmp(start, "PK\x03\x04", 4) == 0 || memcmp(start, "PK\x05\x06", 4) == 0 ? ARCHIVE_ZIP
             : memcmp(start + 257, "ustar", 5) == 0 || (packed && tar)                  ? ARCHIVE_TAR
-            : packed                                                                   ? ARCHIVE_COMPRESSED
-                                                                                       : ARCHIVE_NONE;
+            : packed ? ARCHIVE_COMPRESSED
+                     : ARCHIVE_NONE;
     return 0;
 }
 
@@ -283,7 +299,8 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
     if (raw) {
         archive_read_support_format_raw(archive);
     } else {
-        archive_read_support_format_zip_seekable(archive); /* reads the directory at the end, so that a truncated zip is refused */
+        archive_read_support_format_zip_seekable(
+            archive); /* reads the directory at the end, so that a truncated zip is refused */
         archive_read_support_format_tar(archive);
     }
     reader->archive = archive;
@@ -294,8 +311,8 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
     return -1;
 }
 
-/* Finds the next member that is a file. Returns 1, 0 at the end, or -1 with ERROR_FORMAT or ERROR_INPUT (interrupted). name: set to
- * the member's path without a leading "./". */
+/* Finds the next member that is a file. Returns 1, 0 at the end, or -1 with ERROR_FORMAT or
+ * ERROR_INPUT (interrupted). name: set to the member's path without a leading "./". */
 static int next_file(struct reader *reader, char name[NAME_BYTES], struct error *err) {
     struct archive_entry *entry;
     for (;;) {
@@ -307,7 +324,8 @@ static int next_file(struct reader *reader, char name[NAME_BYTES], struct error 
         if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
             return fail(reader, "", reason(reader), err);
         if (++reader->members > reader->limits->members)
-            return error_set(err, ERROR_FORMAT, "%s: has more than %zu members", reader->path, reader->limits->members);
+            return error_set(err, ERROR_FORMAT, "%s: has more than %zu members", reader->path,
+                             reader->limits->members);
         const char *path = archive_entry_pathname_utf8(entry);
         if (!path)
             path = archive_entry_pathname(entry);
@@ -335,30 +353,34 @@ static int copy_content(struct reader *reader, const char *name, int file, struc
     for (;;) {
         la_ssize_t count = archive_read_data(reader->archive, block, sizeof block);
         if (count < 0)
-            return error_set(err, ERROR_FORMAT, "%s: %s%scannot be unpacked: %s", reader->path, name, *name ? ": " : "",
-                             reason(reader));
+            return error_set(err, ERROR_FORMAT, "%s: %s%scannot be unpacked: %s", reader->path,
+                             name, *name ? ": " : "", reason(reader));
         if (count == 0)
             return 0;
         reader->bytes += (uint64_t)count;
         if (reader->bytes > most)
-            return error_set(err, ERROR_FORMAT, "%s: its contents are larger than %llu bytes", reader->path,
-                             (unsigned long long)most);
+            return error_set(err, ERROR_FORMAT, "%s: its contents are larger than %llu bytes",
+                             reader->path, (unsigned long long)most);
         if (file_write_all(file, block, (size_t)count) != 0)
-            return error_set(err, ERROR_FILE, "%s: cannot be unpacked: %s", reader->path, strerror(errno));
+            return error_set(err, ERROR_FILE, "%s: cannot be unpacked: %s", reader->path,
+                             strerror(errno));
         if (import_interrupted(reader->stop, err) != 0)
             return -1;
     }
 }
 
-/* Unpacks a member and makes the folders that lead to it. The name must not lead out of the folder. */
-static int unpack_file(struct reader *reader, const char *folder, const char *name, struct error *err) {
+/* Unpacks a member and makes the folders that lead to it. The name must not lead out of the folder.
+ */
+static int unpack_file(struct reader *reader, const char *folder, const char *name,
+                       struct error *err) {
     char path[PATH_BYTES];
     size_t depth = 0;
     if (*name == '/')
         return fail(reader, name, "is an absolute path", err);
     for (const char *part = name;;) {
         size_t length = strcspn(part, "/");
-        if (length == 0 || (length == 1 && *part == '.') || (length == 2 && memcmp(part, "..", 2) == 0))
+        if (length == 0 || (length == 1 && *part == '.') ||
+            (length == 2 && memcmp(part, "..", 2) == 0))
             return fail(reader, name, "is empty or leads out of the folder", err);
         for (size_t i = 0; i < length; i++)
             if ((unsigned char)part[i] < ' ' || part[i] == '\\' || part[i] == 127)
@@ -366,7 +388,8 @@ static int unpack_file(struct reader *reader, const char *folder, const char *na
         bool last = part[length] == '\0';
         if (!last && ++depth > MOST_DEPTH)
             return fail(reader, name, "lies in too many folders", err);
-        int printed = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(part + length - name), name);
+        int printed =
+            snprintf(path, sizeof path, "%s/%.*s", folder, (int)(part + length - name), name);
         if (printed < 0 || (size_t)printed >= sizeof path)
             return fail(reader, name, "is too long", err);
         if (last)
@@ -377,24 +400,32 @@ static int unpack_file(struct reader *reader, const char *folder, const char *na
     }
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return fail(reader, name, errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "occurs twice" : strerror(errno), err);
+        return fail(reader, name,
+                    errno == EEXIST || errno == EISDIR || errno == ENOTDIR ? "occurs twice"
+                                                                           : strerror(errno),
+                    err);
     int result = copy_content(reader, name, file, err);
-    return close(file) == 0 || result != 0 ? result : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    return close(file) == 0 || result != 0
+               ? result
+               : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
 }
 
-int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits, import_stop stop, struct error *err) {
+int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits,
+                   import_stop stop, struct error *err) {
     struct reader reader = {.path = path, .limits = limits, .stop = stop};
     char name[NAME_BYTES];
     if (open_reader(&reader, false, err) != 0)
         return -1;
     int result, found = 0;
-    while ((result = next_file(&reader, name, err)) == 1 && (result = unpack_file(&reader, folder, name, err)) == 0)
+    while ((result = next_file(&reader, name, err)) == 1 &&
+           (result = unpack_file(&reader, folder, name, err)) == 0)
         found = 1;
     archive_read_free(reader.archive);
     return result == 0 && !found ? error_set(err, ERROR_FORMAT, "%s: is empty", path) : result;
 }
 
-int archive_expand(const char *path, const char *out, const struct archive_limits *limits, import_stop stop, struct error *err) {
+int archive_expand(const char *path, const char *out, const struct archive_limits *limits,
+                   import_stop stop, struct error *err) {
     struct reader reader = {.path = path, .limits = limits, .stop = stop};
     char name[NAME_BYTES];
     if (open_reader(&reader, true, err) != 0)
@@ -402,7 +433,8 @@ int archive_expand(const char *path, const char *out, const struct archive_limit
     int result = -1, file = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
         error_set(err, ERROR_FILE, "%s: %s", out, strerror(errno));
-    else if ((result = next_file(&reader, name, err)) == 1 && archive_filter_code(reader.archive, 0) == ARCHIVE_FILTER_NONE)
+    else if ((result = next_file(&reader, name, err)) == 1 &&
+             archive_filter_code(reader.archive, 0) == ARCHIVE_FILTER_NONE)
         result = fail(&reader, "", "cannot be unpacked: its beginning is damaged", err);
     else if (result == 1)
         result = copy_content(&reader, "", file, err);
@@ -420,7 +452,8 @@ static int open_nameless(const char *work, struct error *err) {
     int file = open(work, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0)
         return file;
-    int printed = snprintf(path, sizeof path, "%s/spool-XXXXXX", work); /* a file system without O_TMPFILE */
+    int printed =
+        snprintf(path, sizeof path, "%s/spool-XXXXXX", work); /* a file system without O_TMPFILE */
     if (printed > 0 && (size_t)printed < sizeof path && (file = mkostemp(path, O_CLOEXEC)) >= 0) {
         unlink(path);
         return file;
@@ -428,8 +461,8 @@ static int open_nameless(const char *work, struct error *err) {
     return error_set(err, ERROR_FILE, "%s: %s", work, strerror(errno));
 }
 
-int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
-                  struct error *err) {
+int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop,
+                  struct archive_members *out, struct error *err) {
     struct reader reader = {.path = path, .limits = &archive_usual, .stop = stop};
     struct archive_members found = {.spool = -1};
     char name[NAME_BYTES];
@@ -440,7 +473,8 @@ int archive_spool(const char *path, const char *work, struct arena *arena, impor
     found.spool = open_nameless(work, err);
     while (found.spool >= 0 && (result = next_file(&reader, name, err)) == 1) {
         const char *copy = arena_copy(arena, name, strlen(name));
-        found.members = arena_grow(arena, found.members, found.count, &room, 1, sizeof *found.members);
+        found.members =
+            arena_grow(arena, found.members, found.count, &room, 1, sizeof *found.members);
         if (!copy || !found.members) {
             result = error_memory(err);
             break;
@@ -465,8 +499,9 @@ enum { SHOWN_ITEMS = 20 };
 
 /* The kinds of event that may come next, and the message for any other event. */
 enum expected { MAPPING, KEY, VALUE, ITEM };
-static const char *const expectations[] = {"a mapping of keys and values is expected here", "a key must be a plain value",
-                                           "only plain values and lists of them are read", "only lists of plain values are read"};
+static const char *const expectations[] = {
+    "a mapping of keys and values is expected here", "a key must be a plain value",
+    "only plain values and lists of them are read", "only lists of plain values are read"};
 
 struct parsing {
     yaml_parser_t parser;
@@ -521,14 +556,16 @@ static int take_event(struct parsing *parsing, const yaml_event_t *event) {
         if (!(text = arena_copy(parsing->arena, text, length)))
             return error_memory(parsing->err);
         if (next == KEY) {
-            found->pairs = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1, sizeof *pair);
+            found->pairs = arena_grow(parsing->arena, found->pairs, found->count, &parsing->room, 1,
+                                      sizeof *pair);
             if (!found->pairs)
                 return error_memory(parsing->err);
             found->pairs[found->count++] = (struct mapping_pair){.key = text};
         } else if (next == VALUE) {
             pair->value = text;
         } else {
-            pair->items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room, 1, sizeof *pair->items);
+            pair->items = arena_grow(parsing->arena, pair->items, pair->count, &parsing->item_room,
+                                     1, sizeof *pair->items);
             if (!pair->items)
                 return error_memory(parsing->err);
             pair->items[pair->count++] = text;
@@ -563,7 +600,8 @@ static int refuse_twins(const struct parsing *parsing) {
     return result;
 }
 
-int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out, struct error *err) {
+int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out,
+                 struct error *err) {
     struct parsing parsing = {.arena = arena, .err = err};
     if (!yaml_parser_initialize(&parsing.parser))
         return error_memory(err);
@@ -580,7 +618,8 @@ int mapping_read(const char *text, size_t length, struct arena *arena, struct ma
         } else if (parser->error == YAML_MEMORY_ERROR) {
             result = error_memory(err);
         } else {
-            size_t line = parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line;
+            size_t line =
+                parser->error == YAML_READER_ERROR ? parser->mark.line : parser->problem_mark.line;
             result = error_set(err, ERROR_FORMAT, "line %zu: cannot be read: %s", line + 1,
                                parser->problem ? parser->problem : "it is damaged");
         }

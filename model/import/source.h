@@ -1,5 +1,6 @@
-/* This module opens, unpacks and reads the files of an import, and names them in messages. The content of a file is never trusted,
- * and its size is limited. Strings and bytes are allocated in the caller's arena. */
+/* This module opens, unpacks and reads the files of an import, and names them in messages. The
+ * content of a file is never trusted, and its size is limited. Strings and bytes are allocated in
+ * the caller's arena. */
 #ifndef ALIGND_IMPORT_SOURCE_H
 #define ALIGND_IMPORT_SOURCE_H
 
@@ -11,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The place from which a model was downloaded. It is written into the card, and into origin.json, by which the model can be
- * recognised and updated. */
+/* The place from which a model was downloaded. It is written into the card, and into origin.json,
+ * by which the model can be recognised and updated. */
 struct import_origin {
     const char *from;    /* the source: mozilla, opus, hf, argos or url */
     const char *asked;   /* the name for `alignd get`, such as mozilla:en-fr */
@@ -28,8 +29,10 @@ int import_interrupted(import_stop stop, struct error *err);
 /* ---- messages and paths ---- */
 
 /* Formats a string. Returns NULL when memory runs out, which the arena remembers. */
-__attribute__((format(printf, 2, 3))) char *import_say(struct arena *arena, const char *format, ...);
-/* Returns a text [length] of a file as one line of a report may show it (utf8_show); "" when memory runs out. */
+__attribute__((format(printf, 2, 3))) char *import_say(struct arena *arena, const char *format,
+                                                       ...);
+/* Returns a text [length] of a file as one line of a report may show it (utf8_show); "" when memory
+ * runs out. */
 const char *import_shown(struct arena *arena, const char *text, size_t length);
 /* Formats 1234567 as "1,234,567". */
 const char *import_thousands(struct arena *arena, uint64_t number);
@@ -50,12 +53,14 @@ int source_by_name(const void *a, const void *b);
 
 /* ---- files ---- */
 
-/* Opens a regular file for reading, and refuses a Git LFS pointer, which only stands for the file. Returns the descriptor, or -1
- * with ERROR_FILE or ERROR_FORMAT; the message begins with the path. path NULL, as path_join returns it, is ERROR_MEMORY; all
- * functions that open a file by its path inherit this. */
+/* Opens a regular file for reading, and refuses a Git LFS pointer, which only stands for the file.
+ * Returns the descriptor, or -1 with ERROR_FILE or ERROR_FORMAT; the message begins with the path.
+ * path NULL, as path_join returns it, is ERROR_MEMORY; all functions that open a file by its path
+ * inherit this. */
 int source_open(const char *path, uint64_t *size, struct error *err);
 /* Reads exactly these bytes. Returns -1 with ERROR_FILE; what: names them in the message. */
-int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what, struct error *err);
+int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what,
+                   struct error *err);
 /* A place in a file that is read from its beginning, never past its end. */
 struct source_cursor {
     const char *path;
@@ -63,23 +68,30 @@ struct source_cursor {
     uint64_t size, at;
     struct arena *arena;
 };
-/* Reads the next bytes. Returns -1 with ERROR_FORMAT if the file ends within them (what: names them in the message), or with
- * ERROR_FILE; the cursor then stays. */
-int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what, struct error *err);
+/* Reads the next bytes. Returns -1 with ERROR_FORMAT if the file ends within them (what: names them
+ * in the message), or with ERROR_FILE; the cursor then stays. */
+int source_take(struct source_cursor *cursor, void *out, uint64_t count, const char *what,
+                struct error *err);
 /* Reads the whole file, which may have at most this many bytes, and appends a NUL. */
-int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size, struct error *err);
+int source_read(const char *path, size_t most, struct arena *arena, char **bytes, size_t *size,
+                struct error *err);
 /* Reads a file of UTF-8 in the same way; CR LF and CR become LF. */
-int source_text(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
+int source_text(const char *path, size_t most, struct arena *arena, char **text, size_t *length,
+                struct error *err);
 /* Reads a file of any bytes like source_text; bytes that are not UTF-8 become U+FFFD. */
-int source_text_mended(const char *path, size_t most, struct arena *arena, char **text, size_t *length, struct error *err);
-/* Parses a JSON file; the caller owns the result. shown: the file's name in messages about its syntax. */
-int source_json(const char *path, const char *shown, struct arena *arena, json_t **out, struct error *err);
+int source_text_mended(const char *path, size_t most, struct arena *arena, char **text,
+                       size_t *length, struct error *err);
+/* Parses a JSON file; the caller owns the result. shown: the file's name in messages about its
+ * syntax. */
+int source_json(const char *path, const char *shown, struct arena *arena, json_t **out,
+                struct error *err);
 /* Returns a value's JSON for a message; "" when memory runs out, which the arena remembers. */
 const char *json_shown(struct arena *arena, const json_t *value);
 
 /* ---- archives ----
- * Zips, tar archives and compressed files. Names must stay within the folder, and links, devices, repeated names, too many members,
- * and contents that are far larger than the archive are refused. */
+ * Zips, tar archives and compressed files. Names must stay within the folder, and links, devices,
+ * repeated names, too many members, and contents that are far larger than the archive are refused.
+ */
 
 struct archive_limits {
     size_t members;
@@ -91,15 +103,17 @@ extern const struct archive_limits archive_usual;
 
 /* The type of a file by its first bytes. */
 enum archive_kind { ARCHIVE_NONE, ARCHIVE_ZIP, ARCHIVE_TAR, ARCHIVE_COMPRESSED };
-/* Finds the type. A compressed tar is ARCHIVE_TAR if its name says so (.tar.gz, .tgz, .tar.zst). Returns -1 with ERROR_FILE or
- * ERROR_FORMAT. */
+/* Finds the type. A compressed tar is ARCHIVE_TAR if its name says so (.tar.gz, .tgz, .tar.zst).
+ * Returns -1 with ERROR_FILE or ERROR_FORMAT. */
 int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err);
 
-/* Unpacks a zip or tar into the folder, which exists and is empty. Returns -1 with ERROR_FORMAT, ERROR_FILE, ERROR_INPUT
- * (interrupted) or ERROR_MEMORY. */
-int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits, import_stop stop, struct error *err);
+/* Unpacks a zip or tar into the folder, which exists and is empty. Returns -1 with ERROR_FORMAT,
+ * ERROR_FILE, ERROR_INPUT (interrupted) or ERROR_MEMORY. */
+int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits,
+                   import_stop stop, struct error *err);
 /* Unpacks a .gz or .zst into a new file. */
-int archive_expand(const char *path, const char *out, const struct archive_limits *limits, import_stop stop, struct error *err);
+int archive_expand(const char *path, const char *out, const struct archive_limits *limits,
+                   import_stop stop, struct error *err);
 
 /* A member of a zip that was unpacked into one file. */
 struct archive_member {
@@ -111,15 +125,15 @@ struct archive_members {
     size_t count;
     int spool; /* a file without a name, which the caller closes */
 };
-/* Unpacks all members of a zip, within archive_usual, one after the other into one file in the folder `work`, and checks their
- * checksums. */
-int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop, struct archive_members *out,
-                  struct error *err);
+/* Unpacks all members of a zip, within archive_usual, one after the other into one file in the
+ * folder `work`, and checks their checksums. */
+int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop,
+                  struct archive_members *out, struct error *err);
 
 /* ---- YAML ----
- * The parser reads one mapping of scalars and of lists of scalars, as Marian writes its options and vocabularies. Keys and values
- * stay strings (`on` is a word, and 00 and 000 differ) and keep their order. Anchors, nested mappings and repeated keys are
- * refused. */
+ * The parser reads one mapping of scalars and of lists of scalars, as Marian writes its options and
+ * vocabularies. Keys and values stay strings (`on` is a word, and 00 and 000 differ) and keep their
+ * order. Anchors, nested mappings and repeated keys are refused. */
 
 struct mapping_pair {
     const char *key;
@@ -133,8 +147,10 @@ struct mapping {
     size_t count;
 };
 
-/* Parses UTF-8 text. Returns -1 with ERROR_FORMAT ("line N: ...", or a key that occurs twice) or ERROR_MEMORY. */
-int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out, struct error *err);
+/* Parses UTF-8 text. Returns -1 with ERROR_FORMAT ("line N: ...", or a key that occurs twice) or
+ * ERROR_MEMORY. */
+int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out,
+                 struct error *err);
 /* Returns NULL if the mapping lacks the key. */
 const struct mapping_pair *mapping_find(const struct mapping *mapping, const char *key);
 /* Returns the value for a message: a scalar unchanged, a list as [a, b]. */

@@ -1,5 +1,5 @@
-/* This file hides how tensors get from a foreign file into model.safetensors: how their numbers are stored, from which parts a new
- * tensor is assembled, and how it is rounded and written. */
+/* This file hides how tensors get from a foreign file into model.safetensors: how their numbers are
+ * stored, from which parts a new tensor is assembled, and how it is rounded and written. */
 #include "model/import/tensors.h"
 #include "model/base/utf8.h"
 #include <assert.h>
@@ -17,9 +17,10 @@ enum { CHUNK = 8192, BLOCK = 1 << 18, ALIGNMENT = 64, MOST_LOADED = 4 };
 /* ---- the tensors of a file ---- */
 
 const struct stored_type stored_types[STORED_KINDS] = {
-    [STORED_F32] = {"float32", 4}, [STORED_F16] = {"float16", 2}, [STORED_BF16] = {"bfloat16", 2}, [STORED_F64] = {"float64", 8},
-    [STORED_I8] = {"int8", 1},     [STORED_I16] = {"int16", 2},   [STORED_I32] = {"int32", 4},     [STORED_I64] = {"int64", 8},
-    [STORED_U8] = {"uint8", 1},    [STORED_U16] = {"uint16", 2},  [STORED_U32] = {"uint32", 4},    [STORED_U64] = {"uint64", 8},
+    [STORED_F32] = {"float32", 4}, [STORED_F16] = {"float16", 2}, [STORED_BF16] = {"bfloat16", 2},
+    [STORED_F64] = {"float64", 8}, [STORED_I8] = {"int8", 1},     [STORED_I16] = {"int16", 2},
+    [STORED_I32] = {"int32", 4},   [STORED_I64] = {"int64", 8},   [STORED_U8] = {"uint8", 1},
+    [STORED_U16] = {"uint16", 2},  [STORED_U32] = {"uint32", 4},  [STORED_U64] = {"uint64", 8},
     [STORED_BOOL] = {"bool", 1}};
 
 const struct stored_tensor *stored_find(const struct container *container, const char *name) {
@@ -59,7 +60,8 @@ const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims) 
     return copy ? copy : "";
 }
 
-int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out, struct error *err) {
+int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out,
+                 struct error *err) {
     size_t item = stored_types[stored->kind].bytes;
     uint64_t at = first * item;
     if (!stored->data)
@@ -68,7 +70,8 @@ int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t coun
     return 0;
 }
 
-int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out, struct error *err) {
+int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out,
+                   struct error *err) {
     union { /* numbers as in the file: little-endian, as are all supported machines */
         int8_t i8[CHUNK];
         int16_t i16[CHUNK];
@@ -77,7 +80,8 @@ int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t co
         float f32[CHUNK];
         double f64[CHUNK];
     } chunk;
-    uint64_t row = stored->row_scales && count > 0 ? stored_count(stored) / stored->shape[0] : 1; /* numbers of a row */
+    uint64_t row = stored->row_scales && count > 0 ? stored_count(stored) / stored->shape[0]
+                                                   : 1; /* numbers of a row */
     for (size_t done = 0, step; done < count; done += step) {
         step = count - done < CHUNK ? count - done : CHUNK;
         if (stored_bytes(stored, first + done, step, &chunk, err) != 0)
@@ -90,12 +94,15 @@ int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t co
                           : kind == STORED_F64  ? (float)chunk.f64[i]
                           : kind == STORED_I8   ? (float)chunk.i8[i]
                           : kind == STORED_I16  ? (float)chunk.i16[i]
-                          : kind == STORED_I32  ? (float)chunk.i32[i]
-                                                : NAN; /* callers refuse such tensors by their type */
+                          : kind == STORED_I32
+                              ? (float)chunk.i32[i]
+                              : NAN; /* callers refuse such tensors by their type */
             if (stored->quantised)
-                value *= stored->row_scales ? stored->row_scales[(first + done + i) / row] : stored->scale;
+                value *= stored->row_scales ? stored->row_scales[(first + done + i) / row]
+                                            : stored->scale;
             if (!isfinite(value))
-                return error_set(err, ERROR_FORMAT, "%s: has values that are not numbers", stored->name);
+                return error_set(err, ERROR_FORMAT, "%s: has values that are not numbers",
+                                 stored->name);
             out[done + i] = value;
         }
     }
@@ -121,7 +128,8 @@ int container_finish(struct container *opened, int result, struct container *out
     return result;
 }
 
-int safetensors_container(const char *path, struct arena *arena, struct container *out, struct error *err) {
+int safetensors_container(const char *path, struct arena *arena, struct container *out,
+                          struct error *err) {
     static const enum stored_kind kinds[] = {[DTYPE_F32] = STORED_F32,
                                              [DTYPE_F16] = STORED_F16,
                                              [DTYPE_BF16] = STORED_BF16,
@@ -142,11 +150,12 @@ int safetensors_container(const char *path, struct arena *arena, struct containe
     for (size_t i = 0; found.entries && i < found.count; i++) {
         const struct tensor *tensor = safetensors_at(found.mapped, i);
         struct stored_tensor *entry = &found.entries[i];
-        *entry = (struct stored_tensor){.name = arena_copy(arena, tensor->name, strlen(tensor->name)),
-                                        .kind = kinds[tensor->dtype],
-                                        .dims = tensor->dims,
-                                        .file = -1,
-                                        .data = tensor->data};
+        *entry =
+            (struct stored_tensor){.name = arena_copy(arena, tensor->name, strlen(tensor->name)),
+                                   .kind = kinds[tensor->dtype],
+                                   .dims = tensor->dims,
+                                   .file = -1,
+                                   .data = tensor->data};
         for (size_t d = 0; d < tensor->dims; d++)
             entry->shape[d] = tensor->shape[d];
     }
@@ -164,7 +173,8 @@ struct name named(const char *format, ...) {
     return made;
 }
 
-int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena, struct error *err) {
+int tensors_init(struct tensors *tensors, const struct container *from, struct arena *arena,
+                 struct error *err) {
     *tensors = (struct tensors){.arena = arena, .from = from, .err = err};
     tensors->last = &tensors->made;
     tensors->names = arena_alloc(arena, from->count, sizeof *tensors->names);
@@ -215,17 +225,20 @@ size_t tensors_rows(struct tensors *tensors, const char *name) {
 }
 
 /* found: NULL after an error. wanted: [dims] */
-static const struct stored_tensor *take(struct tensors *tensors, const struct stored_tensor *found, bool fits, const size_t *wanted,
-                                        size_t dims) {
+static const struct stored_tensor *take(struct tensors *tensors, const struct stored_tensor *found,
+                                        bool fits, const size_t *wanted, size_t dims) {
     if (!found)
         return NULL;
     if (!fits) {
-        tensors_fail(tensors, "%s: shape %s, expected %s", found->name, stored_shape(tensors->arena, found->shape, found->dims),
+        tensors_fail(tensors, "%s: shape %s, expected %s", found->name,
+                     stored_shape(tensors->arena, found->shape, found->dims),
                      stored_shape(tensors->arena, wanted, dims));
         return NULL;
     }
     if (found->kind > STORED_I32 || (found->kind >= STORED_I8 && !found->quantised)) {
-        tensors_fail(tensors, "%s: holds %s; only models of floating-point numbers, or of int8 with a scale, can be converted",
+        tensors_fail(tensors,
+                     "%s: holds %s; only models of floating-point numbers, or of int8 with a "
+                     "scale, can be converted",
                      found->name, stored_types[found->kind].name);
         return NULL;
     }
@@ -233,7 +246,8 @@ static const struct stored_tensor *take(struct tensors *tensors, const struct st
     return found;
 }
 
-const struct stored_tensor *tensors_matrix(struct tensors *tensors, const char *name, size_t rows, size_t columns) {
+const struct stored_tensor *tensors_matrix(struct tensors *tensors, const char *name, size_t rows,
+                                           size_t columns) {
     const struct stored_tensor *found = tensors->failed ? NULL : need(tensors, name);
     const size_t wanted[] = {rows, columns};
     bool fits = found && found->dims == 2 && found->shape[0] == rows && found->shape[1] == columns;
@@ -243,8 +257,8 @@ const struct stored_tensor *tensors_matrix(struct tensors *tensors, const char *
 const struct stored_tensor *tensors_vector(struct tensors *tensors, const char *name, size_t size) {
     const struct stored_tensor *found = tensors->failed ? NULL : need(tensors, name);
     bool one = found && found->dims == 1 && found->shape[0] == size;
-    bool two =
-        found && found->dims == 2 && found->shape[0] * found->shape[1] == size && (found->shape[0] == 1 || found->shape[1] == 1);
+    bool two = found && found->dims == 2 && found->shape[0] * found->shape[1] == size &&
+               (found->shape[0] == 1 || found->shape[1] == 1);
     return take(tensors, found, one || two, &size, 1);
 }
 
@@ -266,7 +280,8 @@ void tensors_check_left(struct tensors *tensors, const char *what) {
 
 /* ---- new tensors ---- */
 
-static struct made *add(struct tensors *tensors, const char *name, size_t dims, size_t rows, size_t columns) {
+static struct made *add(struct tensors *tensors, const char *name, size_t dims, size_t rows,
+                        size_t columns) {
     struct made *made = tensors->failed ? NULL : arena_zalloc(tensors->arena, 1, sizeof *made);
     const char *copy = made ? arena_copy(tensors->arena, name, strlen(name)) : NULL;
     if (!copy) {
@@ -303,21 +318,23 @@ void tensors_patch(struct tensors *tensors, struct made *made, struct patch patc
     made->last = &copy->next;
 }
 
-struct made *tensors_copy(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t rows,
-                          size_t columns) {
+struct made *tensors_copy(struct tensors *tensors, const char *name,
+                          const struct stored_tensor *from, size_t rows, size_t columns) {
     struct made *made = tensors_make(tensors, name, rows, columns);
     tensors_patch(tensors, made, (struct patch){.from = from, .rows = rows, .columns = columns});
     return made;
 }
 
-struct made *tensors_transpose(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t inputs,
-                               size_t outputs) {
+struct made *tensors_transpose(struct tensors *tensors, const char *name,
+                               const struct stored_tensor *from, size_t inputs, size_t outputs) {
     struct made *made = tensors_make(tensors, name, outputs, inputs);
-    tensors_patch(tensors, made, (struct patch){.from = from, .flip = true, .rows = outputs, .columns = inputs});
+    tensors_patch(tensors, made,
+                  (struct patch){.from = from, .flip = true, .rows = outputs, .columns = inputs});
     return made;
 }
 
-struct made *tensors_copy_vector(struct tensors *tensors, const char *name, const struct stored_tensor *from, size_t size) {
+struct made *tensors_copy_vector(struct tensors *tensors, const char *name,
+                                 const struct stored_tensor *from, size_t size) {
     struct made *made = tensors_make_vector(tensors, name, size);
     tensors_patch(tensors, made, (struct patch){.from = from, .rows = 1, .columns = size});
     return made;
@@ -339,7 +356,8 @@ struct loaded {
     size_t count;
 };
 
-static int load(struct loaded *loaded, const struct stored_tensor *from, const float **numbers, struct error *err) {
+static int load(struct loaded *loaded, const struct stored_tensor *from, const float **numbers,
+                struct error *err) {
     for (size_t i = 0; i < loaded->count; i++)
         if (loaded->from[i] == from) {
             *numbers = loaded->numbers[i];
@@ -347,7 +365,8 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
         }
     assert(loaded->count < MOST_LOADED); /* no new tensor reads the columns of more matrices */
     uint64_t count = stored_count(from);
-    float *room = count <= SIZE_MAX / sizeof *room ? malloc((size_t)count * sizeof *room + 1) : NULL;
+    float *room =
+        count <= SIZE_MAX / sizeof *room ? malloc((size_t)count * sizeof *room + 1) : NULL;
     if (!room)
         return error_memory(err);
     if (stored_numbers(from, 0, (size_t)count, room, err) != 0) {
@@ -361,8 +380,8 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
 }
 
 /* Assembles rows begin .. end - 1 as float32. row: a buffer for one row of a patch. */
-static int make_rows(const struct made *made, size_t begin, size_t end, float *out, float *row, struct loaded *loaded,
-                     struct error *err) {
+static int make_rows(const struct made *made, size_t begin, size_t end, float *out, float *row,
+                     struct loaded *loaded, struct error *err) {
     memset(out, 0, (end - begin) * made->columns * sizeof *out);
     for (size_t i = begin; made->identity && i < end; i++)
         out[(i - begin) * made->columns + i] = 1;
@@ -374,12 +393,18 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
             continue;
         bool vector = made->dims == 1; /* in either orientation */
         bool by_columns = !vector && patch->flip != from->transposed;
-        size_t last = from->dims == 0 ? 1 : from->shape[from->dims - 1];      /* a vector is one row */
-        size_t width = vector ? 0 : from->transposed ? from->shape[0] : last; /* as it lies in the file */
+        size_t last = from->dims == 0 ? 1 : from->shape[from->dims - 1]; /* a vector is one row */
+        size_t width = vector             ? 0
+                       : from->transposed ? from->shape[0]
+                                          : last; /* as it lies in the file */
 
-        if (!vector && !by_columns && !patch->add && patch->columns == width && width == made->columns) { /* whole rows */
-            uint64_t at = (uint64_t)((from->transposed ? patch->column : patch->row) + first - patch->to_row) * width;
-            if (stored_numbers(from, at, (past - first) * width, out + (first - begin) * width, err) != 0)
+        if (!vector && !by_columns && !patch->add && patch->columns == width &&
+            width == made->columns) { /* whole rows */
+            uint64_t at = (uint64_t)((from->transposed ? patch->column : patch->row) + first -
+                                     patch->to_row) *
+                          width;
+            if (stored_numbers(from, at, (past - first) * width, out + (first - begin) * width,
+                               err) != 0)
                 return -1;
             continue;
         }
@@ -396,9 +421,10 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
                                           : numbers + patch->row * width + patch->column + line;
                 step = width;
             } else {
-                uint64_t at = vector             ? patch->column
-                              : from->transposed ? (uint64_t)(patch->column + line) * width + patch->row
-                                                 : (uint64_t)(patch->row + line) * width + patch->column;
+                uint64_t at = vector ? patch->column
+                              : from->transposed
+                                  ? (uint64_t)(patch->column + line) * width + patch->row
+                                  : (uint64_t)(patch->row + line) * width + patch->column;
                 if (stored_numbers(from, at, patch->columns, row, err) != 0)
                     return -1;
             }
@@ -431,7 +457,8 @@ static int by_size_and_name(const void *a, const void *b) {
     return size != other_size ? (size > other_size ? -1 : 1) : strcmp(one->name, other->name);
 }
 
-/* Writes a JSON string. Bytes that are not UTF-8, which the name of a file may contain, become U+FFFD. */
+/* Writes a JSON string. Bytes that are not UTF-8, which the name of a file may contain, become
+ * U+FFFD. */
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
     for (size_t length = strlen(text), next = 0; next < length;) {
@@ -446,7 +473,8 @@ static void write_string(FILE *out, const char *text) {
         else if (point < 0x10000)
             fprintf(out, "\\u%04x", point);
         else
-            fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff));
+            fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10),
+                    0xdc00 + ((point - 0x10000) & 0x3ff));
     }
     fputc('"', out);
 }
@@ -458,7 +486,8 @@ struct output {
     uint64_t data, bytes; /* the offset of the data; the size of the file */
 };
 
-static int put(const struct output *output, uint64_t at, const void *bytes, size_t count, struct error *err) {
+static int put(const struct output *output, uint64_t at, const void *bytes, size_t count,
+               struct error *err) {
     const char *next = bytes;
     while (count > 0) {
         ssize_t written = pwrite(output->file, next, count, (off_t)at);
@@ -471,10 +500,10 @@ static int put(const struct output *output, uint64_t at, const void *bytes, size
     return 0;
 }
 
-/* Creates the file and writes the length of the header, and the header. Larger types of numbers come first, so that every tensor is
- * aligned to its own numbers without gaps. */
-static int output_open(struct output *output, const char *path, struct slot *slots, size_t count, const char *origin,
-                       struct error *err) {
+/* Creates the file and writes the length of the header, and the header. Larger types of numbers
+ * come first, so that every tensor is aligned to its own numbers without gaps. */
+static int output_open(struct output *output, const char *path, struct slot *slots, size_t count,
+                       const char *origin, struct error *err) {
     char *text = NULL;
     size_t bytes;
     uint64_t end = 0;
@@ -497,8 +526,8 @@ static int output_open(struct output *output, const char *path, struct slot *slo
             size *= slots[i].shape[d];
         }
         end += size;
-        fprintf(out, "],\"data_offsets\":[%llu,%llu]}%s", (unsigned long long)begin, (unsigned long long)end,
-                i + 1 < count ? "," : "");
+        fprintf(out, "],\"data_offsets\":[%llu,%llu]}%s", (unsigned long long)begin,
+                (unsigned long long)end, i + 1 < count ? "," : "");
         *slots[i].place = begin;
     }
     fputc('}', out);
@@ -514,7 +543,8 @@ static int output_open(struct output *output, const char *path, struct slot *slo
 
     *output = (struct output){.path = path, .data = bytes, .bytes = bytes + end};
     output->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int result = output->file >= 0 ? put(output, 0, text, bytes, err) : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    int result = output->file >= 0 ? put(output, 0, text, bytes, err)
+                                   : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
     if (result == 0 && ftruncate(output->file, (off_t)output->bytes) != 0)
         result = error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
     free(text);
@@ -548,32 +578,40 @@ uint16_t half_from_float(float value) {
     return sign | (uint16_t)((bits - 0x38000000) >> 13);
 }
 
-static int write_given(const struct output *output, const struct made *made, const struct places *places, void *room,
-                       import_stop stop, struct error *err) {
-    uint64_t count = (uint64_t)made->rows * made->columns, first = (uint64_t)made->given_row * made->columns;
+static int write_given(const struct output *output, const struct made *made,
+                       const struct places *places, void *room, import_stop stop,
+                       struct error *err) {
+    uint64_t count = (uint64_t)made->rows * made->columns,
+             first = (uint64_t)made->given_row * made->columns;
     const float *scales = made->given->row_scales;
     for (uint64_t done = 0, step; done < count; done += step) {
         step = count - done < BLOCK ? count - done : BLOCK;
-        if (import_interrupted(stop, err) != 0 || stored_bytes(made->given, first + done, (size_t)step, room, err) != 0 ||
+        if (import_interrupted(stop, err) != 0 ||
+            stored_bytes(made->given, first + done, (size_t)step, room, err) != 0 ||
             put(output, output->data + places->numbers + done, room, (size_t)step, err) != 0)
             return -1;
     }
-    if (put(output, output->data + places->scale, scales ? scales + made->given_row : &made->given->scale,
+    if (put(output, output->data + places->scale,
+            scales ? scales + made->given_row : &made->given->scale,
             (scales ? made->rows : 1) * sizeof(float), err) != 0)
         return -1;
-    return made->input_scale > 0 ? put(output, output->data + places->input_scale, &made->input_scale, sizeof(float), err) : 0;
+    return made->input_scale > 0 ? put(output, output->data + places->input_scale,
+                                       &made->input_scale, sizeof(float), err)
+                                 : 0;
 }
 
-static int write_made(const struct output *output, const struct made *made, enum storage_kind kind, const struct places *places,
-                      import_stop stop, struct error *err) {
-    size_t columns = made->columns ? made->columns : 1, rows = BLOCK / columns ? BLOCK / columns : 1;
+static int write_made(const struct output *output, const struct made *made, enum storage_kind kind,
+                      const struct places *places, import_stop stop, struct error *err) {
+    size_t columns = made->columns ? made->columns : 1,
+           rows = BLOCK / columns ? BLOCK / columns : 1;
     if (rows > made->rows)
         rows = made->rows ? made->rows : 1;
     if (made->dims == 1 || made->exact)
         kind = STORAGE_FLOAT32; /* vectors are few, and biases are added to float32 sums */
     struct loaded loaded = {.count = 0};
     size_t room = rows * columns > BLOCK ? rows * columns : BLOCK;
-    float *numbers = malloc(room * sizeof *numbers), *row = malloc(columns * sizeof *row), *scales = malloc(rows * sizeof *scales);
+    float *numbers = malloc(room * sizeof *numbers), *row = malloc(columns * sizeof *row),
+          *scales = malloc(rows * sizeof *scales);
     void *packed = malloc(room * sizeof *numbers);
     uint16_t *halves = packed;
     int8_t *small = packed;
@@ -583,7 +621,8 @@ static int write_made(const struct output *output, const struct made *made, enum
     if (result == 0 && given)
         result = write_given(output, made, places, packed, stop, err);
     for (size_t begin = 0; result == 0 && !given && begin < made->rows; begin += rows) {
-        size_t end = begin + rows < made->rows ? begin + rows : made->rows, count = (end - begin) * made->columns;
+        size_t end = begin + rows < made->rows ? begin + rows : made->rows,
+               count = (end - begin) * made->columns;
         result = import_interrupted(stop, err);
         if (result == 0)
             result = make_rows(made, begin, end, numbers, row, &loaded, err);
@@ -603,7 +642,8 @@ static int write_made(const struct output *output, const struct made *made, enum
                 largest = fmaxf(largest, fabsf(x[i]));
             scales[r] = largest > 0 ? largest / 127 : 1;
             for (size_t i = 0; i < made->columns; i++)
-                small[r * made->columns + i] = (int8_t)fmaxf(-127, fminf(127, rintf(x[i] / scales[r])));
+                small[r * made->columns + i] =
+                    (int8_t)fmaxf(-127, fminf(127, rintf(x[i] / scales[r])));
         }
         size_t bytes = count * dtypes[kind].bytes;
         result = put(output, at, kind == STORAGE_FLOAT32 ? numbers : packed, bytes, err);
@@ -629,12 +669,13 @@ static void container_rest(const struct container *container) {
         container_rest(&container->parts[i]);
 }
 
-int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind, const char *origin, import_stop stop,
-                  uint64_t *bytes, struct error *err) {
+int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind,
+                  const char *origin, import_stop stop, uint64_t *bytes, struct error *err) {
     if (tensors->failed)
         return -1;
     struct slot *slots = arena_alloc(tensors->arena, 3 * tensors->count, sizeof *slots);
-    struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places), *own = places;
+    struct places *places = arena_zalloc(tensors->arena, tensors->count, sizeof *places),
+                  *own = places;
     if (!slots || !places)
         return error_memory(err);
     size_t count = 0;
@@ -645,7 +686,8 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
                        "a storage is the dtype of the same number");
         enum dtype dtype = exact ? DTYPE_F32 : (enum dtype)kind;
         size_t first = made->dims == 1 ? made->columns : made->rows;
-        slots[count++] = (struct slot){made->name, dtype, made->dims, {first, made->columns}, &own->numbers};
+        slots[count++] =
+            (struct slot){made->name, dtype, made->dims, {first, made->columns}, &own->numbers};
         if (dtype != DTYPE_I8)
             continue;
         const char *scale = import_say(tensors->arena, "%s.scale", made->name);
@@ -661,7 +703,8 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     if (output_open(&output, path, slots, count, origin, err) != 0)
         return -1;
     int result = 0;
-    for (const struct made *made = tensors->made; result == 0 && made; made = made->next, places++) {
+    for (const struct made *made = tensors->made; result == 0 && made;
+         made = made->next, places++) {
         result = write_made(&output, made, kind, places, stop, err);
         container_rest(tensors->from);
     }
@@ -669,19 +712,24 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     return output_close(&output, result, err);
 }
 
-int ready_write(const char *path, const struct ready *tensors, size_t count, struct arena *arena, struct error *err) {
+int ready_write(const char *path, const struct ready *tensors, size_t count, struct arena *arena,
+                struct error *err) {
     struct slot *slots = arena_alloc(arena, count, sizeof *slots);
     uint64_t *places = arena_alloc(arena, count, sizeof *places);
     struct output output;
     if (!slots || !places)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
-        slots[i] =
-            (struct slot){tensors[i].name, tensors[i].integers ? DTYPE_I32 : DTYPE_F32, 1, {tensors[i].count, 0}, &places[i]};
+        slots[i] = (struct slot){tensors[i].name,
+                                 tensors[i].integers ? DTYPE_I32 : DTYPE_F32,
+                                 1,
+                                 {tensors[i].count, 0},
+                                 &places[i]};
     if (output_open(&output, path, slots, count, NULL, err) != 0)
         return -1;
     int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++)
-        result = put(&output, output.data + places[i], tensors[i].numbers, tensors[i].count * 4, err);
+        result =
+            put(&output, output.data + places[i], tensors[i].numbers, tensors[i].count * 4, err);
     return output_close(&output, result, err);
 }

@@ -1,5 +1,5 @@
-/* This file hides how foreign models list their tokens: the formats of vocabularies, what alignd's own lists require, and how
- * tokens name languages. */
+/* This file hides how foreign models list their tokens: the formats of vocabularies, what alignd's
+ * own lists require, and how tokens name languages. */
 #include "model/base/utf8.h"
 #include "model/import/conversion.h"
 #include "model/text/tokenizer.h"
@@ -24,7 +24,9 @@ struct word {
 
 static int by_id(const void *a, const void *b) {
     const struct word *one = a, *other = b;
-    return one->id != other->id ? (one->id < other->id ? -1 : 1) : one->line < other->line ? -1 : one->line > other->line;
+    return one->id != other->id      ? (one->id < other->id ? -1 : 1)
+           : one->line < other->line ? -1
+                                     : one->line > other->line;
 }
 
 static int by_text(const void *a, const void *b) {
@@ -33,12 +35,12 @@ static int by_text(const void *a, const void *b) {
     return order ? order : one->line < other->line ? -1 : one->line > other->line;
 }
 
-int vocabulary_of_words(const char *path, const char *const *words, size_t count, struct arena *arena, struct vocabulary *out,
-                        struct error *err) {
+int vocabulary_of_words(const char *path, const char *const *words, size_t count,
+                        struct arena *arena, struct vocabulary *out, struct error *err) {
     size_t bytes = 0;
     if (count < LEAST_WORDS || count > MOST_WORDS)
-        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have %d to %d lines, got %zu", path, LEAST_WORDS, MOST_WORDS,
-                         count);
+        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have %d to %d lines, got %zu",
+                         path, LEAST_WORDS, MOST_WORDS, count);
     struct word *sorted = arena_alloc(arena, count, sizeof *sorted);
     if (!sorted)
         return error_memory(err);
@@ -51,12 +53,14 @@ int vocabulary_of_words(const char *path, const char *const *words, size_t count
         bytes += strlen(words[i]) + 1;
     }
     if (bytes > MOST_BYTES)
-        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have at most %d bytes", path, MOST_BYTES);
+        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have at most %d bytes", path,
+                         MOST_BYTES);
     qsort(sorted, count, sizeof *sorted, by_text);
     bool unknown = false;
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && strcmp(sorted[i - 1].text, sorted[i].text) == 0)
-            return error_set(err, ERROR_FORMAT, "%s: lines %zu and %zu are the same", path, sorted[i - 1].line, sorted[i].line);
+            return error_set(err, ERROR_FORMAT, "%s: lines %zu and %zu are the same", path,
+                             sorted[i - 1].line, sorted[i].line);
         unknown |= strcmp(sorted[i].text, "<unk>") == 0;
     }
     if (!unknown)
@@ -89,8 +93,10 @@ static int add_pair(struct pairs *pairs, const char *word, const char *id, struc
     for (size_t i = 0; i < length; i++)
         number = number && isdigit((unsigned char)id[i]);
     if (!number)
-        return error_set(err, ERROR_FORMAT, "%s: '%s' has the id %s, which is not a number", pairs->path, word, id);
-    pairs->words = arena_grow(pairs->arena, pairs->words, pairs->count, &pairs->room, 1, sizeof *pairs->words);
+        return error_set(err, ERROR_FORMAT, "%s: '%s' has the id %s, which is not a number",
+                         pairs->path, word, id);
+    pairs->words =
+        arena_grow(pairs->arena, pairs->words, pairs->count, &pairs->room, 1, sizeof *pairs->words);
     if (!pairs->words)
         return error_memory(err);
     pairs->words[pairs->count] = (struct word){word, strtoull(id, NULL, 10), pairs->count + 1};
@@ -104,7 +110,8 @@ static int read_json(struct pairs *pairs, const char *text, size_t length, struc
     const char *word;
     int result = 0;
     if (!root)
-        return error_set(err, ERROR_FORMAT, "%s: line %d: %s", pairs->path, problem.line, problem.text);
+        return error_set(err, ERROR_FORMAT, "%s: line %d: %s", pairs->path, problem.line,
+                         problem.text);
     if (!json_is_object(root))
         result = error_set(err, ERROR_FORMAT, "%s: is not an object of words and ids", pairs->path);
     json_object_foreach(root, word, value) {
@@ -112,13 +119,16 @@ static int read_json(struct pairs *pairs, const char *text, size_t length, struc
             break;
         char *id = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         const char *copy = id ? arena_copy(pairs->arena, word, strlen(word)) : NULL;
-        if (copy && (strcmp(id, "0") == 0 || strcmp(id, "1") == 0)) { /* Nematus's names of the first two */
+        if (copy &&
+            (strcmp(id, "0") == 0 || strcmp(id, "1") == 0)) { /* Nematus's names of the first two */
             if (strcmp(copy, "eos") == 0 || strcmp(copy, "<EOS>") == 0)
                 copy = "</s>";
             else if (strcmp(copy, "UNK") == 0 || strcmp(copy, "<UNK>") == 0)
                 copy = "<unk>";
         }
-        result = copy ? add_pair(pairs, copy, json_is_string(value) ? json_string_value(value) : id, err) : error_memory(err);
+        result =
+            copy ? add_pair(pairs, copy, json_is_string(value) ? json_string_value(value) : id, err)
+                 : error_memory(err);
         free(id);
     }
     json_decref(root);
@@ -132,7 +142,8 @@ static int count_piece(void *context, int id, const char *piece, size_t length) 
     return utf8_valid(piece, length) ? 0 : -1;
 }
 
-static int read_sentencepiece(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
+static int read_sentencepiece(const char *path, size_t size, struct arena *arena,
+                              struct vocabulary *out, struct error *err) {
     char *content;
     size_t bytes, count = 0;
     if (source_read(path, MOST_BYTES, arena, &content, &bytes, err) != 0)
@@ -141,18 +152,21 @@ static int read_sentencepiece(const char *path, size_t size, struct arena *arena
         sentencepiece_check(path, content, bytes, err) != 0)
         return -1;
     if (size && count != size)
-        return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path, import_thousands(arena, count),
-                         import_thousands(arena, size));
-    *out = (struct vocabulary){.sentencepiece = true, .content = content, .bytes = bytes, .size = count};
+        return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path,
+                         import_thousands(arena, count), import_thousands(arena, size));
+    *out = (struct vocabulary){
+        .sentencepiece = true, .content = content, .bytes = bytes, .size = count};
     return 0;
 }
 
-int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena, struct vocabulary *out,
-                         struct error *err) {
+int vocabulary_segmented(const char *path, const struct vocabulary *words, struct arena *arena,
+                         struct vocabulary *out, struct error *err) {
     struct vocabulary file;
     if (words->sentencepiece)
         return error_set(err, ERROR_FORMAT,
-                         "%s: segments text, and so does the vocabulary beside it: give a list of pieces as the vocabulary", path);
+                         "%s: segments text, and so does the vocabulary beside it: give a list of "
+                         "pieces as the vocabulary",
+                         path);
     if (read_sentencepiece(path, 0, arena, &file, err) != 0)
         return -1;
     file.size = words->size;
@@ -162,8 +176,10 @@ int vocabulary_segmented(const char *path, const struct vocabulary *words, struc
     return 0;
 }
 
-/* Only the words of a list's first `size` ids are imported: to Marian, too, the others are unknown. */
-int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out, struct error *err) {
+/* Only the words of a list's first `size` ids are imported: to Marian, too, the others are unknown.
+ */
+int vocabulary_import(const char *path, size_t size, struct arena *arena, struct vocabulary *out,
+                      struct error *err) {
     struct pairs pairs = {.path = path, .arena = arena};
     char *text;
     size_t length, missing = 0;
@@ -180,7 +196,8 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
         if (mapping_read(text, length, arena, &mapping, &inner) != 0)
             return error_set(err, inner.code, "%s: %s", path, inner.message);
         for (size_t i = 0; i < mapping.count; i++)
-            if (add_pair(&pairs, mapping.pairs[i].key, mapping_shown(arena, &mapping.pairs[i]), err) != 0)
+            if (add_pair(&pairs, mapping.pairs[i].key, mapping_shown(arena, &mapping.pairs[i]),
+                         err) != 0)
                 return -1;
     } else {
         if (strlen(text) != length)
@@ -201,12 +218,13 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
         qsort(pairs.words, pairs.count, sizeof *pairs.words, by_id);
     for (size_t i = 1; i < pairs.count; i++)
         if (pairs.words[i - 1].id == pairs.words[i].id)
-            return error_set(err, ERROR_FORMAT, "%s: '%s' has the same id %llu as another word", path, pairs.words[i].text,
-                             (unsigned long long)pairs.words[i].id);
+            return error_set(err, ERROR_FORMAT, "%s: '%s' has the same id %llu as another word",
+                             path, pairs.words[i].text, (unsigned long long)pairs.words[i].id);
     while (missing < size && missing < pairs.count && pairs.words[missing].id == missing)
         missing++;
     if (missing < size)
-        return error_set(err, ERROR_FORMAT, "%s: the model has %s words, but the id %zu is missing here", path,
+        return error_set(err, ERROR_FORMAT,
+                         "%s: the model has %s words, but the id %zu is missing here", path,
                          import_thousands(arena, size), missing);
     const char **words = arena_alloc(arena, size, sizeof *words);
     bool ended = false;
@@ -224,8 +242,8 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
 /* ---- both sides ---- */
 
 /* Adds two files, or one if they are equal. Their names begin with joint, source or target. */
-static void add_files(struct tokenizer_files *files, const char *const names[3], const char *const contents[2],
-                      const size_t bytes[2]) {
+static void add_files(struct tokenizer_files *files, const char *const names[3],
+                      const char *const contents[2], const size_t bytes[2]) {
     bool joint = bytes[0] == bytes[1] && memcmp(contents[0], contents[1], bytes[0]) == 0;
     for (size_t side = 0; side < (joint ? 1 : 2); side++, files->count++) {
         files->files[files->count].name = names[joint ? 0 : side + 1];
@@ -234,19 +252,22 @@ static void add_files(struct tokenizer_files *files, const char *const names[3],
     }
 }
 
-int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target, struct tokenizer_files *out,
-                       struct error *err) {
-    static const char *const pieces[] = {"joint.spm", "source.spm", "target.spm"}, *const words[] = {"joint.vocab", "source.vocab",
-                                                                                                     "target.vocab"};
+int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target,
+                       struct tokenizer_files *out, struct error *err) {
+    static const char *const pieces[] = {"joint.spm", "source.spm", "target.spm"},
+                             *const words[] = {"joint.vocab", "source.vocab", "target.vocab"};
     static const char *const kinds[] = {"words", "sentencepiece"};
     struct tokenizer_files made = {.count = 0};
     if (source->sentencepiece != target->sentencepiece)
-        return error_set(err, ERROR_FORMAT, "the source's vocabulary is %s, the target's %s: a model has one kind of tokens",
-                         kinds[source->sentencepiece], kinds[target->sentencepiece]);
-    add_files(&made, source->sentencepiece ? pieces : words, (const char *const[]){source->content, target->content},
+        return error_set(
+            err, ERROR_FORMAT,
+            "the source's vocabulary is %s, the target's %s: a model has one kind of tokens",
+            kinds[source->sentencepiece], kinds[target->sentencepiece]);
+    add_files(&made, source->sentencepiece ? pieces : words,
+              (const char *const[]){source->content, target->content},
               (const size_t[]){source->bytes, target->bytes});
-    made.section = json_pack("{s:s, s:s, s:s}", "type", kinds[source->sentencepiece], "source", made.files[0].name, "target",
-                             made.files[made.count - 1].name);
+    made.section = json_pack("{s:s, s:s, s:s}", "type", kinds[source->sentencepiece], "source",
+                             made.files[0].name, "target", made.files[made.count - 1].name);
     int failed = made.section ? 0 : -1;
     made.one_list = made.count == 1;
     if (source->list && target->list) {
@@ -256,7 +277,8 @@ int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary 
         made.one_list = made.count == first + 1;
         failed |= json_object_set_new(made.section, "pieces", json_string(made.files[first].name));
         if (!made.one_list)
-            failed |= json_object_set_new(made.section, "target_pieces", json_string(made.files[first + 1].name));
+            failed |= json_object_set_new(made.section, "target_pieces",
+                                          json_string(made.files[first + 1].name));
     }
     if (failed) {
         json_decref(made.section);
@@ -285,12 +307,15 @@ static int add_id(void *context, int id, const char *piece, size_t length) {
     return 0;
 }
 
-int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out, struct error *err) {
+int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out,
+           struct error *err) {
     struct ids made = {.sorted = arena_alloc(arena, vocabulary->size, sizeof *made.sorted)};
     if (!made.sorted)
         return error_memory(err);
     const char *content = vocabulary->content;
-    const char *list = vocabulary->list ? vocabulary->list : vocabulary->sentencepiece ? NULL : content;
+    const char *list = vocabulary->list            ? vocabulary->list
+                       : vocabulary->sentencepiece ? NULL
+                                                   : content;
     if (!list && sentencepiece_each("", content, vocabulary->bytes, add_id, &made, err) != 0)
         return -1;
     for (size_t length; list && *list; list += length + 1, made.size++) {
@@ -312,7 +337,8 @@ bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t 
         else
             high = middle;
     }
-    if (low == 0 || ids->sorted[low - 1].length != length || memcmp(ids->sorted[low - 1].piece, piece, length) != 0)
+    if (low == 0 || ids->sorted[low - 1].length != length ||
+        memcmp(ids->sorted[low - 1].piece, piece, length) != 0)
         return false;
     *id = ids->sorted[low - 1].id;
     return true;
@@ -321,7 +347,8 @@ bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t 
 /* ---- the tokens of a model ---- */
 
 static int by_spelling(const void *a, const void *b) {
-    const char *const *one = *(const char *const *const *)a, *const *other = *(const char *const *const *)b;
+    const char *const *one = *(const char *const *const *)a, *const *other =
+                                                                 *(const char *const *const *)b;
     int order = strcmp(*one, *other);
     return order ? order : one < other ? -1 : one > other;
 }
@@ -346,32 +373,38 @@ int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err
     return arena_failed(arena) ? error_memory(err) : 0;
 }
 
-int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena, struct error *err) {
+int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena,
+                        struct error *err) {
     struct vocabulary file;
     struct ids pieces;
     size_t known = 0;
     uint32_t id;
-    if (vocabulary_import(path, 0, arena, &file, err) != 0 || ids_of(&file, arena, &pieces, err) != 0)
+    if (vocabulary_import(path, 0, arena, &file, err) != 0 ||
+        ids_of(&file, arena, &pieces, err) != 0)
         return -1;
     for (size_t i = 0; i < tokens->count; i++)
         known += ids_find(&pieces, tokens->list[i], strlen(tokens->list[i]), &id);
     if (2 * known >= tokens->count || 2 * known >= file.size)
         return 0;
-    return error_set(err, ERROR_FORMAT, "%s: is not of this model: %zu of its %zu pieces are tokens of %s", path, known, file.size,
-                     tokens->path);
+    return error_set(err, ERROR_FORMAT,
+                     "%s: is not of this model: %zu of its %zu pieces are tokens of %s", path,
+                     known, file.size, tokens->path);
 }
 
 /* ---- languages ---- */
 
 enum { LEAST_LANGUAGES = 3 };
 
-/* Codes of three letters, and the codes of two letters that are usual for these languages (CLDR's aliases). */
-static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"}, {"azj", "az"}, {"ekk", "et"},
-                                      {"gaz", "om"}, {"khk", "mn"}, {"kmr", "ku"}, {"knc", "kr"}, {"lvs", "lv"},
-                                      {"npi", "ne"}, {"ory", "or"}, {"pbt", "ps"}, {"pes", "fa"}, {"plt", "mg"},
-                                      {"quy", "qu"}, {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"}, {"zsm", "ms"}};
+/* Codes of three letters, and the codes of two letters that are usual for these languages (CLDR's
+ * aliases). */
+static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"}, {"azj", "az"},
+                                      {"ekk", "et"}, {"gaz", "om"}, {"khk", "mn"}, {"kmr", "ku"},
+                                      {"knc", "kr"}, {"lvs", "lv"}, {"npi", "ne"}, {"ory", "or"},
+                                      {"pbt", "ps"}, {"pes", "fa"}, {"plt", "mg"}, {"quy", "qu"},
+                                      {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"}, {"zsm", "ms"}};
 
-/* Returns true for a token such as fra_Latn or __fr__. *letters: the length of the language's part, which begins at *begin. */
+/* Returns true for a token such as fra_Latn or __fr__. *letters: the length of the language's part,
+ * which begins at *begin. */
 static bool is_language(const char *token, size_t *begin, size_t *letters) {
     *begin = source_begins(token, "__") ? 2 : 0;
     *letters = strspn(token + *begin, "abcdefghijklmnopqrstuvwxyz");
@@ -380,13 +413,16 @@ static bool is_language(const char *token, size_t *begin, size_t *letters) {
         return false;
     if (*begin > 0)
         return strcmp(rest, "__") == 0;
-    return *letters == 3 && strlen(rest) == 5 && rest[0] == '_' && isupper((unsigned char)rest[1]) &&
-           strspn(rest + 2, "abcdefghijklmnopqrstuvwxyz") == 3;
+    return *letters == 3 && strlen(rest) == 5 && rest[0] == '_' &&
+           isupper((unsigned char)rest[1]) && strspn(rest + 2, "abcdefghijklmnopqrstuvwxyz") == 3;
 }
 
-/* Adds the language that the token stands for, if both sides have it. other: the other side's tokens; NULL: they are the same. */
-static int add_language(json_t *section, const char *token, const struct tokens *other, struct arena *arena, struct error *err) {
-    char language[ULOC_LANG_CAPACITY], given[ULOC_FULLNAME_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
+/* Adds the language that the token stands for, if both sides have it. other: the other side's
+ * tokens; NULL: they are the same. */
+static int add_language(json_t *section, const char *token, const struct tokens *other,
+                        struct arena *arena, struct error *err) {
+    char language[ULOC_LANG_CAPACITY], given[ULOC_FULLNAME_CAPACITY],
+        likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     size_t begin, letters;
     bool both = !other;
@@ -397,7 +433,8 @@ static int add_language(json_t *section, const char *token, const struct tokens 
     if (!both)
         return 0;
 
-    /* If the token names a script, the BCP-47 code has it unless it is the language's usual one, and always for Chinese. */
+    /* If the token names a script, the BCP-47 code has it unless it is the language's usual one,
+     * and always for Chinese. */
     const char *own = begin > 0 ? "" : token + letters + 1, *code;
     snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
@@ -409,26 +446,30 @@ static int add_language(json_t *section, const char *token, const struct tokens 
     } else {
         uloc_addLikelySubtags(language, likely, sizeof likely, &status);
         uloc_getScript(likely, script, sizeof script, &status);
-        bool usual = !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
+        bool usual =
+            !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
         code = import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
     }
-    if (code && json_object_get(section, code)) /* the code is taken: the token's own name is used */
+    if (code &&
+        json_object_get(section, code)) /* the code is taken: the token's own name is used */
         code = import_say(arena, "%.*s%s%s", (int)letters, token + begin, *own ? "-" : "", own);
     if (!code)
         return error_memory(err);
     if (json_object_get(section, code))
         return 0;
-    json_t *made = json_pack("{s:s, s:s, s:[s]}", "source", token, "target", token, "aliases", token);
+    json_t *made =
+        json_pack("{s:s, s:s, s:[s]}", "source", token, "target", token, "aliases", token);
     return json_object_set_new(section, code, made) == 0 ? 0 : error_memory(err);
 }
 
-int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena, json_t **out,
-                     struct error *err) {
+int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena,
+                     json_t **out, struct error *err) {
     *out = NULL;
     json_t *section = json_object();
     int result = section ? 0 : error_memory(err);
     for (size_t i = 0; result == 0 && i < source->count; i++)
-        result = add_language(section, source->list[i], source->list == target->list ? NULL : target, arena, err);
+        result = add_language(section, source->list[i],
+                              source->list == target->list ? NULL : target, arena, err);
     if (result == 0 && json_object_size(section) >= LEAST_LANGUAGES)
         *out = json_incref(section);
     json_decref(section);
@@ -437,7 +478,8 @@ int tokens_languages(const struct tokens *source, const struct tokens *target, s
 
 /* ---- lists by script ---- */
 
-/* Pieces of plain letters that are on every list: those with the first ids, which are the most frequent, and short ones. */
+/* Pieces of plain letters that are on every list: those with the first ids, which are the most
+ * frequent, and short ones. */
 enum { PLAIN_FIRST = 32768, PLAIN_SHORT = 3 };
 
 /* Names that stand for several scripts; the last script may be listed twice. */
@@ -454,8 +496,8 @@ static const struct {
 static const char *const several[] = {"az", "bs", "ff", "ha", "kk", "ku", "ky", "mn", "ms",
                                       "pa", "sd", "sr", "su", "tg", "tt", "ug", "uz"};
 
-/* Finds the name of the script of a language: four letters in name [5]. Returns false if the token is not a language's, or the
- * script is unknown or one of several. */
+/* Finds the name of the script of a language: four letters in name [5]. Returns false if the token
+ * is not a language's, or the script is unknown or one of several. */
 static bool script_of(const char *token, char name[5]) {
     char likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY], language[8];
     size_t begin, letters;
@@ -463,7 +505,8 @@ static bool script_of(const char *token, char name[5]) {
     if (!is_language(token, &begin, &letters))
         return false;
     if (begin == 0) {
-        memcpy(name, token + letters + 1, 5); /* four letters and the NUL, as is_language has checked */
+        memcpy(name, token + letters + 1,
+               5); /* four letters and the NUL, as is_language has checked */
         return true;
     }
     snprintf(language, sizeof language, "%.*s", (int)letters, token + begin);
@@ -479,7 +522,8 @@ static bool script_of(const char *token, char name[5]) {
 }
 
 /* Makes the list of a script. Returns NULL if memory runs out or the script is unknown. */
-static int32_t *list_of(const char *script, const struct tokens *target, struct arena *arena, size_t *count) {
+static int32_t *list_of(const char *script, const struct tokens *target, struct arena *arena,
+                        size_t *count) {
     UScriptCode scripts[3];
     size_t known = 0;
     for (size_t i = 0; i < sizeof together / sizeof *together; i++)
@@ -498,25 +542,28 @@ static int32_t *list_of(const char *script, const struct tokens *target, struct 
     for (size_t id = 0; ids && id < target->count; id++) {
         const char *piece = target->list[id];
         size_t size = strlen(piece), length = 0, begin, letters;
-        bool all = true, plain = true; /* all: each character has one of these scripts, or none; plain: all letters are ASCII */
+        bool all = true, plain = true; /* all: each character has one of these scripts, or none;
+                                          plain: all letters are ASCII */
         for (size_t next = 0; next < size; length++) {
             int32_t character = character_next(piece, size, &next);
             UErrorCode status = U_ZERO_ERROR;
-            UScriptCode own = character < 0 ? USCRIPT_UNKNOWN : uscript_getScript(character, &status);
+            UScriptCode own =
+                character < 0 ? USCRIPT_UNKNOWN : uscript_getScript(character, &status);
             bool fits = own == USCRIPT_COMMON || own == USCRIPT_INHERITED || own == USCRIPT_UNKNOWN;
             plain = plain && (character < 0x80 || fits);
             for (size_t i = 0; !fits && i < known; i++)
                 fits = own == scripts[i] || uscript_hasScript(character, scripts[i]);
             all = all && fits;
         }
-        if ((all || (plain && (id < PLAIN_FIRST || length <= PLAIN_SHORT))) && !is_language(piece, &begin, &letters))
+        if ((all || (plain && (id < PLAIN_FIRST || length <= PLAIN_SHORT))) &&
+            !is_language(piece, &begin, &letters))
             ids[(*count)++] = (int32_t)id;
     }
     return ids;
 }
 
-int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena, struct ready **lists, size_t *count,
-                 struct error *err) {
+int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena,
+                 struct ready **lists, size_t *count, struct error *err) {
     struct ready *made = arena_alloc(arena, json_object_size(languages) + 1, sizeof *made);
     json_t *language;
     const char *code;
@@ -538,7 +585,8 @@ int tokens_lists(const struct tokens *target, json_t *languages, struct arena *a
             if (numbers)
                 made[used++] = (struct ready){name, true, ids, numbers};
         }
-        if (arena_failed(arena) || (i < used && json_object_set_new(language, "list", json_string(script)) != 0))
+        if (arena_failed(arena) ||
+            (i < used && json_object_set_new(language, "list", json_string(script)) != 0))
             return error_memory(err);
     }
     *lists = made;

@@ -1,5 +1,5 @@
-/* This file hides how attention weights are computed: the formulas of scores and windows, and the slopes of multi-head
- * attention. */
+/* This file hides how attention weights are computed: the formulas of scores and windows, and the
+ * slopes of multi-head attention. */
 #include "model/network/network.h"
 
 #include <assert.h>
@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The part of its sentence that one row sees: `length` tokens from token `first` on. All vectors but the query begin there. */
+/* The part of its sentence that one row sees: `length` tokens from token `first` on. All vectors
+ * but the query begin there. */
 struct view {
     size_t first, length;
     const float *query;  /* [A] projected, or the state itself */
@@ -19,24 +20,30 @@ struct view {
 
 /* ---- the scores ---- */
 
-/* init loads the score's parameters and sets key_size and query_size. prepare (NULL: nothing to do) turns projected keys and
- * queries x [n] into the form that score reads, once for each instead of once for each pair. score writes e to the view's weights.
+/* init loads the score's parameters and sets key_size and query_size. prepare (NULL: nothing to do)
+ * turns projected keys and queries x [n] into the form that score reads, once for each instead of
+ * once for each pair. score writes e to the view's weights.
  * */
 struct attention_kind {
     const char *name;
-    int (*init)(struct attention *attention, const struct model_config *config, const struct loader *loader);
+    int (*init)(struct attention *attention, const struct model_config *config,
+                const struct loader *loader);
     void (*prepare)(const struct attention *attention, float *x, size_t n);
     void (*score)(const struct attention *attention, const struct view *view);
 };
 
-/* Luong et al. 2015: e = s . h. The keys are the annotations or, if learned, W h as in the general score. */
-static int init_dot(struct attention *a, const struct model_config *config, const struct loader *loader) {
+/* Luong et al. 2015: e = s . h. The keys are the annotations or, if learned, W h as in the general
+ * score. */
+static int init_dot(struct attention *a, const struct model_config *config,
+                    const struct loader *loader) {
     a->key_size = config->decoder.hidden;
     if (config->attention.learned_keys)
         block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, loader);
     else if (a->key_size != a->annotation)
-        return error_set(loader->err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
-                         a->kind->name, a->annotation, a->key_size);
+        return error_set(
+            loader->err, ERROR_FORMAT,
+            "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
+            a->kind->name, a->annotation, a->key_size);
     return 0;
 }
 
@@ -45,14 +52,16 @@ static void score_dot(const struct attention *a, const struct view *view) {
 }
 
 /* Luong et al. 2015: e = s^T W h. The keys hold W h. */
-static int init_general(struct attention *a, const struct model_config *config, const struct loader *loader) {
+static int init_general(struct attention *a, const struct model_config *config,
+                        const struct loader *loader) {
     a->key_size = config->decoder.hidden;
     block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, loader);
     return 0;
 }
 
 /* Vaswani et al. 2017: e = g s . h with g = 1 / sqrt(A); tf/nmt learns g. */
-static int init_scaled_dot(struct attention *a, const struct model_config *config, const struct loader *loader) {
+static int init_scaled_dot(struct attention *a, const struct model_config *config,
+                           const struct loader *loader) {
     if (init_dot(a, config, loader) != 0)
         return -1;
     a->scale = 1 / sqrtf((float)a->key_size);
@@ -69,10 +78,12 @@ static void score_scaled_dot(const struct attention *a, const struct view *view)
         view->weights[j] *= a->scale;
 }
 
-/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. If they are normalised, W s and U h + b are
- * normalised separately; "gates" treats each as a whole, since it has elements of one kind. With coverage, w cov_j is added inside
- * the tanh: Tu et al. 2016, See et al. 2017. */
-static int init_additive(struct attention *a, const struct model_config *config, const struct loader *loader) {
+/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. If they are
+ * normalised, W s and U h + b are normalised separately; "gates" treats each as a whole, since it
+ * has elements of one kind. With coverage, w cov_j is added inside the tanh: Tu et al. 2016, See et
+ * al. 2017. */
+static int init_additive(struct attention *a, const struct model_config *config,
+                         const struct loader *loader) {
     size_t size = a->key_size = a->query_size = config->attention.size;
     block_linear(&a->key, "attention", "key", size, a->annotation, true, loader);
     a->energy = weights_get(loader->weights, "attention.energy", size, 1, loader->err);
@@ -84,7 +95,8 @@ static int init_additive(struct attention *a, const struct model_config *config,
 
     struct norm_names key = {"attention.key.", "", size, 0};
     struct norm_names query = {"attention.query.", "", size, 0};
-    const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, loader->err);
+    const struct norm_kind *kind =
+        norm_kind_find("attention.normalization", config->attention.normalization, loader->err);
     if (!kind)
         return -1;
     norm_init(&a->key_norm, kind, &key, loader);
@@ -99,16 +111,20 @@ static void prepare_additive(const struct attention *a, float *x, size_t n) {
 
 static void score_additive(const struct attention *a, const struct view *view) {
     if (a->coverage)
-        a->kernels->additive_covered(a->energy, view->query, view->keys, &(struct coverage){a->coverage, view->coverage},
-                                     view->length, a->key_size, view->weights);
+        a->kernels->additive_covered(a->energy, view->query, view->keys,
+                                     &(struct coverage){a->coverage, view->coverage}, view->length,
+                                     a->key_size, view->weights);
     else
-        a->kernels->additive(a->energy, view->query, view->keys, view->length, a->key_size, view->weights);
+        a->kernels->additive(a->energy, view->query, view->keys, view->length, a->key_size,
+                             view->weights);
 }
 
 /* Luong et al. 2015: e_j = (W s)_j, without keys. */
-static int init_location(struct attention *a, const struct model_config *config, const struct loader *loader) {
+static int init_location(struct attention *a, const struct model_config *config,
+                         const struct loader *loader) {
     a->reach = a->query_size = config_positions(config);
-    block_linear(&a->query, "attention", "query", a->query_size, config->decoder.hidden, false, loader);
+    block_linear(&a->query, "attention", "query", a->query_size, config->decoder.hidden, false,
+                 loader);
     return 0;
 }
 
@@ -127,30 +143,35 @@ static const struct attention_kind scores[] = {
 
 /* ---- the windows ---- */
 
-/* init (NULL: nothing to do) loads parameters. centre computes p_t for a sentence of this many tokens; NULL: the window has no
- * centre. position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around
- * p_t. */
+/* init (NULL: nothing to do) loads parameters. centre computes p_t for a sentence of this many
+ * tokens; NULL: the window has no centre. position [H]: the row's W s, where the window has that
+ * matrix; overwritten. lean (NULL: none) changes the scores around p_t. */
 struct window_kind {
     const char *name;
-    void (*init)(struct attention *attention, const struct model_config *config, const struct loader *loader);
+    void (*init)(struct attention *attention, const struct model_config *config,
+                 const struct loader *loader);
     float (*centre)(const struct attention *attention, size_t length, size_t step, float *position);
     void (*lean)(const struct attention *attention, float centre, const struct view *view);
 };
 
 /* Luong et al. 2015, section 3.2: p_t = t, or the last token once t is past it. */
-static float centre_monotonic(const struct attention *a, size_t length, size_t step, float *position) {
+static float centre_monotonic(const struct attention *a, size_t length, size_t step,
+                              float *position) {
     (void)a, (void)position;
     return (float)(step < length ? step : length - 1);
 }
 
-static void init_predictive(struct attention *a, const struct model_config *config, const struct loader *loader) {
+static void init_predictive(struct attention *a, const struct model_config *config,
+                            const struct loader *loader) {
     size_t hidden = config->decoder.hidden;
-    a->position_energy = weights_get(loader->weights, "attention.position.energy", hidden, 1, loader->err);
+    a->position_energy =
+        weights_get(loader->weights, "attention.position.energy", hidden, 1, loader->err);
     block_linear(&a->position, "attention", "position", hidden, hidden, false, loader);
 }
 
 /* Luong et al. 2015, section 3.2: p_t = T sigmoid(v . tanh(W s)). */
-static float centre_predictive(const struct attention *a, size_t length, size_t step, float *position) {
+static float centre_predictive(const struct attention *a, size_t length, size_t step,
+                               float *position) {
     (void)step;
     float x;
     a->kernels->tanh(position, a->position.out);
@@ -158,8 +179,9 @@ static float centre_predictive(const struct attention *a, size_t length, size_t 
     return (float)length / (1 + expf(-x));
 }
 
-/* Multiplies the weights by a Gaussian around p_t with sigma = half_width / 2, by adding its logarithm to the scores, so that they
- * still sum to 1. (The paper does not normalise them again, which shrinks the context by the Gaussian's mean.) */
+/* Multiplies the weights by a Gaussian around p_t with sigma = half_width / 2, by adding its
+ * logarithm to the scores, so that they still sum to 1. (The paper does not normalise them again,
+ * which shrinks the context by the Gaussian's mean.) */
 static void lean_gaussian(const struct attention *a, float centre, const struct view *view) {
     for (size_t j = 0; j < view->length; j++) {
         float distance = ((float)(view->first + j) - centre) / a->half_width;
@@ -175,7 +197,8 @@ static const struct window_kind windows[] = {
 
 /* ---- one head ---- */
 
-int attention_init(struct attention *attention, const struct model_config *config, const struct loader *loader) {
+int attention_init(struct attention *attention, const struct model_config *config,
+                   const struct loader *loader) {
     const struct attention_config *c = &config->attention;
     struct attention *a = attention;
     *a = (struct attention){.kernels = loader->kernels,
@@ -196,9 +219,11 @@ int attention_init(struct attention *attention, const struct model_config *confi
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
-void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {
+void attention_keys(const struct attention *attention, const float *annotations, size_t tokens,
+                    float *keys) {
     if (attention->key.out)
-        linear_apply(&attention->key, annotations, attention->annotation, tokens, keys, attention->key_size);
+        linear_apply(&attention->key, annotations, attention->annotation, tokens, keys,
+                     attention->key_size);
     else
         memcpy(keys, annotations, tokens * attention->key_size * sizeof *keys);
     norm_apply(&attention->key_norm, attention->kernels, tokens, keys, attention->key_size);
@@ -206,9 +231,10 @@ void attention_keys(const struct attention *attention, const float *annotations,
         attention->kind->prepare(attention, keys, tokens * attention->key_size);
 }
 
-/* Computes the attention and the context of row r. positions [R, H]: W s of all rows, where the window has that matrix. */
-static void attend(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
-                   float *positions) {
+/* Computes the attention and the context of row r. positions [R, H]: W s of all rows, where the
+ * window has that matrix. */
+static void attend(const struct attention *a, const struct attention_step *step,
+                   const struct row *row, size_t r, float *positions) {
     const struct memory *memory = row->memory;
     size_t length = memory->length < a->reach ? memory->length : a->reach;
     float centre = 0, *context = step->contexts + r * a->value;
@@ -220,7 +246,8 @@ static void attend(const struct attention *a, const struct attention_step *step,
         return;
     }
     struct view view = {.length = length};
-    if (a->window->centre) { /* no token farther from p_t than half_width; at least one, since p_t is within the sentence */
+    if (a->window->centre) { /* no token farther from p_t than half_width; at least one, since p_t
+                                is within the sentence */
         centre = a->window->centre(a, length, row->step, positions + r * a->position.out);
         float first = ceilf(centre - a->half_width), end = floorf(centre + a->half_width) + 1;
         view.first = first > 0 ? (size_t)first : 0;
@@ -228,7 +255,8 @@ static void attend(const struct attention *a, const struct attention_step *step,
     } else if (a->source_depth && a->source_depth < length) {
         view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
     }
-    view.query = a->query.out ? step->scratch + r * a->query_size : step->queries.x + r * step->queries.distance;
+    view.query = a->query.out ? step->scratch + r * a->query_size
+                              : step->queries.x + r * step->queries.distance;
     view.keys = memory->keys + view.first * a->key_size;
     view.values = memory->values + view.first * a->value;
     view.weights = row->attention + view.first;
@@ -244,25 +272,29 @@ static void attend(const struct attention *a, const struct attention_step *step,
         a->kernels->add(view.weights, view.length, view.coverage);
 }
 
-void attention_run(const struct attention *attention, const struct row *rows, size_t count, const struct attention_step *step) {
+void attention_run(const struct attention *attention, const struct row *rows, size_t count,
+                   const struct attention_step *step) {
     const struct attention *a = attention;
     float *queries = step->scratch, *positions = step->scratch + count * a->query_size;
     if (a->query.out) {
-        linear_apply(&a->query, step->queries.x, step->queries.distance, count, queries, a->query_size);
+        linear_apply(&a->query, step->queries.x, step->queries.distance, count, queries,
+                     a->query_size);
         norm_apply(&a->query_norm, a->kernels, count, queries, a->query_size);
         if (a->kind->prepare)
             a->kind->prepare(a, queries, count * a->query_size);
     }
     if (a->position.out)
-        linear_apply(&a->position, step->queries.x, step->queries.distance, count, positions, a->position.out);
+        linear_apply(&a->position, step->queries.x, step->queries.distance, count, positions,
+                     a->position.out);
     for (size_t r = 0; r < count; r++)
         attend(a, step, &rows[r], r, positions);
 }
 
 /* ---- many heads ---- */
 
-/* Returns ALiBi's slope of head h (from 0): 2^(-8 (h + 1) / H). Where H is not a power of two, the first heads have the slopes of
- * the power below it, and the others every second one of the power above it. */
+/* Returns ALiBi's slope of head h (from 0): 2^(-8 (h + 1) / H). Where H is not a power of two, the
+ * first heads have the slopes of the power below it, and the others every second one of the power
+ * above it. */
 static float slope_of(size_t heads, size_t h) {
     size_t below = 1;
     while (2 * below <= heads)
@@ -272,7 +304,8 @@ static float slope_of(size_t heads, size_t h) {
     return exp2f(-4 * (float)(2 * (h - below) + 1) / (float)below);
 }
 
-void heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze) {
+void heads_look(const struct kernels *kernels, const struct heads_shape *heads,
+                const struct gaze *gaze) {
     size_t count = gaze->count, position = gaze->position;
     float scale = 1 / sqrtf((float)heads->size), *e = gaze->weights;
     if (gaze->forced) {
@@ -290,7 +323,8 @@ void heads_look(const struct kernels *kernels, const struct heads_shape *heads, 
     kernels->blocks->sums(heads, gaze->weights, &gaze->values, count, gaze->context);
 }
 
-void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes) {
+void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
+                       struct mutual *mutual, float *slopes) {
     for (size_t h = 0; slopes && h < heads->count; h++)
         slopes[h] = slope_of(heads->count, h);
     mutual->slopes = slopes;

@@ -1,5 +1,6 @@
-/* This file hides which kind of decoder a model has, and how a layer of a transformer's decoder reads earlier words: by its mixer,
- * which keeps a state or attends to a past. Recurrent decoders are in decoder_recurrent.c. */
+/* This file hides which kind of decoder a model has, and how a layer of a transformer's decoder
+ * reads earlier words: by its mixer, which keeps a state or attends to a past. Recurrent decoders
+ * are in decoder_recurrent.c. */
 #include "model/network/layers.h"
 #include "model/network/network.h"
 
@@ -19,18 +20,21 @@ void decoder_embed(const struct decoder *decoder, int token, float *x) {
 }
 
 /* ---- the transformer's decoder ----
- * Layers have a mixer, cross-attention and a feed-forward, each a block (model/network/layers.h). The memory holds keys and values
- * of all layers' cross-attention, layer l's from l d on; a row's state and past hold those of all layers' mixers likewise. */
+ * Layers have a mixer, cross-attention and a feed-forward, each a block (model/network/layers.h).
+ * The memory holds keys and values of all layers' cross-attention, layer l's from l d on; a row's
+ * state and past hold those of all layers' mixers likewise. */
 
 struct mixer;
 struct step;
 
-/* state, past: vectors of d that a row carries, and that a step adds to its past, in each layer. init loads the parameters whose
- * names begin with `prefix`, which is "decoder.layers.N.PARAMETERS". */
+/* state, past: vectors of d that a row carries, and that a step adds to its past, in each layer.
+ * init loads the parameters whose names begin with `prefix`, which is
+ * "decoder.layers.N.PARAMETERS". */
 struct mixer_kind {
     const char *name, *parameters;
     size_t state, past;
-    void (*init)(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
+    void (*init)(struct mixer *mixer, const struct stack *stack,
+                 const struct decoder_config *config, const char *prefix,
                  const struct loader *loader);
     void (*run)(const struct mixer *mixer, const struct step *step);
 };
@@ -54,9 +58,10 @@ struct layer {
 struct transformer {
     struct stack stack;
     const struct mixer_kind *mixer;
-    size_t count, annotation;               /* layers; D */
-    size_t wide;                            /* the widest middle of a feed-forward */
-    size_t alignment_layer, alignment_head; /* the layer and the head whose attention is shown, from 0 */
+    size_t count, annotation; /* layers; D */
+    size_t wide;              /* the widest middle of a feed-forward */
+    size_t alignment_layer,
+        alignment_head; /* the layer and the head whose attention is shown, from 0 */
     struct layer layers[CONFIG_MAX_LAYERS];
 };
 
@@ -75,7 +80,8 @@ struct step {
 
 /* ---- self-attention: heads over all that the layer has read so far (Vaswani et al. 2017) ---- */
 
-static void init_self(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
+static void init_self(struct mixer *mixer, const struct stack *stack,
+                      const struct decoder_config *config, const char *prefix,
                       const struct loader *loader) {
     (void)config;
     heads_init(&mixer->self, stack, prefix, stack->size, loader);
@@ -105,7 +111,9 @@ static void run_self(const struct mixer *mixer, const struct step *s) {
         gaze.position = row->step;
         gaze.count = row->step + 1; /* the row's own key and value are the last of its past */
         gaze.keys.path = gaze.values.path = row->past;
-        gaze.weights = row->looks.self ? row->looks.self + s->layer * stack->heads.count * gaze.count : s->weights;
+        gaze.weights = row->looks.self
+                           ? row->looks.self + s->layer * stack->heads.count * gaze.count
+                           : s->weights;
         keep(stack, s->k + r * size, s->past, row->added);
         keep(stack, s->v + r * size, s->past + size, row->added);
         heads_look(stack->kernels, &stack->heads, &gaze);
@@ -114,9 +122,11 @@ static void run_self(const struct mixer *mixer, const struct step *s) {
     block_add(stack, &self->norm, s->count, s->q, s->x);
 }
 
-/* ---- ssru (Kim et al. 2019): z = W x, g = sigmoid(W_f x + b_f), c_t = g c_{t-1} + (1 - g) z, F = max(c_t, 0); c_{-1} = 0 ---- */
+/* ---- ssru (Kim et al. 2019): z = W x, g = sigmoid(W_f x + b_f), c_t = g c_{t-1} + (1 - g) z, F =
+ * max(c_t, 0); c_{-1} = 0 ---- */
 
-static void init_ssru(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
+static void init_ssru(struct mixer *mixer, const struct stack *stack,
+                      const struct decoder_config *config, const char *prefix,
                       const struct loader *loader) {
     (void)config;
     block_linear(&mixer->candidate, prefix, "candidate", stack->size, stack->size, false, loader);
@@ -132,19 +142,23 @@ static void run_ssru(const struct mixer *mixer, const struct step *s) {
                                             {.linear = &mixer->forget, .y = s->k, .ldy = size}};
     linears_apply(outputs, 2, read, size, s->count);
     for (size_t r = 0; r < s->count; r++)
-        stack->kernels->blocks->ssru(s->k + r * size, size, s->rows[r].state + s->state, s->q + r * size);
+        stack->kernels->blocks->ssru(s->k + r * size, size, s->rows[r].state + s->state,
+                                     s->q + r * size);
     block_add(stack, &mixer->norm, s->count, s->q, s->x);
 }
 
 /* ---- average (Zhang et al. 2018) ---- */
 
-/* m_t = (t m_{t-1} + x_t) / (t + 1); y = W_2 act(W_1 m + b_1) + b_2, or act(W_1 m + b_1) if that has d rows, or m; F = sigmoid(W_i
- * x + b_i) x + sigmoid(W_f y + b_f) y, or y. With norm "pre" y is made of LN(m), and x stays as it is. */
-static void init_average(struct mixer *mixer, const struct stack *stack, const struct decoder_config *config, const char *prefix,
+/* m_t = (t m_{t-1} + x_t) / (t + 1); y = W_2 act(W_1 m + b_1) + b_2, or act(W_1 m + b_1) if that
+ * has d rows, or m; F = sigmoid(W_i x + b_i) x + sigmoid(W_f y + b_f) y, or y. With norm "pre" y is
+ * made of LN(m), and x stays as it is. */
+static void init_average(struct mixer *mixer, const struct stack *stack,
+                         const struct decoder_config *config, const char *prefix,
                          const struct loader *loader) {
     size_t size = stack->size, filter = config->average_filter;
     mixer->average_filter = filter;
-    mixer->activate = activation_find("decoder.average_activation", config->average_activation, loader);
+    mixer->activate =
+        activation_find("decoder.average_activation", config->average_activation, loader);
     if (filter > 0)
         block_linear(&mixer->input, prefix, "input", filter, size, true, loader);
     if (filter > 0 && filter != size)
@@ -171,7 +185,8 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
         norm_apply(&mixer->norm, stack->kernels, count, y, size);
     if (filter > 0) {
         if (mixer->output.out) {
-            activation_between(mixer->activate, stack->kernels, &mixer->input, &mixer->output, y, count, s->wide, y);
+            activation_between(mixer->activate, stack->kernels, &mixer->input, &mixer->output, y,
+                               count, s->wide, y);
         } else {
             linear_apply(&mixer->input, y, size, count, s->wide, filter);
             mixer->activate(s->wide, count * filter);
@@ -181,8 +196,10 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
     if (mixer->gate_input.out) {
         linear_apply(&mixer->gate_input, s->x, size, count, s->k, size);
         linear_apply(&mixer->gate_output, y, size, count, s->v, size);
-        for (size_t r = 0; r < count; r++) /* each alone, so that its bits do not depend on its place among the others */
-            stack->kernels->blocks->mix(s->k + r * size, s->x + r * size, s->v + r * size, size, y + r * size);
+        for (size_t r = 0; r < count;
+             r++) /* each alone, so that its bits do not depend on its place among the others */
+            stack->kernels->blocks->mix(s->k + r * size, s->x + r * size, s->v + r * size, size,
+                                        y + r * size);
     }
     block_add(stack, &mixer->norm, count, y, s->x);
 }
@@ -195,7 +212,8 @@ static const struct mixer_kind mixers[] = {
 
 /* ---- one step ---- */
 
-static void run_cross(const struct decoder *decoder, const struct heads *cross, const struct step *s) {
+static void run_cross(const struct decoder *decoder, const struct heads *cross,
+                      const struct step *s) {
     const struct transformer *own = decoder->own;
     const struct stack *stack = s->stack;
     size_t size = stack->size, heads = stack->heads.count;
@@ -214,19 +232,21 @@ static void run_cross(const struct decoder *decoder, const struct heads *cross, 
         gaze.weights = row->looks.cross ? row->looks.cross + s->layer * heads * length : s->weights;
         heads_look(stack->kernels, &stack->heads, &gaze);
         if (s->layer == own->alignment_layer)
-            memcpy(row->attention, gaze.weights + own->alignment_head * length, length * sizeof *row->attention);
+            memcpy(row->attention, gaze.weights + own->alignment_head * length,
+                   length * sizeof *row->attention);
     }
     linear_apply(&cross->output, s->u, size, s->count, s->q, size);
     block_add(stack, &cross->norm, s->count, s->q, s->x);
 }
 
-static int transformer_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
-                            struct error *err) {
+static int transformer_step(const struct decoder *decoder, const struct row *rows, size_t count,
+                            struct arena *arena, struct error *err) {
     const struct transformer *own = decoder->own;
     const struct stack *stack = &own->stack;
     size_t size = stack->size, vectors = count * size, most = 0;
     for (size_t r = 0; r < count; r++) {
-        size_t longest = rows[r].memory->length > rows[r].step + 1 ? rows[r].memory->length : rows[r].step + 1;
+        size_t longest =
+            rows[r].memory->length > rows[r].step + 1 ? rows[r].memory->length : rows[r].step + 1;
         most = longest > most ? longest : most;
     }
     struct arena_mark mark = arena_mark(arena);
@@ -274,23 +294,26 @@ static int transformer_step(const struct decoder *decoder, const struct row *row
 
 /* ---- a sentence ---- */
 
-static int transformer_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                             struct arena *arena, float *states, struct error *err) {
+static int transformer_start(const struct decoder *decoder, const struct encoded *encoded,
+                             const size_t *lengths, size_t n, struct arena *arena, float *states,
+                             struct error *err) {
     (void)encoded, (void)lengths, (void)arena, (void)err;
     memset(states, 0, n * decoder->shape.state * sizeof *states);
     return 0;
 }
 
-static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
-                                struct arena *arena, float *keys, float *values, struct error *err) {
+static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded,
+                                size_t first, size_t count, struct arena *arena, float *keys,
+                                float *values, struct error *err) {
     const struct transformer *own = decoder->own;
     const float *annotations = encoded->annotations + first * own->annotation;
     size_t all = decoder->shape.key;
     (void)arena, (void)err;
     for (size_t l = 0; l < own->count; l++) {
         const struct heads *cross = &own->layers[l].cross;
-        const struct linear_output outputs[] = {{.linear = &cross->key, .y = keys + l * own->stack.size, .ldy = all},
-                                                {.linear = &cross->value, .y = values + l * own->stack.size, .ldy = all}};
+        const struct linear_output outputs[] = {
+            {.linear = &cross->key, .y = keys + l * own->stack.size, .ldy = all},
+            {.linear = &cross->value, .y = values + l * own->stack.size, .ldy = all}};
         linears_apply(outputs, 2, annotations, own->annotation, count);
     }
     return 0;
@@ -298,10 +321,12 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
 
 /* ---- loading ---- */
 
-static int transformer_init(struct decoder *decoder, const struct model_config *config, const struct loader *loader) {
+static int transformer_init(struct decoder *decoder, const struct model_config *config,
+                            const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
     const struct mixer_kind *mixer = TABLE_FIND(mixers, "decoder.mixer", c->mixer, loader->err);
-    struct transformer *own = decoder->own = mixer ? arena_zalloc(loader->arena, 1, sizeof *own) : NULL;
+    struct transformer *own = decoder->own =
+        mixer ? arena_zalloc(loader->arena, 1, sizeof *own) : NULL;
     if (!own)
         return mixer ? error_memory(loader->err) : -1;
     own->mixer = mixer;
@@ -310,7 +335,8 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     own->wide = c->average_filter > c->blocks.filter ? c->average_filter : c->blocks.filter;
     own->alignment_layer = c->alignment_layer > 0 ? c->alignment_layer - 1 : c->layers - 1;
     own->alignment_head = c->alignment_head;
-    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), loader);
+    stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config),
+               loader);
     own->stack.half = weights_backend(loader->weights)->half_past;
     for (size_t l = 0; l < own->count; l++) {
         struct layer *layer = &own->layers[l];
@@ -324,47 +350,54 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     }
 
     size_t size = own->stack.size, all = own->count * size;
-    decoder->shape = (struct decoder_shape){.state = mixer->state * all,
-                                            .past = mixer->past * all / (own->stack.half ? 2 : 1), /* even: keys and values */
-                                            .key = all,
-                                            .layers = own->count,
-                                            .value = all,
-                                            .input = size,
-                                            .top = size,
-                                            .readout = size};
+    decoder->shape = (struct decoder_shape){
+        .state = mixer->state * all,
+        .past = mixer->past * all / (own->stack.half ? 2 : 1), /* even: keys and values */
+        .key = all,
+        .layers = own->count,
+        .value = all,
+        .input = size,
+        .top = size,
+        .readout = size};
     decoder->attends = true;
     decoder->cross = (struct lookers){own->count, c->blocks.heads};
     decoder->self = mixer->past > 0 ? decoder->cross : (struct lookers){0};
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
-static const struct decoder_kind decoder_transformer = {transformer_init, transformer_start, transformer_remember,
-                                                        transformer_step};
+static const struct decoder_kind decoder_transformer = {transformer_init, transformer_start,
+                                                        transformer_remember, transformer_step};
 
 /* ---- all decoders ---- */
 
-int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, const struct loader *loader) {
+int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary,
+                 const struct loader *loader) {
     const struct decoder_config *c = &config->decoder;
-    *decoder = (struct decoder){.kind = strcmp(c->style, "transformer") == 0 ? &decoder_transformer : &decoder_recurrent,
+    *decoder = (struct decoder){.kind = strcmp(c->style, "transformer") == 0 ? &decoder_transformer
+                                                                             : &decoder_recurrent,
                                 .kernels = loader->kernels,
                                 .vocabulary = vocabulary,
                                 .first = DECODER_FIRST,
                                 .shape = {.input = c->embedding}};
-    weights_table(loader->weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, loader->err);
+    weights_table(loader->weights, "decoder.embedding", vocabulary, c->embedding,
+                  &decoder->embedding, loader->err);
     return decoder->kind->init(decoder, config, loader);
 }
 
-int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                  struct arena *arena, float *states, struct error *err) {
+int decoder_start(const struct decoder *decoder, const struct encoded *encoded,
+                  const size_t *lengths, size_t n, struct arena *arena, float *states,
+                  struct error *err) {
     return decoder->kind->start(decoder, encoded, lengths, n, arena, states, err);
 }
 
-int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
-                     float *keys, float *values, struct error *err) {
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first,
+                     size_t count, struct arena *arena, float *keys, float *values,
+                     struct error *err) {
     return decoder->kind->remember(decoder, encoded, first, count, arena, keys, values, err);
 }
 
-int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count,
+                 struct arena *arena, struct error *err) {
     for (size_t r = 0; r < count; r++) { /* the rows lie side by side */
         assert(rows[r].state == rows->state + r * decoder->shape.state);
         assert(rows[r].readout == rows->readout + r * decoder->shape.readout);

@@ -1,5 +1,6 @@
-/* This file hides which kinds of encoders there are, and how each encodes many sentences of different lengths at once. A new kind
- * is a section with an encoder_kind, a row in the table at the end, and one in weights/model/network.py. */
+/* This file hides which kinds of encoders there are, and how each encodes many sentences of
+ * different lengths at once. A new kind is a section with an encoder_kind, a row in the table at
+ * the end, and one in weights/model/network.py. */
 #include "model/network/layers.h"
 #include "model/network/network.h"
 
@@ -13,27 +14,32 @@ struct sequences {
     size_t n, tokens;      /* sentences; tokens of all sentences */
     const size_t *lengths; /* [n], each >= 1 */
     size_t longest;
-    float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not wanted */
+    float *looks; /* [layers, T, heads, T] written: the weights of a single sentence; NULL: not
+                     wanted */
 };
 
-/* init loads the parameters into encoder->own, in the arena. begin: x [tokens, E], embedded, may be overwritten; out and scratch
- * come from the arena; returns the state that advance continues, or NULL if memory runs out. advance (NULL: begin has encoded
- * everything) does `work` multiplications or somewhat more, some rows of some layers, and returns true after the last ones. The
- * sequences' lengths must stay valid until then. */
+/* init loads the parameters into encoder->own, in the arena. begin: x [tokens, E], embedded, may be
+ * overwritten; out and scratch come from the arena; returns the state that advance continues, or
+ * NULL if memory runs out. advance (NULL: begin has encoded everything) does `work` multiplications
+ * or somewhat more, some rows of some layers, and returns true after the last ones. The sequences'
+ * lengths must stay valid until then. */
 struct encoder_kind {
     const char *name;
-    int (*init)(struct encoder *encoder, const struct model_config *config, const struct loader *loader);
-    void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
-                   struct encoded *out);
+    int (*init)(struct encoder *encoder, const struct model_config *config,
+                const struct loader *loader);
+    void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences,
+                   struct arena *arena, struct encoded *out);
     bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
 };
 
 /* ---- the recurrent encoder ----
- * Stacked layers in one direction or both, h_j = [forward; backward]. Residual (GNMT, Wu et al. 2016): from the second layer up, a
- * layer's output is its h plus its input if the two have the same size; its recurrence and its final state are h alone. */
+ * Stacked layers in one direction or both, h_j = [forward; backward]. Residual (GNMT, Wu et al.
+ * 2016): from the second layer up, a layer's output is its h plus its input if the two have the
+ * same size; its recurrence and its final state are h alone. */
 
-/* How the layers of a bidirectional encoder are stacked. apart: a direction reads only its own output from the layer below;
- * turning: every second layer runs against its direction; single: the layers above the first have only the first direction. */
+/* How the layers of a bidirectional encoder are stacked. apart: a direction reads only its own
+ * output from the layer below; turning: every second layer runs against its direction; single: the
+ * layers above the first have only the first direction. */
 struct encoder_stack {
     const char *name;
     bool apart, turning, single;
@@ -51,19 +57,22 @@ struct recurrent {
     size_t count;
     bool residual;
     struct recurrent_layer {
-        size_t in, size;    /* floats of a token in its input, for all directions together, and in its output */
+        size_t in, size; /* floats of a token in its input, for all directions together, and in its
+                            output */
         bool apart, turned; /* as in struct encoder_stack */
         size_t directions;
         struct cell cells[2]; /* [forward, backward] */
     } layers[CONFIG_MAX_LAYERS];
 };
 
-static int recurrent_init(struct encoder *encoder, const struct model_config *config, const struct loader *loader) {
+static int recurrent_init(struct encoder *encoder, const struct model_config *config,
+                          const struct loader *loader) {
     static const char *const directions[] = {"forward", "backward"};
     const struct encoder_config *c = &config->encoder;
     const struct encoder_stack *stack = TABLE_FIND(stacks, "encoder.stack", c->stack, loader->err);
     const struct cell_kind *cell = cell_kind_find("encoder.cell", c->cell, loader->err);
-    const struct norm_kind *norm = norm_kind_find("encoder.normalization", c->normalization, loader->err);
+    const struct norm_kind *norm =
+        norm_kind_find("encoder.normalization", c->normalization, loader->err);
     if (!stack || !cell || !norm)
         return -1;
     struct recurrent *own = encoder->own = arena_zalloc(loader->arena, 1, sizeof *own);
@@ -78,8 +87,10 @@ static int recurrent_init(struct encoder *encoder, const struct model_config *co
         layer->turned = l % 2 == 1 && stack->turning;
         layer->in = in;
         layer->size = layer->directions * c->hidden;
-        struct cell_shape shape = {
-            .in = layer->apart ? c->hidden : in, .hidden = c->hidden, .norm = norm, .transitions = c->transitions};
+        struct cell_shape shape = {.in = layer->apart ? c->hidden : in,
+                                   .hidden = c->hidden,
+                                   .norm = norm,
+                                   .transitions = c->transitions};
         for (size_t d = 0; d < layer->directions; d++) {
             char prefix[64];
             snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
@@ -101,8 +112,9 @@ struct ragged {
 struct lane {
     const struct cell *cell;
     bool backward;
-    struct vectors in;   /* [tokens], as much of each as the cell reads */
-    size_t column, size; /* where its h goes in the layer's output for a token, and the size of that output */
+    struct vectors in; /* [tokens], as much of each as the cell reads */
+    size_t column,
+        size; /* where its h goes in the layer's output for a token, and the size of that output */
     float *out, *finals; /* [tokens, size]; [n, states, size] */
 };
 
@@ -114,7 +126,8 @@ static int run_lane(const struct lane *lane, const struct ragged *ragged, struct
     struct arena_mark mark = arena_mark(arena);
     float *gates_x = arena_alloc(arena, tokens * cell->input.out, sizeof *gates_x);
     float *scratch = arena_alloc(arena, n * cell_scratch(cell), sizeof *scratch);
-    float *states = arena_zalloc(arena, n * ld, sizeof *states); /* [n, states * H] in ragged order */
+    float *states =
+        arena_zalloc(arena, n * ld, sizeof *states); /* [n, states * H] in ragged order */
     if (arena_failed(arena))
         return -1;
     linear_apply(&cell->input, lane->in.x, lane->in.distance, tokens, gates_x, cell->input.out);
@@ -124,23 +137,27 @@ static int run_lane(const struct lane *lane, const struct ragged *ragged, struct
             active--;
         for (size_t i = 0; i < active; i++) {
             size_t sentence = ragged->order[i];
-            ragged->x_rows[i] = ragged->offsets[sentence] + (lane->backward ? lengths[sentence] - 1 - t : t);
+            ragged->x_rows[i] =
+                ragged->offsets[sentence] + (lane->backward ? lengths[sentence] - 1 - t : t);
         }
-        cell_step(cell, &(struct cell_inputs){gates_x, cell->input.out, ragged->x_rows}, active, states, ld, scratch);
+        cell_step(cell, &(struct cell_inputs){gates_x, cell->input.out, ragged->x_rows}, active,
+                  states, ld, scratch);
         for (size_t i = 0; i < active; i++)
-            memcpy(lane->out + ragged->x_rows[i] * lane->size + lane->column, states + i * ld, hidden * sizeof *states);
+            memcpy(lane->out + ragged->x_rows[i] * lane->size + lane->column, states + i * ld,
+                   hidden * sizeof *states);
     }
 
     /* The final states go back to the order of the sentences. */
     for (size_t i = 0; i < n; i++)
         for (size_t s = 0; s < kept; s++)
-            memcpy(lane->finals + (ragged->order[i] * kept + s) * lane->size + lane->column, states + (i * kept + s) * hidden,
-                   hidden * sizeof *states);
+            memcpy(lane->finals + (ragged->order[i] * kept + s) * lane->size + lane->column,
+                   states + (i * kept + s) * hidden, hidden * sizeof *states);
     arena_release(arena, mark);
     return 0;
 }
 
-static void *recurrent_begin(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+static void *recurrent_begin(const struct encoder *encoder, float *x,
+                             const struct sequences *sequences, struct arena *arena,
                              struct encoded *out) {
     const struct recurrent *e = encoder->own;
     const size_t *lengths = sequences->lengths;
@@ -189,39 +206,47 @@ static void *recurrent_begin(const struct encoder *encoder, float *x, const stru
 
 /* ---- the convolutional encoder ---- */
 
-/* Gehring et al. 2017, section 3, with one kind of annotation for both keys and values: x_0 = W (e + p) + b of the embeddings of
- * token and position; then for every layer [a; g] = convolution(x_{l-1}), x_l = sqrt(1/2) (a sigmoid(g) + x_{l-1}). Zeros stand
- * before a sentence's first token and after its last. Each layer is one product for all tokens of all sentences. D = H. */
+/* Gehring et al. 2017, section 3, with one kind of annotation for both keys and values: x_0 = W (e
+ * + p) + b of the embeddings of token and position; then for every layer [a; g] =
+ * convolution(x_{l-1}), x_l = sqrt(1/2) (a sigmoid(g) + x_{l-1}). Zeros stand before a sentence's
+ * first token and after its last. Each layer is one product for all tokens of all sentences. D = H.
+ */
 struct convolutional {
     size_t hidden, layers;
     size_t width; /* taps m */
     struct positions positions;
-    struct linear input;                           /* [H, E] */
-    struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
+    struct linear input; /* [H, E] */
+    struct linear
+        convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
 };
 
-static int convolutional_init(struct encoder *e, const struct model_config *config, const struct loader *loader) {
+static int convolutional_init(struct encoder *e, const struct model_config *config,
+                              const struct loader *loader) {
     struct convolutional *own = e->own = arena_zalloc(loader->arena, 1, sizeof *own);
     if (!own)
         return error_memory(loader->err);
     own->hidden = config->encoder.hidden;
     own->layers = config->encoder.layers;
     own->width = config->encoder.width;
-    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size, config_positions(config), 0};
+    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size,
+                                          config_positions(config), 0};
     positions_init(&own->positions, &positions, loader);
     block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, loader);
     for (size_t l = 0; l < own->layers; l++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "encoder.layers.%zu", l);
-        block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden, own->width * own->hidden, true, loader);
+        block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden,
+                     own->width * own->hidden, true, loader);
     }
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
-static void *convolutional_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+static void *convolutional_begin(const struct encoder *e, float *x,
+                                 const struct sequences *sequences, struct arena *arena,
                                  struct encoded *out) {
     const struct convolutional *own = e->own;
-    size_t tokens = sequences->tokens, size = own->hidden, row = own->width * size, embedding = e->embedding_size;
+    size_t tokens = sequences->tokens, size = own->hidden, row = own->width * size,
+           embedding = e->embedding_size;
     size_t reach = own->width / 2;
     float *h = arena_alloc(arena, tokens * size, sizeof *h);
     struct arena_mark mark = arena_mark(arena);
@@ -231,20 +256,24 @@ static void *convolutional_begin(const struct encoder *e, float *x, const struct
     if (arena_failed(arena))
         return NULL;
 
-    /* Tokens past the model's limit count as the last position: one word of a thousand letters cannot be cut. */
+    /* Tokens past the model's limit count as the last position: one word of a thousand letters
+     * cannot be cut. */
     for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
         for (size_t t = 0; t < sequences->lengths[i]; t++)
             positions_add(&own->positions, e->kernels, t, x + (at + t) * embedding);
     linear_apply(&own->input, x, embedding, tokens, h, size);
     for (size_t l = 0; l < own->layers; l++) {
-        float *window = windows; /* of each token [m, H], with zeros past the ends of its sentence */
+        float *window =
+            windows; /* of each token [m, H], with zeros past the ends of its sentence */
         for (size_t i = 0, at = 0, length; i < sequences->n; at += length, i++) {
             length = sequences->lengths[i];
             for (size_t t = 0; t < length; t++, window += row) {
                 size_t before = t < reach ? reach - t : 0, first = t + before - reach;
-                size_t end = t + reach + 1 < length ? t + reach + 1 : length, after = before + end - first;
+                size_t end = t + reach + 1 < length ? t + reach + 1 : length,
+                       after = before + end - first;
                 memset(window, 0, before * size * sizeof *window);
-                memcpy(window + before * size, h + (at + first) * size, (end - first) * size * sizeof *window);
+                memcpy(window + before * size, h + (at + first) * size,
+                       (end - first) * size * sizeof *window);
                 memset(window + after * size, 0, (own->width - after) * size * sizeof *window);
             }
         }
@@ -257,8 +286,9 @@ static void *convolutional_begin(const struct encoder *e, float *x, const struct
 }
 
 /* ---- the transformer's encoder ----
- * Vaswani et al. 2017, 3.1: layers of self-attention over the sentence and a feed-forward, each a block (model/network/layers.h).
- * Sentences lie end to end: products take all tokens at once, attention each sentence by itself. An encoding is divided into parts.
+ * Vaswani et al. 2017, 3.1: layers of self-attention over the sentence and a feed-forward, each a
+ * block (model/network/layers.h). Sentences lie end to end: products take all tokens at once,
+ * attention each sentence by itself. An encoding is divided into parts.
  */
 
 size_t encoder_part_rows(size_t work, size_t each, size_t left) {
@@ -268,8 +298,8 @@ size_t encoder_part_rows(size_t work, size_t each, size_t left) {
     return rows < left ? rows : left;
 }
 
-/* A pass takes this many rows at a time, or somewhat fewer: enough for products at full speed, and few enough for what one
- * operation writes to be in the cache when the next one reads it. */
+/* A pass takes this many rows at a time, or somewhat fewer: enough for products at full speed, and
+ * few enough for what one operation writes to be in the cache when the next one reads it. */
 enum { TOGETHER_ROWS = 96 };
 
 static size_t rows_together(size_t rows) {
@@ -288,8 +318,8 @@ struct transformer {
     struct layer layers[CONFIG_MAX_LAYERS];
 };
 
-/* An encoding in progress. A layer is two passes over the rows, because all keys must be there before a row attends to them. A pass
- * is done in groups of rows. */
+/* An encoding in progress. A layer is two passes over the rows, because all keys must be there
+ * before a row attends to them. A pass is done in groups of rows. */
 struct parts {
     struct sequences sequences;
     float *x;             /* [tokens, d] */
@@ -297,18 +327,21 @@ struct parts {
     float *wide;          /* [rows together, f] */
     float *mutual;        /* [mutual_scratch of the longest sentence] */
     float *slopes;        /* [H]; NULL: without ALiBi */
-    /* The next rows to do: those from `row` on of this layer, in its first pass or, when they are keyed, in its second. */
+    /* The next rows to do: those from `row` on of this layer, in its first pass or, when they are
+     * keyed, in its second. */
     size_t layer, row;
     bool keyed;
 };
 
-static int transformer_init(struct encoder *e, const struct model_config *config, const struct loader *loader) {
+static int transformer_init(struct encoder *e, const struct model_config *config,
+                            const struct loader *loader) {
     struct transformer *own = e->own = arena_zalloc(loader->arena, 1, sizeof *own);
     if (!own)
         return error_memory(loader->err);
     own->count = config->encoder.layers;
     e->self = (struct lookers){own->count, config->encoder.blocks.heads};
-    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), loader);
+    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden,
+               config_positions(config), loader);
     for (size_t l = 0; l < own->count; l++) {
         char self[PARAMETER_BYTES], filter[PARAMETER_BYTES];
         snprintf(self, sizeof self, "encoder.layers.%zu.self", l);
@@ -319,8 +352,8 @@ static int transformer_init(struct encoder *e, const struct model_config *config
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
-static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
-                               struct encoded *out) {
+static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences,
+                               struct arena *arena, struct encoded *out) {
     const struct transformer *own = e->own;
     const struct stack *stack = &own->stack;
     size_t tokens = sequences->tokens, together = tokens < TOGETHER_ROWS ? tokens : TOGETHER_ROWS;
@@ -336,8 +369,10 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
         .k = arena_alloc(arena, vectors, sizeof(float)),
         .v = arena_alloc(arena, vectors, sizeof(float)),
         .wide = arena_alloc(arena, together * stack->filter, sizeof(float)),
-        .mutual = arena_alloc(arena, mutual_scratch(&stack->heads, sequences->longest), sizeof(float)),
-        .slopes = stack->positions.alibi ? arena_alloc(arena, stack->heads.count, sizeof(float)) : NULL,
+        .mutual =
+            arena_alloc(arena, mutual_scratch(&stack->heads, sequences->longest), sizeof(float)),
+        .slopes =
+            stack->positions.alibi ? arena_alloc(arena, stack->heads.count, sizeof(float)) : NULL,
     };
     if (arena_failed(arena))
         return NULL;
@@ -356,36 +391,41 @@ static void make_keys(const struct transformer *own, const struct parts *parts, 
     heads_project(self, read, rows, parts->q + at, parts->k + at, parts->v + at);
 }
 
-/* Does the second pass. The output of the rows takes the place of their queries, which nothing reads any more. */
+/* Does the second pass. The output of the rows takes the place of their queries, which nothing
+ * reads any more. */
 static void look_and_filter(const struct transformer *own, const struct parts *parts, size_t rows) {
     const struct layer *layer = &own->layers[parts->layer];
     const struct stack *stack = &own->stack;
     const size_t *lengths = parts->sequences.lengths;
-    size_t size = stack->size, tokens = parts->sequences.tokens, first = parts->row, end = first + rows;
+    size_t size = stack->size, tokens = parts->sequences.tokens, first = parts->row,
+           end = first + rows;
     float *looks = parts->sequences.looks;
 
     /* Writes the contexts of these rows to u, sentence by sentence. */
     for (size_t i = 0, begin = 0; begin < end; begin += lengths[i++]) {
-        size_t from = first > begin ? first - begin : 0, to = end - begin < lengths[i] ? end - begin : lengths[i];
+        size_t from = first > begin ? first - begin : 0,
+               to = end - begin < lengths[i] ? end - begin : lengths[i];
         if (from >= to)
             continue;
-        struct mutual mutual = {.q = parts->q + begin * size,
-                                .k = parts->k + begin * size,
-                                .v = parts->v + begin * size,
-                                .distance = size,
-                                .n = lengths[i],
-                                .first = from,
-                                .rows = to - from,
-                                .scratch = parts->mutual,
-                                .weights = looks ? looks + parts->layer * stack->heads.count * tokens * tokens : NULL,
-                                .out = parts->u + begin * size};
+        struct mutual mutual = {
+            .q = parts->q + begin * size,
+            .k = parts->k + begin * size,
+            .v = parts->v + begin * size,
+            .distance = size,
+            .n = lengths[i],
+            .first = from,
+            .rows = to - from,
+            .scratch = parts->mutual,
+            .weights = looks ? looks + parts->layer * stack->heads.count * tokens * tokens : NULL,
+            .out = parts->u + begin * size};
         heads_look_around(stack->kernels, &stack->heads, &mutual, parts->slopes);
     }
 
     size_t at = first * size;
     linear_apply(&layer->self.output, parts->u + at, size, rows, parts->q + at, size);
     block_add(stack, &layer->self.norm, rows, parts->q + at, parts->x + at);
-    filter_run(&layer->filter, stack, rows, parts->x + at, parts->u + at, parts->q + at, parts->wide);
+    filter_run(&layer->filter, stack, rows, parts->x + at, parts->u + at, parts->q + at,
+               parts->wide);
 }
 
 static bool transformer_advance(const struct encoder *e, void *all, size_t work) {
@@ -394,7 +434,9 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
     size_t size = own->stack.size, tokens = parts->sequences.tokens;
     for (size_t done = 0; parts->layer < own->count && done < work;) {
         /* The maximum number of multiplications for a row in this pass. */
-        size_t each = size * (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->sequences.longest : 3 * size);
+        size_t each =
+            size *
+            (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->sequences.longest : 3 * size);
         size_t rows = rows_together(encoder_part_rows(work - done, each, tokens - parts->row));
         done += rows * each;
         (parts->keyed ? look_and_filter : make_keys)(own, parts, rows);
@@ -424,7 +466,8 @@ const char *encoder_embedding(const struct model_config *config) {
     return config->encoder.embedding_shared ? "decoder.embedding" : "encoder.embedding";
 }
 
-int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, const struct loader *loader) {
+int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary,
+                 const struct loader *loader) {
     const struct encoder_config *c = &config->encoder;
     *encoder = (struct encoder){.kernels = loader->kernels,
                                 .vocabulary = vocabulary,
@@ -433,13 +476,15 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
     encoder->kind = TABLE_FIND(kinds, "encoder.type", c->type, loader->err);
     if (!encoder->kind)
         return -1;
-    weights_table(loader->weights, encoder_embedding(config), vocabulary, c->embedding, &encoder->embedding, loader->err);
+    weights_table(loader->weights, encoder_embedding(config), vocabulary, c->embedding,
+                  &encoder->embedding, loader->err);
     return encoder->kind->init(encoder, config, loader);
 }
 
-/* Returns the embeddings [tokens, E] of the sentences, which it describes in `sequences`; NULL: out of memory. */
-static float *embed(const struct encoder *e, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                    struct sequences *sequences) {
+/* Returns the embeddings [tokens, E] of the sentences, which it describes in `sequences`; NULL: out
+ * of memory. */
+static float *embed(const struct encoder *e, const int *ids, const size_t *lengths, size_t n,
+                    struct arena *arena, struct sequences *sequences) {
     *sequences = (struct sequences){.n = n, .lengths = lengths};
     for (size_t i = 0; i < n; i++) {
         assert(lengths[i] > 0);
@@ -458,8 +503,8 @@ bool encoder_divides(const struct encoder *encoder) {
     return encoder->kind->advance != NULL;
 }
 
-void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                    struct encoded *out, struct error *err) {
+void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n,
+                    struct arena *arena, struct encoded *out, struct error *err) {
     struct sequences sequences;
     float *x = embed(encoder, ids, lengths, n, arena, &sequences);
     void *parts = x ? encoder->kind->begin(encoder, x, &sequences, arena, out) : NULL;
@@ -472,8 +517,8 @@ bool encoder_advance(const struct encoder *encoder, void *parts, size_t work) {
     return !encoder->kind->advance || encoder->kind->advance(encoder, parts, work);
 }
 
-int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
-                 struct error *err) {
+int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena,
+                 float *weights, struct error *err) {
     struct sequences sequences;
     struct encoded encoded;
     float *x = embed(encoder, ids, &length, 1, arena, &sequences);

@@ -1,5 +1,5 @@
-/* This file hides how paths share their beginnings, how a token's merit is computed, and how results are scored. It has the
- * strategies that need nothing else: greedy, beam and forced. */
+/* This file hides how paths share their beginnings, how a token's merit is computed, and how
+ * results are scored. It has the strategies that need nothing else: greedy, beam and forced. */
 #include "model/search/search.h"
 #include "model/search/search_kind.h"
 
@@ -10,7 +10,8 @@
 
 /* ---- strategies ---- */
 
-static const struct search_kind *const kinds[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
+static const struct search_kind *const kinds[] = {&search_greedy, &search_beam, &search_sample,
+                                                  &search_exact};
 
 const struct search_kind *search_nth(size_t i) {
     return i < sizeof kinds / sizeof *kinds ? kinds[i] : NULL;
@@ -31,7 +32,8 @@ size_t search_max_rows(const struct search_options *options) {
     return options->strategy->max_rows ? options->strategy->max_rows(options) : 1;
 }
 
-/* Besides the rows of its beam, a search that returns to earlier steps has one row for each length of a path. */
+/* Besides the rows of its beam, a search that returns to earlier steps has one row for each length
+ * of a path. */
 size_t search_max_shown(const struct search_options *options) {
     size_t own = options->strategy->given ? options->prefix_length + 1 : options->max_length;
     return (search_max_rows(options) + options->strategy->resumes) * (own > 0 ? own : 1) + 1;
@@ -49,7 +51,8 @@ void search_constrain(struct search_options *options, struct phrases phrases) {
     options->phrases = phrases;
     options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
     options->approximates = options->strategy == &search_exact;
-    options->strategy = options->strategy == &search_sample ? &search_sample_phrases : &search_constrained;
+    options->strategy =
+        options->strategy == &search_sample ? &search_sample_phrases : &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);
     options->max_length = options->max_length > least ? options->max_length : least;
 }
@@ -61,10 +64,12 @@ int search_fail(struct search *search, struct error *err) {
     return error_memory(err);
 }
 
-int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives) {
+int search_new_row(const struct search *search, float **attention,
+                   struct alternatives **alternatives) {
     size_t kept = search->options.keep + (search->returns ? search->options.keep_state : 0);
     *attention = arena_alloc(search->arena, search->source_length + kept, sizeof **attention);
-    *alternatives = search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
+    *alternatives =
+        search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
     if (*attention && search->options.keep > 0)
         memset(*attention + search->source_length, 0, search->options.keep * sizeof **attention);
     return arena_failed(search->arena) ? -1 : 0;
@@ -77,13 +82,15 @@ static int new_rows(struct search *search) {
     return 0;
 }
 
-int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
-                struct arena *arena, struct error *err) {
+int search_init(struct search *search, const struct search_options *options, struct search_ids ids,
+                size_t source_length, struct arena *arena, struct error *err) {
     const struct search_kind *kind = options->strategy;
     size_t rows = search_max_rows(options),
-           most = options->replaces ? 2 * rows : rows; /* up to rows - 1 may have ended before the last step */
+           most = options->replaces ? 2 * rows
+                                    : rows; /* up to rows - 1 may have ended before the last step */
     size_t ended = most > options->n_best ? most : options->n_best;
-    size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
+    size_t longest =
+        options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
     bool minds_repetition = options->no_repeat_ngram > 0 || options->repetition_penalty > 1;
     assert(rows >= 1 && rows <= SEARCH_MAX_ROWS && options->max_length >= 1);
     *search = (struct search){
@@ -110,7 +117,8 @@ int search_init(struct search *search, const struct search_options *options, str
 }
 
 bool search_is_over(const struct search *search, const struct search_node *node) {
-    size_t limit = search->kind->given ? search->options.prefix_length + 1 : search->options.max_length;
+    size_t limit =
+        search->kind->given ? search->options.prefix_length + 1 : search->options.max_length;
     return node->token == search->ids.end || node->depth >= limit;
 }
 
@@ -121,11 +129,12 @@ static int byte_of(const struct search *search, int token) {
     return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
 }
 
-/* Returns the bytes that must follow this one (-1: the token is not a byte) if `due` were due before it. count is 0 if the byte
- * completes a character or cannot begin one. */
+/* Returns the bytes that must follow this one (-1: the token is not a byte) if `due` were due
+ * before it. count is 0 if the byte completes a character or cannot begin one. */
 static struct utf8_due due_after(struct utf8_due due, int byte) {
     if (due.count > 0)
-        return (struct utf8_due){.count = (unsigned char)(due.count - 1), .least = 0x80, .most = 0xbf};
+        return (struct utf8_due){
+            .count = (unsigned char)(due.count - 1), .least = 0x80, .most = 0xbf};
     if (byte < 0xc2 || byte > 0xf4)
         return (struct utf8_due){0};
     return (struct utf8_due){.count = byte < 0xe0   ? 1
@@ -139,7 +148,8 @@ static struct utf8_due due_after(struct utf8_due due, int byte) {
                                                     : 0xbf};
 }
 
-/* No character of several bytes may begin with a shortlist, which may lack the bytes that must follow. */
+/* No character of several bytes may begin with a shortlist, which may lack the bytes that must
+ * follow. */
 bool search_breaks_character(const struct search *search, const int *ids, int token) {
     int byte = byte_of(search, token);
     if (!search->ids.bytes)
@@ -156,7 +166,8 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
 
 static bool is_forbidden(const struct search *search, int token) {
     const struct search_options *options = &search->options;
-    return options->forbidden && (size_t)token < options->forbidden_size && options->forbidden[token];
+    return options->forbidden && (size_t)token < options->forbidden_size &&
+           options->forbidden[token];
 }
 
 /* Returns false if the token is banned or forbidden, or is </s> before min_length. */
@@ -173,7 +184,8 @@ double search_merit(const struct search *search, int token, float log_prob) {
         return -INFINITY;
     /* With this token, the path must not contain a sequence of n tokens twice. */
     for (size_t i = 0; path && n > 0 && i + n <= length; i++)
-        if (path[i + n - 1] == token && memcmp(path + i, path + length - (n - 1), (n - 1) * sizeof *path) == 0)
+        if (path[i + n - 1] == token &&
+            memcmp(path + i, path + length - (n - 1), (n - 1) * sizeof *path) == 0)
             return -INFINITY;
     for (size_t i = 0; path && options->repetition_penalty > 1 && i < length; i++)
         if (path[i] == token)
@@ -189,7 +201,8 @@ void search_take_path(struct search *search, size_t row) {
         search->path[node->depth - 1] = node->token;
 }
 
-struct candidate search_candidate(const struct search *search, size_t row, int token, float log_prob, double merit) {
+struct candidate search_candidate(const struct search *search, size_t row, int token,
+                                  float log_prob, double merit) {
     const struct search_node *leaf = search->leaves[row];
     return (struct candidate){.row = row,
                               .token = token,
@@ -199,10 +212,12 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
                               .lane = leaf ? leaf->lane : 0};
 }
 
-struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token) {
+struct candidate search_given(const struct search *search, const struct distribution *rows,
+                              size_t row, int token) {
     assert(rows[row].logits && !rows[row].ids);
     bool known = (size_t)token < rows[row].size; /* otherwise it gets the average probability */
-    float log_prob = known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
+    float log_prob =
+        known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
     return search_candidate(search, row, token, log_prob, (double)log_prob);
 }
 
@@ -215,7 +230,8 @@ void search_insert(struct candidate *chosen, size_t *count, size_t k, struct can
     chosen[place] = c;
 }
 
-size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best) {
+size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k,
+                   struct candidate *best) {
     const struct distribution *d = &rows[row];
     size_t count = 0, broken = 0;
     search_take_path(search, row);
@@ -233,12 +249,15 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
     if (broken == 0 || count == k)
         return count;
 
-    /* Too many of the best tokens are forbidden, or bytes that are not allowed here, so all tokens are considered. */
+    /* Too many of the best tokens are forbidden, or bytes that are not allowed here, so all tokens
+     * are considered. */
     count = 0;
     for (size_t i = 0; i < d->size; i++) {
         int token = d->ids ? d->ids[i] : (int)i;
         float log_prob = d->logits[i] - d->log_sum;
-        double merit = search_breaks_character(search, d->ids, token) ? -INFINITY : search_merit(search, token, log_prob);
+        double merit = search_breaks_character(search, d->ids, token)
+                           ? -INFINITY
+                           : search_merit(search, token, log_prob);
         if (merit > -INFINITY)
             search_insert(best, &count, k, search_candidate(search, row, token, log_prob, merit));
     }
@@ -252,22 +271,27 @@ bool search_is_given(const struct search *search) {
 }
 
 bool search_reads_all(const struct search *search) {
-    return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws || search->ids.bytes ||
-           search->options.forbidden;
+    return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws ||
+           search->ids.bytes || search->options.forbidden;
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */
 size_t search_wanted(const struct search *search) {
-    size_t wanted = search_is_given(search) ? 0 : search->kind->wanted ? search->kind->wanted(search) : 1;
+    size_t wanted = search_is_given(search) ? 0
+                    : search->kind->wanted  ? search->kind->wanted(search)
+                                            : 1;
     if (wanted > 0)
-        wanted += (search->path ? search->step : 0) + !allows(search, search->ids.end) + (search->ids.banned >= 0);
-    return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES : wanted;
+        wanted += (search->path ? search->step : 0) + !allows(search, search->ids.end) +
+                  (search->ids.banned >= 0);
+    return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES
+                                                                        : wanted;
 }
 
 int search_advance(struct search *search, const struct distribution *rows, struct error *err) {
     for (size_t r = 0; search->options.alternatives && r < search->rows; r++) {
         struct alternatives *out = search->alternatives[r];
-        out->count = rows[r].top_count < SEARCH_ALTERNATIVES ? rows[r].top_count : SEARCH_ALTERNATIVES;
+        out->count =
+            rows[r].top_count < SEARCH_ALTERNATIVES ? rows[r].top_count : SEARCH_ALTERNATIVES;
         for (size_t i = 0; i < out->count; i++) {
             out->tokens[i] = rows[r].top[i].token;
             out->log_probs[i] = rows[r].top[i].logit - rows[r].log_sum;
@@ -279,8 +303,8 @@ int search_advance(struct search *search, const struct distribution *rows, struc
     return search_extend(search, rows, &next, 1, err);
 }
 
-int search_extend(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count,
-                  struct error *err) {
+int search_extend(struct search *search, const struct distribution *rows,
+                  const struct candidate *chosen, size_t count, struct error *err) {
     struct search_node *live[SEARCH_MAX_ROWS];
     size_t live_count = 0;
     /* If bans leave no token, the paths end as they are. */
@@ -295,17 +319,18 @@ int search_extend(struct search *search, const struct distribution *rows, const 
         struct search_node *node = arena_alloc(search->arena, 1, sizeof *node);
         if (!node)
             return search_fail(search, err);
-        *node = (struct search_node){.parent = leaf,
-                                     .token = c->token,
-                                     .log_prob = c->log_prob,
-                                     .entropy = rows[c->row].entropy,
-                                     .total = c->total,
-                                     .merit = c->merit,
-                                     .attention = search->attention[c->row],
-                                     .alternatives = search->alternatives[c->row],
-                                     .depth = search->step + 1,
-                                     .lane = c->lane,
-                                     .due = due_after(leaf ? leaf->due : (struct utf8_due){0}, byte_of(search, c->token))};
+        *node = (struct search_node){
+            .parent = leaf,
+            .token = c->token,
+            .log_prob = c->log_prob,
+            .entropy = rows[c->row].entropy,
+            .total = c->total,
+            .merit = c->merit,
+            .attention = search->attention[c->row],
+            .alternatives = search->alternatives[c->row],
+            .depth = search->step + 1,
+            .lane = c->lane,
+            .due = due_after(leaf ? leaf->due : (struct utf8_due){0}, byte_of(search, c->token))};
         bool over = search_is_over(search, node);
         if (search_grow(search, node, over ? BRANCH_FINISHED : BRANCH_KEPT, 0) != 0)
             return search_fail(search, err);
@@ -350,8 +375,8 @@ static double normalised(const struct search *search, const struct search_node *
     return last->merit / search_divisor(search, last->depth);
 }
 
-/* Wu et al. 2016 add beta * the sum over j of log(min(1, sum over i of a_ij)). A source token that never gets attention counts as
- * log(FLT_MIN). */
+/* Wu et al. 2016 add beta * the sum over j of log(min(1, sum over i of a_ij)). A source token that
+ * never gets attention counts as log(FLT_MIN). */
 double search_score(const struct search *search, const struct search_node *last) {
     double score = normalised(search, last), beta = search->options.coverage_penalty, sum = 0;
     if (!(beta > 0))
@@ -365,7 +390,8 @@ double search_score(const struct search *search, const struct search_node *last)
     return score + beta * sum;
 }
 
-int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err) {
+int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count,
+                   struct error *err) {
     struct arena *arena = search->arena;
     struct hypothesis *list = arena_alloc(arena, search->ended_count, sizeof *list);
     if (!list)
@@ -408,16 +434,21 @@ int search_results(const struct search *search, struct hypothesis **hypotheses, 
                                           .score = score};
     }
     *hypotheses = list;
-    *count = search->ended_count < search->options.n_best ? search->ended_count : search->options.n_best;
+    *count =
+        search->ended_count < search->options.n_best ? search->ended_count : search->options.n_best;
     return 0;
 }
 
 /* ---- the tree ---- */
 
-/* Pruned branches are recorded while the tree is small, other branches up to a limit that no beam reaches. */
+/* Pruned branches are recorded while the tree is small, other branches up to a limit that no beam
+ * reaches. */
 enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100 };
 /* Branches lie together in blocks that never move. */
-enum { BRANCHES_TOGETHER = 256, MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER };
+enum {
+    BRANCHES_TOGETHER = 256,
+    MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER
+};
 
 static struct branch *branch_at(const struct search *search, size_t id) {
     return &search->tree.blocks[id / BRANCHES_TOGETHER][id % BRANCHES_TOGETHER];
@@ -431,7 +462,8 @@ static uint32_t parent_of(const struct search_node *node) {
     return node->parent ? (uint32_t)node->parent->branch : BRANCH_START;
 }
 
-static struct branch branch_of(const struct search *search, const struct search_node *node, enum branch_state state) {
+static struct branch branch_of(const struct search *search, const struct search_node *node,
+                               enum branch_state state) {
     double score = state == BRANCH_FINISHED ? search_score(search, node) : normalised(search, node);
     return (struct branch){.parent = parent_of(node),
                            .step = (uint32_t)(node->depth - 1),
@@ -441,11 +473,13 @@ static struct branch branch_of(const struct search *search, const struct search_
                            .state = state};
 }
 
-static int add_branch(struct search *search, const struct search_node *node, enum branch_state state) {
+static int add_branch(struct search *search, const struct search_node *node,
+                      enum branch_state state) {
     size_t count = search->tree.count;
     if (count % BRANCHES_TOGETHER == 0) {
         if (!search->tree.blocks)
-            search->tree.blocks = arena_alloc(search->tree.arena, MAX_BLOCKS, sizeof *search->tree.blocks);
+            search->tree.blocks =
+                arena_alloc(search->tree.arena, MAX_BLOCKS, sizeof *search->tree.blocks);
         struct branch *block = arena_alloc(search->tree.arena, BRANCHES_TOGETHER, sizeof *block);
         if (!search->tree.blocks || !block)
             return -1;
@@ -455,16 +489,20 @@ static int add_branch(struct search *search, const struct search_node *node, enu
     return 0;
 }
 
-/* Returns the id of the node's branch, or `recorded` if the first `recorded` branches lack it. Parents precede their children. */
-static size_t find_branch(const struct search *search, const struct search_node *node, size_t recorded) {
+/* Returns the id of the node's branch, or `recorded` if the first `recorded` branches lack it.
+ * Parents precede their children. */
+static size_t find_branch(const struct search *search, const struct search_node *node,
+                          size_t recorded) {
     uint32_t parent = parent_of(node);
     size_t i = parent == BRANCH_START ? 0 : parent + 1;
-    while (i < recorded && !(branch_at(search, i)->parent == parent && branch_at(search, i)->token == node->token))
+    while (i < recorded &&
+           !(branch_at(search, i)->parent == parent && branch_at(search, i)->token == node->token))
         i++;
     return i < recorded ? i : recorded;
 }
 
-int search_grow(struct search *search, struct search_node *node, enum branch_state state, size_t recorded) {
+int search_grow(struct search *search, struct search_node *node, enum branch_state state,
+                size_t recorded) {
     size_t found = find_branch(search, node, recorded);
     node->branch = found < recorded ? found : search->tree.count;
     if (found < recorded)
@@ -475,14 +513,19 @@ int search_grow(struct search *search, struct search_node *node, enum branch_sta
 }
 
 int search_prune(struct search *search, const struct candidate *c, size_t recorded) {
-    struct search_node node = {
-        .parent = search->leaves[c->row], .token = c->token, .log_prob = c->log_prob, .merit = c->merit, .depth = search->step + 1};
-    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED || find_branch(search, &node, recorded) < recorded)
+    struct search_node node = {.parent = search->leaves[c->row],
+                               .token = c->token,
+                               .log_prob = c->log_prob,
+                               .merit = c->merit,
+                               .depth = search->step + 1};
+    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED ||
+        find_branch(search, &node, recorded) < recorded)
         return 0;
     return add_branch(search, &node, BRANCH_PRUNED);
 }
 
-int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count) {
+int search_prune_others(struct search *search, const struct distribution *rows,
+                        const struct candidate *chosen, size_t count) {
     struct candidate best[SEARCH_MAX_ROWS];
     for (size_t r = 0; search->options.tree && r < search->rows; r++) {
         size_t n = search_best(search, rows, r, search->options.beam_size, best);
@@ -499,7 +542,8 @@ int search_prune_others(struct search *search, const struct distribution *rows, 
 
 /* ---- greedy: the best token of each step ---- */
 
-static int greedy_advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int greedy_advance(struct search *search, const struct distribution *rows,
+                          struct error *err) {
     struct candidate best;
     size_t count = search_best(search, rows, 0, 1, &best);
     return search_extend(search, rows, &best, count, err);
@@ -509,14 +553,17 @@ const struct search_kind search_greedy = {.name = "greedy", .advance = greedy_ad
 
 /* ---- forced: the whole target is given as the prefix, followed by </s> ---- */
 
-static int forced_advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int forced_advance(struct search *search, const struct distribution *rows,
+                          struct error *err) {
     struct candidate end = search_given(search, rows, 0, search->ids.end);
     return search_extend(search, rows, &end, 1, err);
 }
 
-const struct search_kind search_forced = {.name = "forced", .given = true, .advance = forced_advance};
+const struct search_kind search_forced = {
+    .name = "forced", .given = true, .advance = forced_advance};
 
-/* ---- beam: Marian's rule, the best k continuations of all rows by merit, where k = beam size - finished ---- */
+/* ---- beam: Marian's rule, the best k continuations of all rows by merit, where k = beam size -
+ * finished ---- */
 
 size_t search_beam_rows(const struct search_options *options) {
     return options->beam_size;
@@ -530,15 +577,18 @@ static bool beam_replaces(const struct search *search) {
 static size_t beam_wanted(const struct search *search) {
     if (beam_replaces(search))
         return 2 * search->options.beam_size;
-    return search->options.tree ? search->options.beam_size : search->options.beam_size - search->ended_count;
+    return search->options.tree ? search->options.beam_size
+                                : search->options.beam_size - search->ended_count;
 }
 
-/* If ended hypotheses give up their places, each of the best k continuations that ends passes its place to one of the next k that
- * does not end. */
+/* If ended hypotheses give up their places, each of the best k continuations that ends passes its
+ * place to one of the next k that does not end. */
 static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
-    struct candidate all[2 * SEARCH_MAX_ROWS], best[2 * SEARCH_MAX_ROWS], chosen[2 * SEARCH_MAX_ROWS];
+    struct candidate all[2 * SEARCH_MAX_ROWS], best[2 * SEARCH_MAX_ROWS],
+        chosen[2 * SEARCH_MAX_ROWS];
     bool replaces = beam_replaces(search), last = search->step + 1 == search->options.max_length;
-    size_t k = search->options.beam_size - (replaces ? 0 : search->ended_count), most = replaces ? 2 * k : k;
+    size_t k = search->options.beam_size - (replaces ? 0 : search->ended_count),
+           most = replaces ? 2 * k : k;
     size_t found = 0, count = 0, next = k;
     for (size_t r = 0; r < search->rows; r++) {
         size_t n = search_best(search, rows, r, most, best);

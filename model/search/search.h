@@ -1,9 +1,10 @@
-/* A search over log-probabilities is a small state machine, one per sentence; its strategies are a table (search.c). It is
- * independent of the network: it reads one distribution per live row and decides which rows continue, from which parent, with which
- * token.
+/* A search over log-probabilities is a small state machine, one per sentence; its strategies are a
+ * table (search.c). It is independent of the network: it reads one distribution per live row and
+ * decides which rows continue, from which parent, with which token.
  *
- * The rows of one search stand side by side in the batch. In each step the batch computes a distribution and an attention row for
- * each live row; search_advance reads them and writes the next rows. */
+ * The rows of one search stand side by side in the batch. In each step the batch computes a
+ * distribution and an attention row for each live row; search_advance reads them and writes the
+ * next rows. */
 #ifndef ALIGND_SEARCH_H
 #define ALIGND_SEARCH_H
 
@@ -22,75 +23,88 @@ enum { SEARCH_MAX_ROWS = 32, SEARCH_ALTERNATIVES = 5 };
 struct sampling {
     double temperature; /* > 0 */
     size_t top_k;       /* draw from this many of the best tokens; 0: all */
-    double top_p;       /* 0..1, draw from the fewest best tokens that have this much of the probability; 1: all */
-    /* The numbers drawn depend only on these two: other texts that are decoded at the same time have no influence. */
+    double top_p; /* 0..1, draw from the fewest best tokens that have this much of the probability;
+                     1: all */
+    /* The numbers drawn depend only on these two: other texts that are decoded at the same time
+     * have no influence. */
     uint64_t seed, stream;
 };
 
-/* Tokens that the path must contain in a row; a phrase that must occur twice is listed twice. The `before` phrases before it in the
- * list and the `after` phrases after it are alternatives to it: the path contains exactly one of them. */
+/* Tokens that the path must contain in a row; a phrase that must occur twice is listed twice. The
+ * `before` phrases before it in the list and the `after` phrases after it are alternatives to it:
+ * the path contains exactly one of them. */
 struct phrase {
     const int *tokens; /* [length], 1.. */
     size_t length;
     size_t first, count; /* the source tokens that it translates; count 0: not known */
     size_t before, after;
     bool begins_word; /* it must not begin within a word */
-    int stand_ins[2]; /* for a token that is in no vocabulary: the better of the two gives its probability; -1: none */
+    int stand_ins[2]; /* for a token that is in no vocabulary: the better of the two gives its
+                         probability; -1: none */
 };
 
 struct phrases {
     const struct phrase *list;
     size_t count;
-    const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one; NULL: none does */
+    const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one;
+                              NULL: none does */
     size_t size;
     const int *banned; /* [banned_count] stand-ins, which must not come themselves */
     size_t banned_count;
 };
 
 struct search_kind;
-extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained,
-    search_sample_phrases;
+extern const struct search_kind search_greedy, search_beam, search_sample, search_exact,
+    search_forced, search_constrained, search_sample_phrases;
 
 struct search_options {
     const struct search_kind *strategy;
-    size_t beam_size;      /* beam, and exact, which begins with one: 1..SEARCH_MAX_ROWS */
-    size_t n_best;         /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: the number of samples. Greedy and forced have one */
+    size_t beam_size; /* beam, and exact, which begins with one: 1..SEARCH_MAX_ROWS */
+    size_t n_best; /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: the number of samples. Greedy
+                      and forced have one */
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
     size_t min_length;     /* target tokens before </s> may come */
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
-    const int *prefix;     /* the tokens that come first under all options; forced: all, without </s> */
+    const int *prefix; /* the tokens that come first under all options; forced: all, without </s> */
     size_t prefix_length;
-    /* Floats that the batch stores for itself after each attention row, zero at first; after these, while the search returns, the
-     * state that the step left. */
+    /* Floats that the batch stores for itself after each attention row, zero at first; after these,
+     * while the search returns, the state that the step left. */
     size_t keep, keep_state;
     struct sampling sampling;
-    /* beam: a hypothesis that ends leaves its place to the next best path, and the search is over when beam_size of them have ended
-     * (CTranslate2's rule); otherwise the place is gone (Marian's). */
+    /* beam: a hypothesis that ends leaves its place to the next best path, and the search is over
+     * when beam_size of them have ended (CTranslate2's rule); otherwise the place is gone
+     * (Marian's). */
     bool replaces;
-    /* Tokens that the decoder read before the first one is chosen, and that are not part of the answer: they count in the length by
-     * which scores are divided. */
+    /* Tokens that the decoder read before the first one is chosen, and that are not part of the
+     * answer: they count in the length by which scores are divided. */
     size_t opening_length;
     size_t no_repeat_ngram; /* no sequence of this many tokens may occur twice; 0: off */
-    /* The log-probability of a token that is on the path already, but not in the prefix, is multiplied by this (Keskar et al. 2019
-     * divide logits, whose sign is arbitrary); up to 1: off. */
+    /* The log-probability of a token that is on the path already, but not in the prefix, is
+     * multiplied by this (Keskar et al. 2019 divide logits, whose sign is arbitrary); up to 1: off.
+     */
     double repetition_penalty;
-    /* GNMT's beta, Wu et al. 2016: score += beta * sum over source tokens of log(min(1, all attention to the token)). */
+    /* GNMT's beta, Wu et al. 2016: score += beta * sum over source tokens of log(min(1, all
+     * attention to the token)). */
     double coverage_penalty;
-    size_t max_steps;      /* exact: steps after the end of its beam until it takes the best found so far; 0: no limit */
-    const bool *forbidden; /* [forbidden_size] tokens that are chosen only as a part of a phrase; NULL: there are none */
+    size_t max_steps; /* exact: steps after the end of its beam until it takes the best found so
+                         far; 0: no limit */
+    const bool *forbidden; /* [forbidden_size] tokens that are chosen only as a part of a phrase;
+                              NULL: there are none */
     size_t forbidden_size;
     bool alternatives; /* hypotheses report the best tokens of each step */
     bool tree;         /* search_branch reports the tokens considered, at most beam_size a row */
-    /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for them after the prefix. If
-     * distributions have ids, those of the phrases' tokens and stand-ins are among them. Tokens that no distribution has are as
-     * probable as their source tokens are attended to. */
+    /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for
+     * them after the prefix. If distributions have ids, those of the phrases' tokens and stand-ins
+     * are among them. Tokens that no distribution has are as probable as their source tokens are
+     * attended to. */
     struct phrases phrases;
-    bool approximates; /* constrained: it replaces an exact search, so there may be better hypotheses */
+    bool approximates; /* constrained: it replaces an exact search, so there may be better
+                          hypotheses */
     size_t max_rows;   /* constrained: rows that it may take if it needs more than beam_size */
 };
 
-/* Return a strategy that can be chosen by name: the i-th, or the one of this name; NULL: there is no such strategy. A given target
- * and phrases select the others. */
+/* Return a strategy that can be chosen by name: the i-th, or the one of this name; NULL: there is
+ * no such strategy. A given target and phrases select the others. */
 const struct search_kind *search_nth(size_t i);
 const struct search_kind *search_find(const char *name);
 const char *search_name(const struct search_kind *strategy);
@@ -118,23 +132,25 @@ struct alternatives {
     float log_probs[SEARCH_ALTERNATIVES];
 };
 
-/* Why a hypothesis is not longer: </s>; the length limit, or no token that may come; max_steps, or phrases instead of an exact
- * search. */
+/* Why a hypothesis is not longer: </s>; the length limit, or no token that may come; max_steps, or
+ * phrases instead of an exact search. */
 enum finish { FINISH_EOS, FINISH_LENGTH, FINISH_BUDGET };
 
 struct hypothesis {
     const int *tokens; /* [length], without </s> */
     size_t length;
-    bool ended;                                     /* </s> was reached */
-    enum finish finish;                             /* FINISH_BUDGET: exact was asked for, and there may be better ones */
-    const float *log_probs;                         /* [length + ended], that of </s> last */
-    const float *entropies;                         /* [length + ended], nats */
-    const float *const *attention;                  /* [length + ended] rows of [source_length] */
-    const float *const *alignment;                  /* the alignment head's rows if they were asked for; otherwise attention */
+    bool ended;             /* </s> was reached */
+    enum finish finish;     /* FINISH_BUDGET: exact was asked for, and there may be better ones */
+    const float *log_probs; /* [length + ended], that of </s> last */
+    const float *entropies; /* [length + ended], nats */
+    const float *const *attention; /* [length + ended] rows of [source_length] */
+    const float *const
+        *alignment; /* the alignment head's rows if they were asked for; otherwise attention */
     const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
     double log_prob;                                /* the sum */
-    double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */
-    const char *const *pieces;                      /* [length] how tokens are printed, NULL: as usual; NULL: all of them are */
+    double score; /* the sum with repetition_penalty, normalised by length; coverage_penalty */
+    const char *const
+        *pieces; /* [length] how tokens are printed, NULL: as usual; NULL: all of them are */
 };
 /* Returns how many steps made it, that of </s> included. */
 static inline size_t hypothesis_steps(const struct hypothesis *hypothesis) {
@@ -144,13 +160,13 @@ static inline size_t hypothesis_steps(const struct hypothesis *hypothesis) {
 /* kept: went on to the next step; pruned: among its row's best beam_size, but dropped; finished. */
 enum branch_state { BRANCH_KEPT, BRANCH_PRUNED, BRANCH_FINISHED };
 
-/* A token that was considered. It is small, because a beam makes a hundred a step, and it never moves. Its id is its index; its
- * parent's is lower. */
+/* A token that was considered. It is small, because a beam makes a hundred a step, and it never
+ * moves. Its id is its index; its parent's is lower. */
 struct branch {
     uint32_t parent, step; /* BRANCH_START: no parent; 0.. */
     int token;
     float log_prob; /* of the token */
-    float score;    /* of the path up to it; includes coverage_penalty only if the path has finished */
+    float score; /* of the path up to it; includes coverage_penalty only if the path has finished */
     enum branch_state state;
 };
 
@@ -161,9 +177,11 @@ struct branch {
 /* Ids that the search treats specially. */
 struct search_ids {
     int end;    /* </s> */
-    int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none */
-    /* [V] the value of each token that is one byte of UTF-8, -1 for the others: sequences that do not form a character are not
-     * chosen, nor is NUL. NULL: no token is such a byte, or any may come. */
+    int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none
+                 */
+    /* [V] the value of each token that is one byte of UTF-8, -1 for the others: sequences that do
+     * not form a character are not chosen, nor is NUL. NULL: no token is such a byte, or any may
+     * come. */
     const short *bytes;
     size_t size; /* V */
 };
@@ -182,16 +200,19 @@ struct search {
     size_t source_length; /* T: the length of an attention row; 0 without attention */
     struct arena *arena;  /* the sentence's; everything below but the tree is allocated in it */
 
-    size_t rows;       /* live rows; 0: finished */
-    int *tokens;       /* [rows] the token that each live row was reached by; undefined before the first step */
-    size_t *parents;   /* [rows] after an advance, unless it returns: the row of the step before that it continues */
-    float **attention; /* [rows] where the next step's attention row of each live row goes, each [source_length] */
+    size_t rows; /* live rows; 0: finished */
+    int *tokens; /* [rows] the token that each live row was reached by; undefined before the first
+                    step */
+    size_t *parents; /* [rows] after an advance, unless it returns: the row of the step before that
+                        it continues */
+    float **attention; /* [rows] where the next step's attention row of each live row goes, each
+                          [source_length] */
 
-    size_t step;                        /* tokens on the path of every live row */
-    bool returns;                       /* the live rows go on from states that were stored, and theirs are stored */
+    size_t step;  /* tokens on the path of every live row */
+    bool returns; /* the live rows go on from states that were stored, and theirs are stored */
     struct search_node **leaves;        /* [rows] */
     struct alternatives **alternatives; /* [rows] of the current step; NULLs unless asked for */
-    struct search_node **ended;         /* finished hypotheses' last nodes, in the order they ended */
+    struct search_node **ended; /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
     bool exhausted;      /* exact: max_steps ended it; constrained: it replaces an exact search */
     int *path;           /* of the current row; NULL: nothing depends on it */
@@ -205,36 +226,41 @@ struct search {
 };
 
 /* Starts with one row. options are copied, but not the prefix. Returns -1 with ERROR_MEMORY. */
-int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
-                struct arena *arena, struct error *err);
+int search_init(struct search *search, const struct search_options *options, struct search_ids ids,
+                size_t source_length, struct arena *arena, struct error *err);
 
 /* Returns how many best tokens of each live row the search needs for the next advance. */
 size_t search_wanted(const struct search *search);
-/* Returns true if the next token is given, which may be any, so that the distributions must have no ids. */
+/* Returns true if the next token is given, which may be any, so that the distributions must have no
+ * ids. */
 bool search_is_given(const struct search *search);
 /* Returns true if the next advance may read other logits than those of the best tokens. */
 bool search_reads_all(const struct search *search);
 
-/* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next
- * step. Returns -1 with ERROR_MEMORY: the search is over. */
+/* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens,
+ * parents and attention for the next step. Returns -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
-/* Returns the state [keep_state] stored at the step that decided a live row's last token; NULL: there was none. */
+/* Returns the state [keep_state] stored at the step that decided a live row's last token; NULL:
+ * there was none. */
 const float *search_kept(const struct search *search, size_t row);
 
-/* Sets kept [step] to what the batch stored after the attention row of each step on the path of a live row, in order. */
+/* Sets kept [step] to what the batch stored after the attention row of each step on the path of a
+ * live row, in order. */
 void search_past(const struct search *search, size_t row, const float **kept);
 
 /* The last token on the path of a live row; valid after the first advance. */
 struct decision {
     int token;
     float log_prob;
-    const float *attention; /* the row of the step that decided it, with what the batch stored after it; it stays valid */
+    const float *attention; /* the row of the step that decided it, with what the batch stored after
+                               it; it stays valid */
 };
 struct decision search_last(const struct search *search, size_t row);
 
 /* Finds the best n_best hypotheses after the end, best first, in the arena. */
-int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err);
+int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count,
+                   struct error *err);
 
 /* Returns a token that was considered, with options.tree. id: below search->tree.count. */
 const struct branch *search_branch(const struct search *search, size_t id);

@@ -1,13 +1,15 @@
-/* This search finds the best of all hypotheses by depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, with
- * any budget: its result is returned unless there is a better one, and it bounds the search. Then children are tried in the order
- * of their log-probability, and a path is abandoned when no continuation of it can score more than the n-th best complete path.
- * Log-probabilities only fall: no completion of a path of merit m scores more than m / longest^penalty, and coverage_penalty only
- * lowers scores.
+/* This search finds the best of all hypotheses by depth-first branch and bound (Stahlberg and Byrne
+ * 2019). A beam comes first, with any budget: its result is returned unless there is a better one,
+ * and it bounds the search. Then children are tried in the order of their log-probability, and a
+ * path is abandoned when no continuation of it can score more than the n-th best complete path.
+ * Log-probabilities only fall: no completion of a path of merit m scores more than m /
+ * longest^penalty, and coverage_penalty only lowers scores.
  *
- * After the beam there is one row: the current node. A node's children continue from the decoder state that its batch stored after
- * its attention row. A node gets its FAN best children; when these are used up and there may be more, the node is computed again
- * and gets the next ones. So the memory needed is a beam's, a frame for each token of the current path, and a copy of each of the n
- * best paths. */
+ * After the beam there is one row: the current node. A node's children continue from the decoder
+ * state that its batch stored after its attention row. A node gets its FAN best children; when
+ * these are used up and there may be more, the node is computed again and gets the next ones. So
+ * the memory needed is a beam's, a frame for each token of the current path, and a copy of each of
+ * the n best paths. */
 #include "model/search/search_kind.h"
 
 #include <assert.h>
@@ -15,7 +17,8 @@
 #include <string.h>
 
 enum { FAN = 32 };
-static_assert((int)FAN >= (int)SEARCH_MAX_ROWS, "the first step is the beam's and the search's own");
+static_assert((int)FAN >= (int)SEARCH_MAX_ROWS,
+              "the first step is the beam's and the search's own");
 
 /* A node of the current path that has been computed, or is about to be. */
 struct frame {
@@ -30,7 +33,8 @@ struct frame {
     bool more;                      /* there may be children after these */
 };
 
-/* A copy of a complete path after the prefix. Copies of its tokens' rows are made when first needed and used again. */
+/* A copy of a complete path after the prefix. Copies of its tokens' rows are made when first needed
+ * and used again. */
 struct copy {
     struct saved {
         struct search_node node;
@@ -60,7 +64,8 @@ static size_t exact_wanted(const struct search *search) {
 
 static int exact_start(struct search *search) {
     const struct search_options *options = &search->options;
-    size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
+    size_t longest =
+        options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
     struct exact *exact = search->state = arena_zalloc(search->arena, 1, sizeof *exact);
     if (!exact)
         return -1;
@@ -85,7 +90,8 @@ static bool has_place(const struct search *search, double score) {
     return !is_full(search) || score > exact->best[search->ended_count - 1].score;
 }
 
-/* Inserts a path into the n best, replacing the last one if there are n; earlier paths of equal score stay ahead. */
+/* Inserts a path into the n best, replacing the last one if there are n; earlier paths of equal
+ * score stay ahead. */
 static void insert(struct search *search, struct search_node *last, struct copy copy) {
     struct exact *exact = search->state;
     size_t place = is_full(search) ? search->ended_count - 1 : search->ended_count++;
@@ -97,8 +103,8 @@ static void insert(struct search *search, struct search_node *last, struct copy 
     search->ended[place] = last;
 }
 
-/* Inserts the complete path to `last`, a child of the current node, into the n best. Returns 1 if the path is among them, 0 if it
- * is not good enough, or -1 if memory is out. */
+/* Inserts the complete path to `last`, a child of the current node, into the n best. Returns 1 if
+ * the path is among them, 0 if it is not good enough, or -1 if memory is out. */
 static int complete(struct search *search, struct search_node *last) {
     struct exact *exact = search->state;
     double score = search_score(search, last);
@@ -117,10 +123,12 @@ static int complete(struct search *search, struct search_node *last) {
     struct copy copy = exact->best[search->ended_count - is_full(search)];
     struct search_node *parent = exact->frames[0]->leaf;
     size_t length = search->source_length + search->options.keep;
-    if (!copy.levels && !(copy.levels = arena_zalloc(search->arena, exact->levels, sizeof *copy.levels)))
+    if (!copy.levels &&
+        !(copy.levels = arena_zalloc(search->arena, exact->levels, sizeof *copy.levels)))
         return -1;
     for (size_t level = 0; level <= exact->depth; level++) {
-        const struct search_node *node = level < exact->depth ? exact->frames[level + 1]->leaf : last;
+        const struct search_node *node =
+            level < exact->depth ? exact->frames[level + 1]->leaf : last;
         struct saved *own = copy.levels[level];
         if (!own) {
             own = arena_alloc(search->arena, 1, sizeof *own);
@@ -132,7 +140,8 @@ static int complete(struct search *search, struct search_node *last) {
         }
         own->node = *node;
         own->node.parent = parent;
-        own->node.attention = memcpy(own->attention, node->attention, length * sizeof *own->attention);
+        own->node.attention =
+            memcpy(own->attention, node->attention, length * sizeof *own->attention);
         if (node->alternatives) {
             own->alternatives = *node->alternatives;
             own->node.alternatives = &own->alternatives;
@@ -182,7 +191,8 @@ static void show(struct search *search, size_t depth) {
 static int give_up(struct search *search, struct frame *frame) {
     const struct exact *exact = search->state;
     show(search, exact->depth); /* the children are its node's */
-    for (; frame->next < frame->count && frame->tried < search->options.beam_size; frame->next++, frame->tried++)
+    for (; frame->next < frame->count && frame->tried < search->options.beam_size;
+         frame->next++, frame->tried++)
         if (search_prune(search, &frame->children[frame->next], exact->recorded) != 0)
             return -1;
     frame->next = frame->count;
@@ -203,7 +213,8 @@ static int walk(struct search *search) {
     struct exact *exact = search->state;
     for (;;) {
         struct frame *frame = exact->frames[exact->depth];
-        if (frame->next == frame->count && frame->more) { /* computes the node again, for the children after its last list */
+        if (frame->next == frame->count &&
+            frame->more) { /* computes the node again, for the children after its last list */
             show(search, exact->depth);
             break;
         }
@@ -217,7 +228,8 @@ static int walk(struct search *search) {
         }
 
         const struct candidate *child = &frame->children[frame->next];
-        if (!has_place(search, child->merit * exact->scale)) { /* no continuation has a place either */
+        if (!has_place(search,
+                       child->merit * exact->scale)) { /* no continuation has a place either */
             if (give_up(search, frame) != 0)
                 return -1;
             continue;
@@ -235,8 +247,8 @@ static int walk(struct search *search) {
         frame->tried++;
         if (search_is_over(search, &node)) {
             int placed = complete(search, &node);
-            /* At the length limit all children are complete and differ only by their log-probabilities: no later one has a place
-             * either. */
+            /* At the length limit all children are complete and differ only by their
+             * log-probabilities: no later one has a place either. */
             bool none = placed == 0 && node.depth == search->options.max_length;
             if (placed < 0 || (none && give_up(search, frame) != 0))
                 return -1;
@@ -265,10 +277,12 @@ static int walk(struct search *search) {
     return 0;
 }
 
-static int exact_advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int exact_advance(struct search *search, const struct distribution *rows,
+                         struct error *err) {
     struct exact *exact = search->state;
     if (exact->steps++ == 0) {
-        /* The beam and the exact search both begin with the first frame, which is the initial row or the row after the prefix. */
+        /* The beam and the exact search both begin with the first frame, which is the initial row
+         * or the row after the prefix. */
         struct frame *first = exact->frames[0];
         first->leaf = search->leaves[0];
         first->attention = search->attention[0];
@@ -284,8 +298,8 @@ static int exact_advance(struct search *search, const struct distribution *rows,
     if (search->rows > 0)
         return 0;
 
-    /* After the beam's last step its results become the n best, and the search continues from the first frame. Either all of its
-     * paths are complete, or none is. */
+    /* After the beam's last step its results become the n best, and the search continues from the
+     * first frame. Either all of its paths are complete, or none is. */
     size_t found = search->ended_count;
     bool over = found > 0 && search_is_over(search, search->ended[0]);
     search->ended_count = 0;

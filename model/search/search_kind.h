@@ -9,11 +9,12 @@
 
 struct search_kind {
     const char *name;
-    bool resumes;                                             /* begins with search->returns; may set it before it makes rows */
-    bool given;                                               /* its prefix is the whole target: it chooses no token itself */
-    bool draws;                                               /* from all tokens, not the best ones */
+    bool resumes; /* begins with search->returns; may set it before it makes rows */
+    bool given;   /* its prefix is the whole target: it chooses no token itself */
+    bool draws;   /* from all tokens, not the best ones */
     size_t (*max_rows)(const struct search_options *options); /* NULL: one */
-    /* Returns how many of a row's best tokens it may have to look at if all of them are allowed; NULL: one. */
+    /* Returns how many of a row's best tokens it may have to look at if all of them are allowed;
+     * NULL: one. */
     size_t (*wanted)(const struct search *search);
     /* Makes search->state; may be NULL. */
     int (*start)(struct search *search);
@@ -26,8 +27,9 @@ struct search_node {
     const struct search_node *parent; /* NULL: this is the first token */
     int token;
     float log_prob, entropy;
-    double total;           /* log-probability of the path up to here */
-    double merit;           /* the same with repetition_penalty and the phrases' bonus, by which paths are compared */
+    double total; /* log-probability of the path up to here */
+    double merit; /* the same with repetition_penalty and the phrases' bonus, by which paths are
+                     compared */
     const float *attention; /* the row of the step that decided it */
     const struct alternatives *alternatives;
     size_t depth;  /* tokens on the path, including this one */
@@ -45,26 +47,32 @@ struct candidate {
     size_t lane;
 };
 
-/* Returns the contribution of a token to the merit of the current path; -INFINITY: it may not come. */
+/* Returns the contribution of a token to the merit of the current path; -INFINITY: it may not come.
+ */
 double search_merit(const struct search *search, int token, float log_prob);
-/* Returns true if the token is a byte that does not form a character after the current path, or not the byte that is due. ids: of
- * the row's distribution. */
+/* Returns true if the token is a byte that does not form a character after the current path, or not
+ * the byte that is due. ids: of the row's distribution. */
 bool search_breaks_character(const struct search *search, const int *ids, int token);
 /* Makes the path of a live row the current one. */
 void search_take_path(struct search *search, size_t row);
 
-/* Finds the k best tokens of a row by merit, best first; of equals the lower one comes first. Returns their number. */
-size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best);
+/* Finds the k best tokens of a row by merit, best first; of equals the lower one comes first.
+ * Returns their number. */
+size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k,
+                   struct candidate *best);
 /* Keeps chosen [*count <= k] sorted, best first; of equals the earlier one stays ahead. */
 void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c);
 /* Returns the continuation of a live row by a token that contributes this merit. */
-struct candidate search_candidate(const struct search *search, size_t row, int token, float log_prob, double merit);
+struct candidate search_candidate(const struct search *search, size_t row, int token,
+                                  float log_prob, double merit);
 /* Returns the same for a given token, without bans and penalties. */
-struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token);
+struct candidate search_given(const struct search *search, const struct distribution *rows,
+                              size_t row, int token);
 
-/* Makes these continuations the next rows, of which there are at most SEARCH_MAX_ROWS; those that are over become hypotheses. */
-int search_extend(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count,
-                  struct error *err);
+/* Makes these continuations the next rows, of which there are at most SEARCH_MAX_ROWS; those that
+ * are over become hypotheses. */
+int search_extend(struct search *search, const struct distribution *rows,
+                  const struct candidate *chosen, size_t count, struct error *err);
 /* Ends the search without a result. */
 int search_fail(struct search *search, struct error *err);
 
@@ -77,30 +85,39 @@ double search_divisor(const struct search *search, size_t length);
 /* Returns the score of a path that is over. */
 double search_score(const struct search *search, const struct search_node *last);
 /* Allocates the attention row and the alternatives of one row. Returns -1 if memory runs out. */
-int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives);
+int search_new_row(const struct search *search, float **attention,
+                   struct alternatives **alternatives);
 
-/* The tree of considered tokens; both do nothing without options.tree. The first `recorded` branches may have them already, from an
- * earlier visit of the same path. search_grow adds a node that is kept or finished, and sets its branch; search_prune adds a
- * candidate that was dropped. Returns -1 if memory runs out. */
-int search_grow(struct search *search, struct search_node *node, enum branch_state state, size_t recorded);
+/* The tree of considered tokens; both do nothing without options.tree. The first `recorded`
+ * branches may have them already, from an earlier visit of the same path. search_grow adds a node
+ * that is kept or finished, and sets its branch; search_prune adds a candidate that was dropped.
+ * Returns -1 if memory runs out. */
+int search_grow(struct search *search, struct search_node *node, enum branch_state state,
+                size_t recorded);
 int search_prune(struct search *search, const struct candidate *c, size_t recorded);
 /* Calls search_prune for each of the rows' best beam_size that was not chosen. */
-int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count);
+int search_prune_others(struct search *search, const struct distribution *rows,
+                        const struct candidate *chosen, size_t count);
 
 /* ---- how far a path is with its phrases (search_phrases.c; declared for tests) ---- */
 
 struct progress {
-    bool *met;         /* [count] phrases that are on the path, in this way or another; no token belongs to two phrases */
+    bool *met; /* [count] phrases that are on the path, in this way or another; no token belongs to
+                  two phrases */
     size_t met_tokens; /* a phrase counts as the longest of its ways */
     size_t open, at;   /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
-    float *spent;      /* [count] the attention that other tokens gave to the source of each phrase; not kept by progress_take */
+    float *spent; /* [count] the attention that other tokens gave to the source of each phrase; not
+                     kept by progress_take */
 };
 
-/* Returns the number of tokens that are met or open, at most phrases_tokens. Tokens that a shorter way saves count as met. */
+/* Returns the number of tokens that are met or open, at most phrases_tokens. Tokens that a shorter
+ * way saves count as met. */
 size_t progress_tokens(const struct phrases *phrases, const struct progress *progress);
 /* Returns true if the path may end here. */
 bool progress_complete(const struct phrases *phrases, const struct progress *progress);
-/* Sets *to to the progress of the path with one more token. to->met has room, and is not from->met. */
-void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to);
+/* Sets *to to the progress of the path with one more token. to->met has room, and is not from->met.
+ */
+void progress_take(const struct phrases *phrases, const struct progress *from, int token,
+                   struct progress *to);
 
 #endif

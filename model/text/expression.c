@@ -6,7 +6,8 @@ enum { NONE = -1 };
 
 bool scan_follows_digit(const struct scan *scan) {
     size_t at = scan->begin;
-    while (at > 0 && scan->begin - at < 4 && (scan->text[at - 1] == ' ' || (unsigned char)scan->text[at - 1] >= 0x80))
+    while (at > 0 && scan->begin - at < 4 &&
+           (scan->text[at - 1] == ' ' || (unsigned char)scan->text[at - 1] >= 0x80))
         at--;
     return at > 0 && ascii_digit(scan->text[at - 1]);
 }
@@ -20,7 +21,8 @@ size_t scan_name(const struct scan *scan, size_t at) {
 
 size_t scan_nested(const struct scan *scan, size_t open) {
     size_t depth = 0, most = scan->length - open < MAX_CODE ? scan->length - open : MAX_CODE;
-    const char *text = scan->text + open, closing = *text == '{' ? '}' : ']', *first = memchr(text, closing, most);
+    const char *text = scan->text + open, closing = *text == '{' ? '}' : ']',
+               *first = memchr(text, closing, most);
     if (!first || memchr(text, '\n', (size_t)(first - text)))
         return open;
     for (size_t i = 0; i < most && text[i] != '\n'; i++) {
@@ -45,9 +47,11 @@ size_t scan_trim(const struct scan *scan, size_t first, size_t end) {
     size_t excess[sizeof closing - 1] = {0}; /* closing brackets less opening ones, modulo 2^64 */
     for (size_t i = first; i < end; i++)
         for (size_t kind = 0; kind < sizeof closing - 1; kind++)
-            excess[kind] += (size_t)(scan->text[i] == closing[kind]) - (size_t)(scan->text[i] == opening[kind]);
+            excess[kind] +=
+                (size_t)(scan->text[i] == closing[kind]) - (size_t)(scan->text[i] == opening[kind]);
     for (; end > first; end--) {
-        const char *bracket = ascii_among(scan->text[end - 1], closing) ? strchr(closing, scan->text[end - 1]) : NULL;
+        const char *bracket =
+            ascii_among(scan->text[end - 1], closing) ? strchr(closing, scan->text[end - 1]) : NULL;
         bool excessive = bracket && excess[bracket - closing] - 1 < scan->length;
         if (!excessive && !ascii_among(scan->text[end - 1], ".,;:!?'*"))
             break;
@@ -57,7 +61,8 @@ size_t scan_trim(const struct scan *scan, size_t first, size_t end) {
     return end;
 }
 
-/* ---- expressions: each function returns where a match that begins at text[at] ends, or NONE ---- */
+/* ---- expressions: each function returns where a match that begins at text[at] ends, or NONE ----
+ */
 
 static ptrdiff_t match_choice(const struct scan *scan, const char *from, const char *to, size_t at);
 
@@ -194,10 +199,14 @@ static const char *read_quantifier(const char *from, const char *to, size_t *lea
     return from + 1;
 }
 
-static ptrdiff_t match_sequence(const struct scan *scan, const char *from, const char *to, size_t at) {
+static ptrdiff_t match_sequence(const struct scan *scan, const char *from, const char *to,
+                                size_t at) {
     while (from < to) {
         const char *end = part_end(from);
-        size_t least, most, count = 0, last = scan->begin + (scan->room ? scan->room : *from == '.' ? MAX_LINE : MAX_CODE);
+        size_t least, most, count = 0,
+                            last = scan->begin + (scan->room     ? scan->room
+                                                  : *from == '.' ? MAX_LINE
+                                                                 : MAX_CODE);
         const char *next = read_quantifier(end, to, &least, &most);
         for (ptrdiff_t after; count < most; at = (size_t)after, count++) {
             bool inside = at < scan->length && ((unsigned char)scan->text[at] & 0xc0) == 0x80;
@@ -212,7 +221,8 @@ static ptrdiff_t match_sequence(const struct scan *scan, const char *from, const
     return (ptrdiff_t)at;
 }
 
-static ptrdiff_t match_choice(const struct scan *scan, const char *from, const char *to, size_t at) {
+static ptrdiff_t match_choice(const struct scan *scan, const char *from, const char *to,
+                              size_t at) {
     for (;;) {
         const char *bar = from;
         while (bar < to && *bar != '|')

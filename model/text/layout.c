@@ -1,8 +1,9 @@
-/* This file finds the layout of a text: what stands between its texts and at the beginnings and ends of its lines. A translation
- * copies it, so that a pasted table, a list, a form or a quoted mail keeps its shape, and the model reads the words alone.
+/* This file finds the layout of a text: what stands between its texts and at the beginnings and
+ * ends of its lines. A translation copies it, so that a pasted table, a list, a form or a quoted
+ * mail keeps its shape, and the model reads the words alone.
  *
- * Separators cut a line into cells. Labels begin a cell, signs apart from words end it, and a cell without a letter or a digit is
- * layout as a whole. */
+ * Separators cut a line into cells. Labels begin a cell, signs apart from words end it, and a cell
+ * without a letter or a digit is layout as a whole. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include <string.h>
@@ -10,9 +11,12 @@
 enum {
     COLUMN_SPACES = 3, /* so many spaces side by side separate columns; justified prose has two */
     RULE_SIGNS = 3,    /* so many equal signs are a rule, even where they touch words */
-    LEADER_SIGNS = 4,  /* so many equal signs lead the eye to the next column: three dots may be an ellipsis, three dashes a dash */
-    LAST_BYTES = 16,   /* the most bytes of what a leader leads to, if no space precedes it: a price, the number of a page */
-    NUMBER_DIGITS = 3, /* the most digits of a number that counts items or sections; 2020. ends a sentence */
+    LEADER_SIGNS = 4,  /* so many equal signs lead the eye to the next column: three dots may be an
+                          ellipsis, three dashes a dash */
+    LAST_BYTES = 16, /* the most bytes of what a leader leads to, if no space precedes it: a price,
+                        the number of a page */
+    NUMBER_DIGITS =
+        3, /* the most digits of a number that counts items or sections; 2020. ends a sentence */
     NUMERAL_LETTERS = 6, /* XXVIII: the longest Roman numeral that counts items */
     MOST_PARTS = 6,      /* 1.2.3.4.5.6 */
     NEAR_BYTES = 1024    /* a number of a series is looked for within so many bytes */
@@ -45,32 +49,40 @@ static bool is_capital(int32_t c) {
     return c >= 0 && character_lower(c) != c;
 }
 
-/* True for what has no language alone. Quotation marks and brackets have a partner, and the sign of a currency an amount. */
+/* True for what has no language alone. Quotation marks and brackets have a partner, and the sign of
+ * a currency an amount. */
 static bool is_sign(int32_t c) {
-    static const wchar_t paired[] = L"\"'()[]{}\u00ab\u00bb\u2039\u203a\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u300c"
-                                    L"\u300d\u300e\u300f\u3010\u3011\uff08\uff09$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9\u20aa\u20ba";
+    static const wchar_t paired[] =
+        L"\"'()[]{}\u00ab\u00bb\u2039\u203a\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u300c"
+        L"\u300d\u300e\u300f\u3010\u3011\uff08\uff09$"
+        L"\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9\u20aa\u20ba";
     return character_is_punctuation(c) && !character_is_among(c, paired);
 }
 
-/* True for marks that a word has after it, perhaps with a space between: French sets one before the tall ones. */
+/* True for marks that a word has after it, perhaps with a space between: French sets one before the
+ * tall ones. */
 static bool is_after_word(int32_t c) {
     return character_is_among(c, L".,;:!?%\u2026\u2030\u00b0\u3002\u3001\uff01\uff1f\u061f\u060c");
 }
 
 /* True for variation selectors, what joins two emoji, and the like. */
 static bool is_joined(int32_t c) {
-    return c >= 0x80 && !character_is_letter(c) && !character_is_punctuation(c) && !character_is_space(c);
+    return c >= 0x80 && !character_is_letter(c) && !character_is_punctuation(c) &&
+           !character_is_space(c);
 }
 
 /* True for signs that begin an item even if they touch its first word. */
 static bool is_bullet(int32_t c) {
-    return character_is_among(c, L"\u2022\u2023\u2043\u25e6\u00b7\u25aa\u25ab\u25cf\u25cb\u25a0\u25a1\u25ba\u25b6\u25b8\u2610\u2611"
+    return character_is_among(c, L"\u2022\u2023\u2043\u25e6\u00b7\u25aa\u25ab\u25cf\u25cb\u25a0"
+                                 L"\u25a1\u25ba\u25b6\u25b8\u2610\u2611"
                                  L"\u2612\u2713\u2714\u2717\u2718\u2751\u2756\u27a2\u27a4");
 }
 
-/* ---- labels: each function returns the end of a label without the white space after it, or `at` ---- */
+/* ---- labels: each function returns the end of a label without the white space after it, or `at`
+ * ---- */
 
-/* A dash, a bullet, ## // >> [x] and others: signs that a space separates from the words, or a bullet or a rule that touches them.
+/* A dash, a bullet, ## // >> [x] and others: signs that a space separates from the words, or a
+ * bullet or a rule that touches them.
  */
 static size_t signs_label(const char *text, size_t at, size_t end) {
     size_t after = at, next = at;
@@ -86,7 +98,8 @@ static size_t signs_label(const char *text, size_t at, size_t end) {
     if (after == end || (after > at && character_is_space(character_at(text, after, end))))
         return after;
     size_t rule = skip(text, at, end, (const char[]){first, '\0'});
-    bool quoted = first == '>' && rule > at, ruled = ascii_among(first, "-=~#+") || (first == '*' && text[end - 1] == '*');
+    bool quoted = first == '>' && rule > at,
+         ruled = ascii_among(first, "-=~#+") || (first == '*' && text[end - 1] == '*');
     return quoted || (ruled && rule == after && rule >= at + RULE_SIGNS) ? rule : at;
 }
 
@@ -96,7 +109,8 @@ static size_t box_label(const char *text, size_t at, size_t end) {
     if (open != '[' && open != '(')
         return at;
     size_t inside = at + 1, after = skip(text, inside, end, "0123456789:.,/- ");
-    if (after == inside || (after == inside + 1 && text[inside] == ' ' && ascii_among(peek(text, after, end), "xX*")))
+    if (after == inside ||
+        (after == inside + 1 && text[inside] == ' ' && ascii_among(peek(text, after, end), "xX*")))
         after += ascii_among(peek(text, after, end), "xX*+");
     return after > inside && peek(text, after, end) == (open == '[' ? ']' : ')') ? after + 1 : at;
 }
@@ -137,7 +151,8 @@ static struct enumerator read_enumerator(const char *text, size_t at, size_t end
         found.counts = numeral > next ? COUNTS_NUMERAL : COUNTS_LETTER;
         found.end = after = numeral > next ? numeral : next;
         parts = 1;
-        if (found.counts == COUNTS_NUMERAL || peek(text, after, end) != '.' || !ascii_digit(peek(text, after + 1, end)))
+        if (found.counts == COUNTS_NUMERAL || peek(text, after, end) != '.' ||
+            !ascii_digit(peek(text, after + 1, end)))
             return found;
         after++;
     }
@@ -153,7 +168,8 @@ static struct enumerator read_enumerator(const char *text, size_t at, size_t end
             break;
         after++;
     }
-    if (found.counts == COUNTS_DIGITS && ascii_letter(peek(text, found.end, end)) && !ascii_word(peek(text, found.end + 1, end)))
+    if (found.counts == COUNTS_DIGITS && ascii_letter(peek(text, found.end, end)) &&
+        !ascii_word(peek(text, found.end + 1, end)))
         found.end++; /* 1a) */
     return found;
 }
@@ -170,25 +186,30 @@ static struct span word_at(const char *text, size_t at, size_t end) {
 static bool has_number(const struct layout_reading *reading, size_t at, unsigned number) {
     at = skip(reading->text, at, reading->length, " \t");
     struct enumerator found = read_enumerator(reading->text, at, reading->length);
-    return found.counts == COUNTS_DIGITS && found.number == number && peek(reading->text, found.end, reading->length) == '.';
+    return found.counts == COUNTS_DIGITS && found.number == number &&
+           peek(reading->text, found.end, reading->length) == '.';
 }
 
-/* True if the line before that of text[at] begins with the number before this one, or the line after it with the next number. */
+/* True if the line before that of text[at] begins with the number before this one, or the line
+ * after it with the next number. */
 static bool is_counted(const struct layout_reading *reading, size_t at, unsigned number) {
     const char *text = reading->text;
     size_t first = at > NEAR_BYTES ? at - NEAR_BYTES : 0,
            most = reading->length - at < NEAR_BYTES ? reading->length - at : NEAR_BYTES;
-    const char *feed = memrchr(text + first, '\n', at - first), *after = memchr(text + at, '\n', most);
+    const char *feed = memrchr(text + first, '\n', at - first),
+               *after = memchr(text + at, '\n', most);
     const char *before = feed ? memrchr(text + first, '\n', (size_t)(feed - text) - first) : NULL;
     size_t line = before ? (size_t)(before + 1 - text) : first;
     return (feed && (before || first == 0) && has_number(reading, line, number - 1)) ||
            (after && has_number(reading, (size_t)(after + 1 - text), number + 1));
 }
 
-/* True if the number with its full stop counts items. In a language whose ordinal numbers have a full stop, 1. Mai is a day and
- * 3. Platz a rank: there, the number must be followed by a word with which sentences begin, or be one of a series. Of 34 German
- * lines of the corpora that begin like this, each was an item. */
-static bool counts_items(const struct layout_reading *reading, size_t at, struct enumerator number, size_t next, size_t end) {
+/* True if the number with its full stop counts items. In a language whose ordinal numbers have a
+ * full stop, 1. Mai is a day and
+ * 3. Platz a rank: there, the number must be followed by a word with which sentences begin, or be
+ * one of a series. Of 34 German lines of the corpora that begin like this, each was an item. */
+static bool counts_items(const struct layout_reading *reading, size_t at, struct enumerator number,
+                         size_t next, size_t end) {
     if (!segmenter_has_ordinals(reading->segmenter))
         return true;
     struct span word = word_at(reading->text, next, end);
@@ -196,14 +217,15 @@ static bool counts_items(const struct layout_reading *reading, size_t at, struct
            (number.counts == COUNTS_DIGITS && is_counted(reading, at, number.number));
 }
 
-/* True if 1.1 before the word text[next,end) is the number of a section, not an amount or a time: 2.5 million, 10.30 AM, 10.30 Uhr.
- * The word has one capital, in a language that does not write hours like this. */
+/* True if 1.1 before the word text[next,end) is the number of a section, not an amount or a
+ * time: 2.5 million, 10.30 AM, 10.30 Uhr. The word has one capital, in a language that does not
+ * write hours like this. */
 static bool numbers_section(const struct layout_reading *reading, size_t next, size_t end) {
     struct span word = word_at(reading->text, next, end);
     size_t second = next;
     bool capital = word.end > next && is_capital(character_next(reading->text, word.end, &second));
-    return capital && !is_capital(character_at(reading->text, second, word.end)) && reading->segmenter &&
-           !segmenter_has_ordinals(reading->segmenter);
+    return capital && !is_capital(character_at(reading->text, second, word.end)) &&
+           reading->segmenter && !segmenter_has_ordinals(reading->segmenter);
 }
 
 /* a) (ii) 1. I. A.1 1.1 Q: and others. */
@@ -222,7 +244,10 @@ static size_t number_label(const struct layout_reading *reading, size_t at, size
     if (close == '-')
         return letter || found.counts == COUNTS_DIGITS ? after + 1 : at;
     if (close == '/' || close == ':')
-        return (close == '/' ? found.counts == COUNTS_DIGITS : letter && is_capital(character_at(text, at, end))) ? after + 1 : at;
+        return (close == '/' ? found.counts == COUNTS_DIGITS
+                             : letter && is_capital(character_at(text, at, end)))
+                   ? after + 1
+                   : at;
     if (!dotted)
         return found.counts == COUNTS_PARTS && numbers_section(reading, next, end) ? after : at;
     if (found.counts == COUNTS_PARTS)
@@ -233,10 +258,11 @@ static size_t number_label(const struct layout_reading *reading, size_t at, size
     return letter || next == end || counts_items(reading, at, found, next, end) ? after : at;
 }
 
-/* True for an o that stands for a bullet, in a language that has no word o: no sentence begins with it. */
+/* True for an o that stands for a bullet, in a language that has no word o: no sentence begins with
+ * it. */
 static bool is_round(const struct layout_reading *reading, size_t at, size_t end) {
-    return peek(reading->text, at, end) == 'o' && peek(reading->text, at + 1, end) == ' ' && reading->segmenter &&
-           segmenter_never_opens(reading->segmenter, "O", 1);
+    return peek(reading->text, at, end) == 'o' && peek(reading->text, at + 1, end) == ' ' &&
+           reading->segmenter && segmenter_never_opens(reading->segmenter, "O", 1);
 }
 
 size_t layout_label(const struct layout_reading *reading, size_t begin, size_t end) {
@@ -260,7 +286,8 @@ size_t layout_label(const struct layout_reading *reading, size_t begin, size_t e
 
 /* ---- ends of cells ---- */
 
-/* Returns where signs begin that end the cell text[begin,end) apart from its words: ♪ and -- after a space, ____ and *** anywhere.
+/* Returns where signs begin that end the cell text[begin,end) apart from its words: ♪ and -- after
+ * a space, ____ and *** anywhere.
  */
 static size_t trim_signs(const char *text, size_t begin, size_t end) {
     for (;;) {
@@ -314,17 +341,21 @@ static size_t skip_leader(const char *text, size_t at, size_t end, size_t *signs
     return at;
 }
 
-/* True if the equal signs text[at,after) lead to the next column or are the blank of a form: Coffee ..... 3.50, Name: ____ */
-static bool is_leader(const char *text, size_t begin, size_t at, size_t after, size_t end, size_t signs) {
+/* True if the equal signs text[at,after) lead to the next column or are the blank of a form: Coffee
+ * ..... 3.50, Name: ____ */
+static bool is_leader(const char *text, size_t begin, size_t at, size_t after, size_t end,
+                      size_t signs) {
     size_t before = at, next = skip_spaces(text, after, end), last = end - next;
     int32_t former = before > begin ? character_previous(text, &before) : ' ';
     bool apart = character_is_space(former);
-    while (character_is_space(former) && before > begin) /* *at is after the last separator, so this stays within a cell */
+    while (character_is_space(former) &&
+           before > begin) /* *at is after the last separator, so this stays within a cell */
         former = character_previous(text, &before);
     if (text[at] == '_')
         return signs >= RULE_SIGNS && former == ':';
     size_t digit = next; /* after the sign of a currency */
-    while (digit < end && !character_is_letter(character_at(text, digit, end)) && digit < next + LAST_BYTES)
+    while (digit < end && !character_is_letter(character_at(text, digit, end)) &&
+           digit < next + LAST_BYTES)
         character_next(text, end, &digit);
     bool number = last <= LAST_BYTES && ascii_digit(peek(text, digit, end));
     return signs >= LEADER_SIGNS && next < end && ((apart && next > after) || number);
@@ -342,13 +373,15 @@ static size_t bar_at(const char *text, size_t begin, size_t at, size_t end) {
     return apart && (c == 0xb7 || c == 0x2022 || c == 0x2219) ? next - at : 0;
 }
 
-/* Returns the end of white space that separates columns, or `at`: a tab or form feed with spaces around, or several spaces. */
+/* Returns the end of white space that separates columns, or `at`: a tab or form feed with spaces
+ * around, or several spaces. */
 static size_t column_at(const char *text, size_t at, size_t end) {
     size_t spaces = skip(text, at, end, " "), after = skip(text, spaces, end, "\t\v\f ");
     return after > spaces || spaces >= at + COLUMN_SPACES ? after : at;
 }
 
-/* Finds the next separator of the line whose text ends at end, from *at on, with the white space around it. */
+/* Finds the next separator of the line whose text ends at end, from *at on, with the white space
+ * around it. */
 static bool next_separator(const char *text, size_t *at, size_t end, struct span *found) {
     for (size_t i = *at, run = i; i<end; i = run> i ? run : i + 1) {
         size_t signs = 0, after = i;
@@ -381,7 +414,8 @@ static bool next_separator(const char *text, size_t *at, size_t end, struct span
         if (after == i)
             continue;
         size_t first = i;
-        for (size_t before = i; before > *at && character_is_space(character_previous(text, &before));)
+        for (size_t before = i;
+             before > *at && character_is_space(character_previous(text, &before));)
             first = before;
         *found = (struct span){first, skip_spaces(text, after, end)};
         *at = found->end;
@@ -435,12 +469,14 @@ static void add_gap(struct layout_list *list, size_t begin, size_t end) {
     all[list->count++] = gap;
 }
 
-/* Returns where the opaque runs begin that end text[begin,end) with only white space between them, from the first one of them that
- * is a picture or another symbol, with the white space before it: "See you. :-) https://example.com #party". Returns end if there
- * is none. */
-static size_t trailing_runs(const struct opaque_runs *held, const char *text, size_t begin, size_t end) {
+/* Returns where the opaque runs begin that end text[begin,end) with only white space between them,
+ * from the first one of them that is a picture or another symbol, with the white space before it:
+ * "See you. :-) https://example.com #party". Returns end if there is none. */
+static size_t trailing_runs(const struct opaque_runs *held, const char *text, size_t begin,
+                            size_t end) {
     size_t found = end, at = end, last = 0;
-    for (size_t most = held->count; last < most;) { /* last becomes the number of runs that begin before the end */
+    for (size_t most = held->count;
+         last < most;) { /* last becomes the number of runs that begin before the end */
         size_t middle = last + (most - last) / 2;
         if (held->all[middle].begin < end)
             last = middle + 1;
@@ -455,7 +491,8 @@ static size_t trailing_runs(const struct opaque_runs *held, const char *text, si
         if (run->kind == OPAQUE_EMOJI || run->kind == OPAQUE_SYMBOL)
             found = at;
     }
-    for (size_t before = found; found < end && found > begin && character_is_space(character_previous(text, &before));)
+    for (size_t before = found;
+         found < end && found > begin && character_is_space(character_previous(text, &before));)
         found = before;
     return found;
 }
@@ -473,7 +510,9 @@ static void add_cell(struct layout_list *list, size_t begin, size_t end) {
     size_t label = layout_label(list->reading, begin, end);
     add_gap(list, begin, label);
     if (label < end)
-        add_gap(list, trim_signs(text, label, trailing_runs(&list->reading->held, text, label, end)), end);
+        add_gap(list,
+                trim_signs(text, label, trailing_runs(&list->reading->held, text, label, end)),
+                end);
 }
 
 static void add_line(struct layout_list *list, size_t begin, size_t end) {
@@ -492,14 +531,19 @@ static void add_line(struct layout_list *list, size_t begin, size_t end) {
     add_cell(list, cell, end);
 }
 
-int layout_find(const struct layout_reading *reading, struct arena *arena, struct span **gaps, size_t *count, struct error *err) {
+int layout_find(const struct layout_reading *reading, struct arena *arena, struct span **gaps,
+                size_t *count, struct error *err) {
     struct layout_list list = {.reading = reading, .arena = arena};
     struct opaque_run run = {0};
     bool runs = true;
-    for (size_t begin = 0, end, next, at = 0; begin < reading->length && !list.failed; begin = next) {
-        /* find the next escape of a line end, or code, that no opaque run crosses; it may have several lines */
-        while (runs && (run.end <= begin || !is_free(&reading->held, (struct span){run.begin, run.end})))
-            runs = opaque_next_paced(arena->budget, NOTATION_LAYOUT, reading->text, reading->length, &at, &run);
+    for (size_t begin = 0, end, next, at = 0; begin < reading->length && !list.failed;
+         begin = next) {
+        /* find the next escape of a line end, or code, that no opaque run crosses; it may have
+         * several lines */
+        while (runs &&
+               (run.end <= begin || !is_free(&reading->held, (struct span){run.begin, run.end})))
+            runs = opaque_next_paced(arena->budget, NOTATION_LAYOUT, reading->text, reading->length,
+                                     &at, &run);
         for (end = next = begin; next < reading->length; end = next) {
             unsigned char c = (unsigned char)reading->text[next];
             if (c >= 0x20 && c != 0xc2 && c != 0xe2)

@@ -1,6 +1,7 @@
-/* This file is the one reader of what is not language: it finds runs by their characters alone, from tables of notations
- * (placeholders.c, codes.c). Runs are found in one pass, in time proportional to the bytes passed, because a notation of unbounded
- * length is not read again from within. */
+/* This file is the one reader of what is not language: it finds runs by their characters alone,
+ * from tables of notations (placeholders.c, codes.c). Runs are found in one pass, in time
+ * proportional to the bytes passed, because a notation of unbounded length is not read again from
+ * within. */
 #include "model/text/notation.h"
 #include <unicode/uchar.h>
 
@@ -12,7 +13,8 @@ const char *opaque_name(enum opaque_kind kind) {
     return names[kind];
 }
 
-/* True if the character before this place is outside ASCII and not a letter of the Latin script, so that a word may begin here. */
+/* True if the character before this place is outside ASCII and not a letter of the Latin script, so
+ * that a word may begin here. */
 static bool is_other_script(const char *text, size_t at) {
     int32_t c = at > 0 ? character_previous(text, &at) : -1;
     return c >= 0x80 && (!character_is_letter(c) || (c >= 0x0370 && (c < 0x1e00 || c > 0x1eff)));
@@ -35,7 +37,8 @@ static bool may_begin(const struct notation *notation, const struct scan *scan) 
 }
 
 /* Finds the run that begins at scan->begin by the rows of one table. */
-static bool find_in(const struct notation *rows, size_t count, const struct scan *scan, unsigned sets, struct opaque_run *found) {
+static bool find_in(const struct notation *rows, size_t count, const struct scan *scan,
+                    unsigned sets, struct opaque_run *found) {
     for (size_t i = 0; i < count; i++) {
         const struct notation *row = &rows[i];
         if (!(row->sets & sets) || !may_begin(row, scan))
@@ -44,7 +47,8 @@ static bool find_in(const struct notation *rows, size_t count, const struct scan
         if (end == scan->begin)
             continue;
         int32_t c = scan_character(scan, scan->begin, &next);
-        bool symbol = row->kind == OPAQUE_EMOJI && c > 0x80 && (c < 0x2190 || !u_hasBinaryProperty(c, UCHAR_EMOJI));
+        bool symbol = row->kind == OPAQUE_EMOJI && c > 0x80 &&
+                      (c < 0x2190 || !u_hasBinaryProperty(c, UCHAR_EMOJI));
         *found = (struct opaque_run){scan->begin, end, symbol ? OPAQUE_SYMBOL : row->kind, NULL};
         return true;
     }
@@ -55,20 +59,22 @@ static bool find_at(struct scan *scan, unsigned sets, struct opaque_run *found) 
     size_t before = scan->begin;
     scan->former = before > 0 ? scan->text[before - 1] : ' ';
     scan->word = !ascii_word(scan->former) || is_other_script(scan->text, scan->begin);
-    scan->chunk =
-        before == 0 || ascii_among(scan->former, "([{\"'<>=,;|") || character_is_space(character_previous(scan->text, &before));
+    scan->chunk = before == 0 || ascii_among(scan->former, "([{\"'<>=,;|") ||
+                  character_is_space(character_previous(scan->text, &before));
     return find_in(notation_placeholders, NOTATION_PLACEHOLDER_ROWS, scan, sets, found) ||
            find_in(notation_codes, NOTATION_CODE_ROWS, scan, sets, found);
 }
 
 size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at) {
-    struct scan scan = {.text = text, .length = length, .begin = at, .line = at == 0 || text[at - 1] == '\n'};
+    struct scan scan = {
+        .text = text, .length = length, .begin = at, .line = at == 0 || text[at - 1] == '\n'};
     struct opaque_run found;
     return at < length && find_at(&scan, sets, &found) ? found.end : at;
 }
 
-/* Returns the end of the part that begins there: white space, or at most MAX_NAME bytes up to white space. *plain: no run begins in
- * it, since it consists of letters, without a capital after a lower-case letter, and of marks between sentences. */
+/* Returns the end of the part that begins there: white space, or at most MAX_NAME bytes up to white
+ * space. *plain: no run begins in it, since it consists of letters, without a capital after a
+ * lower-case letter, and of marks between sentences. */
 static size_t chunk_end(const char *text, size_t length, size_t begin, bool *plain) {
     size_t most = length - begin < MAX_NAME ? length : begin + MAX_NAME, end = begin;
     size_t repeated = 0;
@@ -77,34 +83,38 @@ static size_t chunk_end(const char *text, size_t length, size_t begin, bool *pla
     for (; end < most && !ascii_among(text[end], " \n\t\r"); before = text[end++]) {
         char c = text[end];
         repeated += c == before;
-        bool letter = ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
-        bool mark = ascii_among(c, ".,!?;'\"-()") &&
-                    !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
-                    !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) && !(c == '-' && before == '-') &&
-                    !(c == '.' && ascii_among(before, " .")) &&
-                    !(c == '!' && before == ' ' && end + 1 < length && ascii_word(text[end + 1]));
+        bool letter =
+            ascii_letter(c) && !(ascii_upper(c) && ascii_letter(before) && !ascii_upper(before));
+        bool mark =
+            ascii_among(c, ".,!?;'\"-()") &&
+            !(c == '.' && ascii_letter(before) && end + 1 < length && ascii_word(text[end + 1])) &&
+            !(c == ';' && !ascii_letter(before)) && !(c == '(' && ascii_letter(before)) &&
+            !(c == '-' && before == '-') && !(c == '.' && ascii_among(before, " .")) &&
+            !(c == '!' && before == ' ' && end + 1 < length && ascii_word(text[end + 1]));
         *plain = *plain && (letter || mark);
     }
     *plain = *plain && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
     return end > begin ? end : begin + 1;
 }
 
-bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at, struct opaque_run *found) {
+bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at,
+                 struct opaque_run *found) {
     return opaque_next_paced(NULL, sets, text, length, at, found);
 }
 
-bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length, size_t *at,
-                       struct opaque_run *found) {
+bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length,
+                       size_t *at, struct opaque_run *found) {
     bool layout = (sets & NOTATION_LAYOUT) != 0, line = true;
     for (size_t i = *at; layout && i > 0 && line && text[i - 1] != '\n'; i--)
         line = ascii_among(text[i - 1], " \t\r");
-    for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length && budget_step(budget, 1); begin = end) {
+    for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length && budget_step(budget, 1);
+         begin = end) {
         bool plain, white = ascii_among(text[begin], " \n\t\r");
         end = chunk_end(text, length, begin, &plain);
         line = line || text[begin] == '\n';
         plain = layout ? plain && !line && !white : plain || white;
-        for (struct scan scan = {.text = text, .length = length, .begin = begin, .line = line}; !plain && scan.begin < end;
-             scan.begin++, scan.line = false)
+        for (struct scan scan = {.text = text, .length = length, .begin = begin, .line = line};
+             !plain && scan.begin < end; scan.begin++, scan.line = false)
             if (((unsigned char)text[scan.begin] & 0xc0) != 0x80 && find_at(&scan, sets, found)) {
                 *at = found->end;
                 return true;
@@ -117,8 +127,8 @@ bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, s
 
 /* ---- lists of runs ---- */
 
-int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena, struct opaque_runs *out,
-                  struct error *err) {
+int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, struct arena *arena,
+                  struct opaque_runs *out, struct error *err) {
     size_t first = 0; /* the first run that ends after begin */
     for (size_t last = held->count; first < last;) {
         size_t middle = first + (last - first) / 2;
@@ -143,8 +153,8 @@ int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, stru
     return 0;
 }
 
-int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque_run *more, size_t count, struct arena *arena,
-                 struct error *err) {
+int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque_run *more,
+                 size_t count, struct arena *arena, struct error *err) {
     struct opaque_run *all = arena_alloc(arena, held->count + count, sizeof *all);
     size_t merged = 0;
     if (!all)
@@ -154,9 +164,11 @@ int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque
         struct opaque_run next = old ? held->all[i++] : more[j++];
         struct opaque_run *last = merged > 0 ? &all[merged - 1] : NULL;
         bool words = last && last->kind == OPAQUE_WORD && next.kind == OPAQUE_WORD;
-        for (size_t at = words ? last->end : 0; words && at < next.begin; at++) /* with only spaces between them */
+        for (size_t at = words ? last->end : 0; words && at < next.begin;
+             at++) /* with only spaces between them */
             words = text[at] == ' ';
-        if (last && (next.begin < last->end || words || (next.begin == last->end && !old && !last->written))) {
+        if (last && (next.begin < last->end || words ||
+                     (next.begin == last->end && !old && !last->written))) {
             last->end = next.end > last->end ? next.end : last->end;
             last->kind = next.kind == OPAQUE_WORD ? next.kind : last->kind;
         } else {

@@ -1,5 +1,6 @@
-/* This header is for the files that read notations (notation.c, expression.c, placeholders.c, codes.c): the place where a run may
- * begin, what its row in a table says, and the expressions of rows. */
+/* This header is for the files that read notations (notation.c, expression.c, placeholders.c,
+ * codes.c): the place where a run may begin, what its row in a table says, and the expressions of
+ * rows. */
 #ifndef ALIGND_NOTATION_H
 #define ALIGND_NOTATION_H
 
@@ -7,9 +8,17 @@
 #include "model/text/spans.h"
 #include <string.h>
 
-/* Longer codes and schemes do not occur in practice. Addresses and emoji have no limit. No model reads a word of MAX_WORD bytes in
- * one sentence. */
-enum { MAX_WORD = 1000, MAX_CODE = 256, MAX_SCHEME = 30, MAX_NAME = 64, MAX_LETTERS = 45, MAX_REPEATED = 8, MAX_LINE = 1000 };
+/* Longer codes and schemes do not occur in practice. Addresses and emoji have no limit. No model
+ * reads a word of MAX_WORD bytes in one sentence. */
+enum {
+    MAX_WORD = 1000,
+    MAX_CODE = 256,
+    MAX_SCHEME = 30,
+    MAX_NAME = 64,
+    MAX_LETTERS = 45,
+    MAX_REPEATED = 8,
+    MAX_LINE = 1000
+};
 
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -17,49 +26,58 @@ enum { MAX_WORD = 1000, MAX_CODE = 256, MAX_SCHEME = 30, MAX_NAME = 64, MAX_LETT
 struct scan {
     const char *text;
     size_t length, begin;
-    size_t room;      /* a part that is repeated begins within so many bytes; 0: MAX_CODE, or MAX_LINE for the bytes of a line */
-    char former;      /* the byte before, or a space at the beginning of the text */
-    bool word, chunk; /* the character before is not part of a word; it is white space or opens something */
+    size_t room; /* a part that is repeated begins within so many bytes; 0: MAX_CODE, or MAX_LINE
+                    for the bytes of a line */
+    char former; /* the byte before, or a space at the beginning of the text */
+    bool word, chunk; /* the character before is not part of a word; it is white space or opens
+                         something */
     bool line;        /* only white space precedes it in its line */
 };
 
-/* A notation may begin anywhere, only where scan.word or scan.chunk is true, or only where a line begins (scan.line). */
+/* A notation may begin anywhere, only where scan.word or scan.chunk is true, or only where a line
+ * begins (scan.line). */
 enum place { ANYWHERE, WORD, CHUNK, LINE };
 
-/* To add a notation, write a row, and a line in spans.h. If several notations find a run at the same place, the first row counts,
- * and those of placeholders before those of codes. A row with an expression needs no function. */
+/* To add a notation, write a row, and a line in spans.h. If several notations find a run at the
+ * same place, the first row counts, and those of placeholders before those of codes. A row with an
+ * expression needs no function. */
 struct notation {
     const char *name;
     unsigned sets;
     enum opaque_kind kind;
     enum place place;
-    const char *first;                      /* the characters with which it begins; NULL: any */
-    size_t (*end)(const struct scan *scan); /* returns the run's end, or scan->begin if no run begins there */
-    const char *expression;                 /* expression_end */
+    const char *first; /* the characters with which it begins; NULL: any */
+    size_t (*end)(
+        const struct scan *scan); /* returns the run's end, or scan->begin if no run begins there */
+    const char *expression;       /* expression_end */
 };
 
 enum { NOTATION_PLACEHOLDER_ROWS = 14, NOTATION_CODE_ROWS = 47 };
-extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS], notation_codes[NOTATION_CODE_ROWS];
+extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
+    notation_codes[NOTATION_CODE_ROWS];
 
 /* ---- expressions (expression.c) ----
- * An expression is a parsing expression (Ford 2004): parts are matched from left to right, and what a part has matched is not
- * given back, so that time is linear and no memory is needed.
+ * An expression is a parsing expression (Ford 2004): parts are matched from left to right, and what
+ * a part has matched is not given back, so that time is linear and no memory is needed.
  *
- *   x            this byte          [abx-z] [^...]  one of these bytes; any other byte        .   any byte of the line
- *   \d \l \u    a digit, an ASCII letter, a capital     \c   [A-Za-z0-9_]     \w   \c, and any letter beyond ASCII
- *   \s           a space of any width              \m   a sign of mathematics except + = < >
- *   \r           a raised or lowered digit         \k   brackets that nest, in one line
- *   (a|b)        the first that matches            x* x+ x? x{2} x{2,5}   as often as possible, within scan->room
- *   &x !x        x follows, or does not            ~    the end, before marks that end a sentence
- *   \b           no word goes on here              \z   the text ends here
- *   \a           no number precedes the run        \f   no full stop or comma precedes it      \o   no digit does */
+ *   x            this byte          [abx-z] [^...]  one of these bytes; any other byte        . any
+ * byte of the line \d \l \u    a digit, an ASCII letter, a capital     \c   [A-Za-z0-9_]     \w \c,
+ * and any letter beyond ASCII \s           a space of any width              \m   a sign of
+ * mathematics except + = < > \r           a raised or lowered digit         \k   brackets that
+ * nest, in one line (a|b)        the first that matches            x* x+ x? x{2} x{2,5}   as often
+ * as possible, within scan->room &x !x        x follows, or does not            ~    the end,
+ * before marks that end a sentence \b           no word goes on here              \z   the text
+ * ends here \a           no number precedes the run        \f   no full stop or comma precedes it
+ * \o   no digit does */
 
 /* Returns the end of the expression's match that begins at scan->begin, or scan->begin. */
 size_t expression_end(const struct scan *scan, const char *expression);
 
-/* Returns the place after the bracket that closes the one at text[open], in the same line and nearby, or `open`. */
+/* Returns the place after the bracket that closes the one at text[open], in the same line and
+ * nearby, or `open`. */
 size_t scan_nested(const struct scan *scan, size_t open);
-/* Ends a run before characters that more likely belong to the sentence; a closing bracket stays if the run has its opening one. */
+/* Ends a run before characters that more likely belong to the sentence; a closing bracket stays if
+ * the run has its opening one. */
 size_t scan_trim(const struct scan *scan, size_t first, size_t end);
 /* True if a digit stands before the run, perhaps with spaces between: "50 %de". */
 bool scan_follows_digit(const struct scan *scan);
@@ -89,7 +107,8 @@ static inline size_t scan_digits(const struct scan *scan, size_t at) {
 /* True if the text has this string at this place. */
 static inline bool scan_has(const struct scan *scan, size_t at, const char *string) {
     size_t length = strlen(string);
-    return at < scan->length && scan->length - at >= length && memcmp(scan->text + at, string, length) == 0;
+    return at < scan->length && scan->length - at >= length &&
+           memcmp(scan->text + at, string, length) == 0;
 }
 
 static inline bool scan_ends_word(const struct scan *scan, size_t at) {

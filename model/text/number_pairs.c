@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 static int compare_amounts(const void *left, const void *right) {
-    const struct amount *a = *(const struct amount *const *)left, *b = *(const struct amount *const *)right;
+    const struct amount *a = *(const struct amount *const *)left,
+                        *b = *(const struct amount *const *)right;
     if (a->value.mantissa != b->value.mantissa)
         return a->value.mantissa < b->value.mantissa ? -1 : 1;
     if (a->value.exponent != b->value.exponent)
@@ -16,13 +17,14 @@ static int compare_amounts(const void *left, const void *right) {
 static bool may_mean(const struct amount *amount, struct number_value value) {
     const struct number_value one = amount->value, other = amount->other;
     return (one.mantissa == value.mantissa && one.exponent == value.exponent) ||
-           (other.mantissa > 0 && other.mantissa == value.mantissa && other.exponent == value.exponent);
+           (other.mantissa > 0 && other.mantissa == value.mantissa &&
+            other.exponent == value.exponent);
 }
 
 static bool agree(const struct amount *a, const struct amount *b) {
     bool negative = a->negative == b->negative || a->perhaps_negative || b->perhaps_negative;
-    bool sign = (a->sign == 0 && b->sign == 0) || (a->sign & b->sign) || (a->sign == 0 && (a->shared & b->sign)) ||
-                (b->sign == 0 && (b->shared & a->sign));
+    bool sign = (a->sign == 0 && b->sign == 0) || (a->sign & b->sign) ||
+                (a->sign == 0 && (a->shared & b->sign)) || (b->sign == 0 && (b->shared & a->sign));
     if (!negative || !sign)
         return false;
     if (may_mean(a, b->value) || may_mean(b, a->value))
@@ -31,9 +33,11 @@ static bool agree(const struct amount *a, const struct amount *b) {
     if (left < 0 || right < 0)
         return false;
     int hour_left = left - a->half, hour_right = right - b->half; /* halb 8 is half past 7 */
-    if ((a->clock || b->clock || a->half || b->half) && left <= 24 && right <= 24 && (hour_left - hour_right) % 12 == 0)
+    if ((a->clock || b->clock || a->half || b->half) && left <= 24 && right <= 24 &&
+        (hour_left - hour_right) % 12 == 0)
         return true;
-    return (a->decade || b->decade || a->abbreviated || b->abbreviated) && left % 100 == right % 100;
+    return (a->decade || b->decade || a->abbreviated || b->abbreviated) &&
+           left % 100 == right % 100;
 }
 
 /* The amounts of one side; paired: those that have found an equal. */
@@ -60,8 +64,10 @@ static bool is_in(const struct amount *amount, enum class class) {
     return false;
 }
 
-static bool sort_side(const struct amounts *amounts, enum class class, struct arena *arena, struct side *side) {
-    *side = (struct side){arena_alloc(arena, amounts->count, sizeof *side->all), arena_zalloc(arena, amounts->count, 1), 0};
+static bool sort_side(const struct amounts *amounts, enum class class, struct arena *arena,
+                      struct side *side) {
+    *side = (struct side){arena_alloc(arena, amounts->count, sizeof *side->all),
+                          arena_zalloc(arena, amounts->count, 1), 0};
     if (side->all == NULL || side->paired == NULL)
         return false;
     for (size_t i = 0; i < amounts->count; i++)
@@ -72,19 +78,24 @@ static bool sort_side(const struct amounts *amounts, enum class class, struct ar
     return true;
 }
 
-/* How the sides of a comparison stand to each other: the left one is the source's or the target's. */
+/* How the sides of a comparison stand to each other: the left one is the source's or the target's.
+ */
 struct pairing {
     bool target_left, strict;
 };
 
-/* True if the target may write this amount of the source so, if their values agree: a label is never written otherwise, and an hour
- * after noon is one of twelve only where the text says which. */
-static bool may_be_written(const struct pairing *pairing, const struct amount *left, const struct amount *right) {
-    const struct amount *source = pairing->target_left ? right : left, *target = pairing->target_left ? left : right;
+/* True if the target may write this amount of the source so, if their values agree: a label is
+ * never written otherwise, and an hour after noon is one of twelve only where the text says which.
+ */
+static bool may_be_written(const struct pairing *pairing, const struct amount *left,
+                           const struct amount *right) {
+    const struct amount *source = pairing->target_left ? right : left,
+                        *target = pairing->target_left ? left : right;
     if (source->label && source->pointed)
         return target->pointed;
     int hour = number_integer(source->value), twelfth = number_integer(target->value);
-    if ((source->clock || target->clock) && hour > 12 && hour <= 24 && twelfth == hour - 12 && !target->daytime)
+    if ((source->clock || target->clock) && hour > 12 && hour <= 24 && twelfth == hour - 12 &&
+        !target->daytime)
         return false;
     return !pairing->strict || !target->foreign;
 }
@@ -107,7 +118,8 @@ static void pair_equals(const struct pairing *pairing, struct side *left, struct
     }
 }
 
-/* Pairs amounts that agree in another way. It tries a limited number of them, so comparing each with each is cheap. */
+/* Pairs amounts that agree in another way. It tries a limited number of them, so comparing each
+ * with each is cheap. */
 static void pair_others(const struct pairing *pairing, struct side *left, struct side *right) {
     size_t tried = 0;
     for (size_t i = 0; i < left->count && tried < NUMBERS_SHOWN; i++) {
@@ -117,7 +129,8 @@ static void pair_others(const struct pairing *pairing, struct side *left, struct
         size_t other = 0;
         for (size_t j = 0; j < right->count && other < 2 * NUMBERS_SHOWN && !left->paired[i]; j++) {
             other += !right->paired[j];
-            if (!right->paired[j] && may_be_written(pairing, left->all[i], right->all[j]) && agree(left->all[i], right->all[j]))
+            if (!right->paired[j] && may_be_written(pairing, left->all[i], right->all[j]) &&
+                agree(left->all[i], right->all[j]))
                 left->paired[i] = right->paired[j] = true;
         }
     }
@@ -128,7 +141,8 @@ static int compare_spans(const void *left, const void *right) {
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Lists the amounts without an equal, in the order of the text. Minutes of zero need no equal. Returns the new count. */
+/* Lists the amounts without an equal, in the order of the text. Minutes of zero need no equal.
+ * Returns the new count. */
 static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN], size_t count) {
     for (size_t i = 0; i < side->count && count < NUMBERS_SHOWN; i++)
         if (!side->paired[i] && !(side->all[i]->minute && side->all[i]->value.mantissa == 0))
@@ -137,13 +151,15 @@ static size_t list_left(const struct side *side, struct span shown[NUMBERS_SHOWN
     return count;
 }
 
-int numbers_compare(const struct amounts *source, const struct amounts *target, bool strict, struct arena *arena,
-                    struct number_difference *out, struct error *err) {
+int numbers_compare(const struct amounts *source, const struct amounts *target, bool strict,
+                    struct arena *arena, struct number_difference *out, struct error *err) {
     const struct pairing forwards = {false, strict}, backwards = {true, strict};
     struct side strong[2], weak[2], named, words, digits;
-    if (!sort_side(source, STRONG, arena, &strong[0]) || !sort_side(target, STRONG, arena, &strong[1]) ||
+    if (!sort_side(source, STRONG, arena, &strong[0]) ||
+        !sort_side(target, STRONG, arena, &strong[1]) ||
         !sort_side(source, WEAK, arena, &weak[0]) || !sort_side(target, WEAK, arena, &weak[1]) ||
-        !sort_side(source, NUMERALS, arena, &named) || !sort_side(target, NUMBER_WORDS, arena, &words) ||
+        !sort_side(source, NUMERALS, arena, &named) ||
+        !sort_side(target, NUMBER_WORDS, arena, &words) ||
         !sort_side(target, STRONG, arena, &digits))
         return error_memory(err);
     pair_equals(&forwards, &strong[0], &strong[1]);

@@ -4,9 +4,10 @@
 #include "model/text/numbers.h"
 #include <string.h>
 
-/* Writes the digits in ASCII with this language's separators, in groups only if the amount had some. Returns where they end, or
- * NULL if the amount stays as it is. */
-static char *write_digits(const struct number_words *words, const char *text, const struct amount *amount, char *out) {
+/* Writes the digits in ASCII with this language's separators, in groups only if the amount had
+ * some. Returns where they end, or NULL if the amount stays as it is. */
+static char *write_digits(const struct number_words *words, const char *text,
+                          const struct amount *amount, char *out) {
     char digits[64];
     size_t count = 0, decimals = 0;
     for (size_t at = amount->digits.begin; at < amount->digits.end; at++) {
@@ -21,18 +22,23 @@ static char *write_digits(const struct number_words *words, const char *text, co
     size_t last = amount->digits.end;
     while (last > amount->digits.begin && ascii_digit(text[last - 1]))
         last--;
-    bool one_group = last > amount->digits.begin && amount->digits.end - last == 3 && amount->grouped && tens >= 0;
+    bool one_group = last > amount->digits.begin && amount->digits.end - last == 3 &&
+                     amount->grouped && tens >= 0;
     if (last > amount->digits.begin && !one_group) {
         bool point = text[last - 1] == '.' || text[last - 1] == ',';
-        bool groups = point && memchr(text + amount->digits.begin, text[last - 1], last - 1 - amount->digits.begin) != NULL;
+        bool groups = point && memchr(text + amount->digits.begin, text[last - 1],
+                                      last - 1 - amount->digits.begin) != NULL;
         decimals =
-            point && !groups && (tens < 0 || !amount->grouped || amount->digits.end - last != 3) ? amount->digits.end - last : 0;
+            point && !groups && (tens < 0 || !amount->grouped || amount->digits.end - last != 3)
+                ? amount->digits.end - last
+                : 0;
     }
     size_t whole = count - decimals;
     bool groups = amount->grouped && whole >= words->primary + words->least;
     for (size_t i = 0; i < whole; i++) {
         size_t left = whole - i;
-        if (groups && i > 0 && left >= words->primary && (left - words->primary) % words->secondary == 0)
+        if (groups && i > 0 && left >= words->primary &&
+            (left - words->primary) % words->secondary == 0)
             out = stpcpy(out, words->group);
         *out++ = digits[i];
     }
@@ -58,9 +64,11 @@ struct symbol {
     struct number_place place;
 };
 
-/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. Returns false if there is none. A unit follows
- * the number and a space in almost all languages, so alignd's images need no ICU data of units. */
-static bool find_symbol(const struct number_words *words, const char *text, const struct amount *amount, struct symbol *out) {
+/* Finds the symbol of an amount, or one for the word that names it: 5 dollars is $5. Returns false
+ * if there is none. A unit follows the number and a space in almost all languages, so alignd's
+ * images need no ICU data of units. */
+static bool find_symbol(const struct number_words *words, const char *text,
+                        const struct amount *amount, struct symbol *out) {
     static const char degree[] = "\xc2\xb0";
     size_t length = amount->symbol.end - amount->symbol.begin;
     if (length > 0 && length < sizeof out->text) {
@@ -93,8 +101,8 @@ static struct span hull(struct span a, struct span b) {
     return (struct span){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
-int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
-                  char **written, struct span *part, struct error *err) {
+int numbers_write(const struct number_words *words, const char *text, const struct amount *amount,
+                  struct arena *arena, char **written, struct span *part, struct error *err) {
     struct symbol symbol = {0};
     *written = NULL;
     *part = amount->digits;
@@ -108,11 +116,13 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     const char *power = amount->tens > 0 ? power_written(words, amount) : NULL;
     if (has_symbol && amount->tens > 0 && power == NULL)
         return 0;
-    char *made = arena_alloc(arena, 9 * (amount->span.end - amount->span.begin) + 128, 1), *out = made;
+    char *made = arena_alloc(arena, 9 * (amount->span.end - amount->span.begin) + 128, 1),
+         *out = made;
     if (made == NULL)
         return error_memory(err);
 
-    /* a word that names no symbol, and "million" without a symbol, are better translated by the model */
+    /* a word that names no symbol, and "million" without a symbol, are better translated by the
+     * model */
     if (has_symbol) {
         *part = hull(hull(*part, amount->symbol), amount->power);
         part->end = amount->named > part->end ? amount->named : part->end;
@@ -128,7 +138,10 @@ int numbers_write(const struct number_words *words, const char *text, const stru
         return 0;
     if (amount->ordinal) {
         int number = number_integer(amount->value);
-        const char *ending = number < 0 ? "" : words->ordinals[number < NUMBER_WORDS_ORDINALS ? number : 100 + number % 100];
+        const char *ending =
+            number < 0
+                ? ""
+                : words->ordinals[number < NUMBER_WORDS_ORDINALS ? number : 100 + number % 100];
         if (*ending == '\0')
             return 0;
         out = stpcpy(out, ending);
@@ -147,8 +160,9 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     return 0;
 }
 
-int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
-                       struct opaque_runs *runs, struct arena *arena, struct error *err) {
+int numbers_write_runs(const struct number_words *source, const struct number_words *target,
+                       const char *text, size_t length, struct opaque_runs *runs,
+                       struct arena *arena, struct error *err) {
     struct amounts amounts;
     size_t passed = 0; /* amounts that end before the run, and so before all later ones */
     bool read = false;
@@ -165,14 +179,16 @@ int numbers_write_runs(const struct number_words *source, const struct number_wo
         const struct amount *amount = NULL; /* the amount that contains the run */
         while (passed < amounts.count && amounts.all[passed].span.end <= run->begin)
             passed++;
-        for (size_t k = passed; k < amounts.count && !amount && amounts.all[k].span.begin <= run->begin; k++)
+        for (size_t k = passed;
+             k < amounts.count && !amount && amounts.all[k].span.begin <= run->begin; k++)
             if (!amounts.all[k].weak && amounts.all[k].span.end >= run->end)
                 amount = &amounts.all[k];
         if (!amount || (code && (amount->sign == 0 || amount->symbol.end == 0)))
             continue;
         if (numbers_write(target, text, amount, arena, &written, &part, err) != 0)
             return -1;
-        bool free = (i == 0 || runs->all[i - 1].end <= part.begin) && (i + 1 == runs->count || part.end <= runs->all[i + 1].begin);
+        bool free = (i == 0 || runs->all[i - 1].end <= part.begin) &&
+                    (i + 1 == runs->count || part.end <= runs->all[i + 1].begin);
         if (!written || !free || part.begin > run->begin || part.end < run->end)
             continue;
         *run = (struct opaque_run){part.begin, part.end, OPAQUE_NUMBER, written};
@@ -184,13 +200,14 @@ enum { LONGEST_NUMERAL = 8 };
 
 /* Returns the end of a label, with the letters and dots that touch it: 3.8rc1, 0.85.x. */
 static size_t label_end(const char *text, size_t length, size_t at) {
-    while (at < length && (ascii_word(text[at]) || (text[at] == '.' && at + 1 < length && ascii_word(text[at + 1]))))
+    while (at < length && (ascii_word(text[at]) ||
+                           (text[at] == '.' && at + 1 < length && ascii_word(text[at + 1]))))
         at++;
     return at;
 }
 
-int numbers_hold_labels(const struct number_words *words, const char *text, size_t length, struct opaque_runs *runs,
-                        struct arena *arena, struct error *err) {
+int numbers_hold_labels(const struct number_words *words, const char *text, size_t length,
+                        struct opaque_runs *runs, struct arena *arena, struct error *err) {
     struct span whole = segmenter_trim(text, length);
     bool any = whole.end - whole.begin <= LONGEST_NUMERAL;
     for (size_t i = 1; i + 1 < length && !any; i++)
@@ -207,9 +224,12 @@ int numbers_hold_labels(const struct number_words *words, const char *text, size
     for (size_t i = 0; i < amounts.count; i++) {
         const struct amount *amount = &amounts.all[i];
         const struct span *digits = &amount->digits;
-        bool alone = digits->begin == whole.begin && digits->end == whole.end; /* the model has nothing to put around a numeral */
-        if (amount->label && (amount->pointed || alone) && (count == 0 || more[count - 1].end <= digits->begin))
-            more[count++] = (struct opaque_run){digits->begin, label_end(text, length, digits->end), OPAQUE_NUMBER, NULL};
+        bool alone = digits->begin == whole.begin &&
+                     digits->end == whole.end; /* the model has nothing to put around a numeral */
+        if (amount->label && (amount->pointed || alone) &&
+            (count == 0 || more[count - 1].end <= digits->begin))
+            more[count++] = (struct opaque_run){digits->begin, label_end(text, length, digits->end),
+                                                OPAQUE_NUMBER, NULL};
     }
     return count > 0 ? opaque_merge(runs, text, more, count, arena, err) : 0;
 }

@@ -1,5 +1,5 @@
-/* This file hides what counts as an amount. A text is split into numbers, words, signs and marks, and the pieces around each number
- * and number word that belong to it are found. */
+/* This file hides what counts as an amount. A text is split into numbers, words, signs and marks,
+ * and the pieces around each number and number word that belong to it are found. */
 #include "model/text/numbers.h"
 #include "model/base/utf8.h"
 #include <stdlib.h>
@@ -31,24 +31,28 @@ static struct number_value times_ten(struct number_value value, int tens) {
 }
 
 int number_integer(struct number_value value) {
-    int64_t number = value.mantissa <= 9999 && value.exponent >= 0 && value.exponent < 4 ? (int64_t)value.mantissa : -1;
+    int64_t number = value.mantissa <= 9999 && value.exponent >= 0 && value.exponent < 4
+                         ? (int64_t)value.mantissa
+                         : -1;
     for (int i = 0; number >= 0 && i < value.exponent; i++)
         number *= 10;
     return number > 9999 ? -1 : (int)number;
 }
 
-/* ---- the text in pieces: numbers, words, signs and marks, with nothing but white space between them ---- */
+/* ---- the text in pieces: numbers, words, signs and marks, with nothing but white space between
+ * them ---- */
 
 enum kind { PIECE_NUMBER, PIECE_WORD, PIECE_SIGN, PIECE_MARK };
 
 struct piece {
     enum kind kind;
     size_t begin, end;
-    bool spaced;                    /* white space or the beginning of the text precedes it */
-    int32_t character;              /* of a mark or a sign; U+FFFC for a skipped part */
-    number_sign sign;               /* of a sign */
-    bool taken;                     /* the sign belongs to a number already */
-    const struct number_word *word; /* the meaning of the word or the phrase that begins here, or NULL */
+    bool spaced;       /* white space or the beginning of the text precedes it */
+    int32_t character; /* of a mark or a sign; U+FFFC for a skipped part */
+    number_sign sign;  /* of a sign */
+    bool taken;        /* the sign belongs to a number already */
+    const struct number_word
+        *word; /* the meaning of the word or the phrase that begins here, or NULL */
     struct number_value value, other;
     bool grouped, foreign, date, pointed;
     size_t cut;                   /* where the second part of a number of two begins, or 0 */
@@ -67,12 +71,14 @@ struct reader {
 };
 
 static struct piece *add_piece(struct reader *reader, enum kind kind, size_t begin, size_t end) {
-    struct piece *longer = arena_grow(reader->arena, reader->pieces, reader->count, &reader->room, 1, sizeof *longer);
+    struct piece *longer =
+        arena_grow(reader->arena, reader->pieces, reader->count, &reader->room, 1, sizeof *longer);
     if (longer == NULL)
         return NULL;
     reader->pieces = longer;
     bool spaced = reader->count == 0 || longer[reader->count - 1].end < begin;
-    longer[reader->count] = (struct piece){.kind = kind, .begin = begin, .end = end, .spaced = spaced};
+    longer[reader->count] =
+        (struct piece){.kind = kind, .begin = begin, .end = end, .spaced = spaced};
     return &longer[reader->count++];
 }
 
@@ -94,7 +100,8 @@ static size_t skip_digits(const struct reader *reader, size_t at, size_t *count)
     return at;
 }
 
-/* The parts of a possible number, and the separators between them: separators[i] stands before part i + 1. */
+/* The parts of a possible number, and the separators between them: separators[i] stands before part
+ * i + 1. */
 struct parts {
     struct span all[MOST_PARTS];
     size_t digits[MOST_PARTS];
@@ -122,7 +129,8 @@ static void find_parts(const struct reader *reader, size_t at, struct parts *par
             return;
         bool space = is_group_space(separator) || separator == ' ';
         bool apostrophe = separator == '\'' || separator == 0x2019;
-        bool stop = separator == '.' || separator == ',' || separator == 0x66b || separator == 0x66c;
+        bool stop =
+            separator == '.' || separator == ',' || separator == 0x66b || separator == 0x66c;
         if (!stop && !((space || apostrophe) && digits == 3 && are_groups(parts, parts->count) &&
                        (parts->count == 1 || parts->separators[0] == separator)))
             return;
@@ -131,33 +139,40 @@ static void find_parts(const struct reader *reader, size_t at, struct parts *par
     }
 }
 
-/* Returns the value of parts [first, end), of which those from `decimals` on follow the decimal sign. */
-static struct number_value value_of_parts(const struct reader *reader, const struct parts *parts, size_t first, size_t end,
-                                          size_t decimals) {
+/* Returns the value of parts [first, end), of which those from `decimals` on follow the decimal
+ * sign. */
+static struct number_value value_of_parts(const struct reader *reader, const struct parts *parts,
+                                          size_t first, size_t end, size_t decimals) {
     uint64_t mantissa = 0, hash = 14695981039346656037U;
     size_t significant = 0;
     int exponent = 0;
     for (size_t i = first; i < end; i++)
         for (size_t at = parts->all[i].begin; at < parts->all[i].end;) {
-            uint64_t digit = (uint64_t)character_digit(character_next(reader->text, reader->length, &at));
+            uint64_t digit =
+                (uint64_t)character_digit(character_next(reader->text, reader->length, &at));
             significant += significant > 0 || digit > 0;
             mantissa = significant <= MOST_DIGITS ? mantissa * 10 + digit : mantissa;
             exponent -= i >= decimals && exponent > NUMBER_LONG + 1;
             hash = (hash ^ (i >= decimals ? digit + 16 : digit)) * 1099511628211U;
         }
-    return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG} : value_of(mantissa, exponent);
+    return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG}
+                                     : value_of(mantissa, exponent);
 }
 
-/* The ways to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
+/* The ways to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and
+ * Abbildung 1.1. */
 enum reading { READ_GROUPS, READ_DECIMAL, READ_APART, READ_DATE };
 
-static enum reading read_parts(const struct reader *reader, const struct parts *parts, bool *either) {
+static enum reading read_parts(const struct reader *reader, const struct parts *parts,
+                               bool *either) {
     size_t count = parts->count;
     int32_t first = parts->separators[0], last = parts->separators[count - 2];
     const struct number_words *words = reader->words;
     *either = false;
     if (first != last) /* 1,234.5: the last separator is the decimal sign, in every language */
-        return are_groups(parts, count - 1) && (last == '.' || last == ',' || last == 0x66b) ? READ_DECIMAL : READ_APART;
+        return are_groups(parts, count - 1) && (last == '.' || last == ',' || last == 0x66b)
+                   ? READ_DECIMAL
+                   : READ_APART;
     bool groups = are_groups(parts, count);
     if (is_group_space(first) || first == ' ' || first == '\'' || first == 0x2019 || first == 0x66c)
         return groups ? READ_GROUPS : READ_APART;
@@ -167,12 +182,16 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     if (first == words->decimal_character)
         return READ_DECIMAL;
     if (first == words->group_character)
-        return groups && !zero ? READ_GROUPS : look(reader, parts->all[1].end) == '.' && first == '.' ? READ_DATE : READ_DECIMAL;
-    *either = groups && !zero; /* 1.250 in French, whose decimal sign is a comma and whose groups have spaces between them */
+        return groups && !zero                                          ? READ_GROUPS
+               : look(reader, parts->all[1].end) == '.' && first == '.' ? READ_DATE
+                                                                        : READ_DECIMAL;
+    *either = groups && !zero; /* 1.250 in French, whose decimal sign is a comma and whose groups
+                                  have spaces between them */
     return READ_DECIMAL;
 }
 
-/* Adds the number, or the numbers of a date or version, that begin at text[at]. Returns their end, or 0 if memory runs out. */
+/* Adds the number, or the numbers of a date or version, that begin at text[at]. Returns their end,
+ * or 0 if memory runs out. */
 static size_t add_number(struct reader *reader, size_t at) {
     const struct number_words *words = reader->words;
     struct parts parts;
@@ -187,7 +206,8 @@ static size_t add_number(struct reader *reader, size_t at) {
         piece->value = value_of_parts(reader, &parts, i, i + 1, i + 1);
         if (i + 1 == parts.count)
             return end;
-        if ((piece = add_piece(reader, PIECE_MARK, parts.all[i].end, parts.all[i + 1].begin)) == NULL)
+        if ((piece = add_piece(reader, PIECE_MARK, parts.all[i].end, parts.all[i + 1].begin)) ==
+            NULL)
             return 0;
         piece->character = parts.separators[i];
     }
@@ -197,17 +217,21 @@ static size_t add_number(struct reader *reader, size_t at) {
     size_t decimals = reading == READ_GROUPS ? parts.count : parts.count - 1;
     piece->date = reading == READ_DATE;
     piece->value = value_of_parts(reader, &parts, 0, parts.count, decimals);
-    piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count) : (struct number_value){0};
+    piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count)
+                          : (struct number_value){0};
     piece->grouped = decimals > 1;
-    if (parts.count > 1 && !piece->date) { /* separators that are not the language's own are understood all the same */
+    if (parts.count > 1 &&
+        !piece->date) { /* separators that are not the language's own are understood all the same */
         int32_t last = parts.separators[parts.count - 2], first = parts.separators[0];
-        bool own = first == words->group_character ||
-                   (is_group_space(words->group_character) && (is_group_space(first) || first == ' ')) ||
-                   ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
-        piece->foreign = (reading == READ_DECIMAL && last != words->decimal_character) || (piece->grouped && !own);
+        bool own =
+            first == words->group_character ||
+            (is_group_space(words->group_character) && (is_group_space(first) || first == ' ')) ||
+            ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
+        piece->foreign = (reading == READ_DECIMAL && last != words->decimal_character) ||
+                         (piece->grouped && !own);
     }
-    piece->pointed =
-        parts.count == 2 && parts.separators[0] == '.' && ascii_digit(reader->text[at]) && ascii_digit(reader->text[end - 1]);
+    piece->pointed = parts.count == 2 && parts.separators[0] == '.' &&
+                     ascii_digit(reader->text[at]) && ascii_digit(reader->text[end - 1]);
     if (parts.count == 2) {
         piece->cut = parts.all[1].begin;
         piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
@@ -217,7 +241,8 @@ static size_t add_number(struct reader *reader, size_t at) {
 }
 
 static bool is_letter(int32_t character) {
-    return character > 0 && (u_isalpha(character) || character == 0xad || (U_GET_GC_MASK(character) & U_GC_M_MASK) != 0);
+    return character > 0 && (u_isalpha(character) || character == 0xad ||
+                             (U_GET_GC_MASK(character) & U_GC_M_MASK) != 0);
 }
 
 static int cut_pieces(struct reader *reader, const struct span *skip, size_t skip_count) {
@@ -229,7 +254,9 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
         next = at;
         int32_t character = character_next(reader->text, reader->length, &next);
         struct piece *piece = NULL;
-        number_sign sign = character >= 0x80 || character == '$' || character == '%' ? number_sign_of(character) : 0;
+        number_sign sign = character >= 0x80 || character == '$' || character == '%'
+                               ? number_sign_of(character)
+                               : 0;
         if (skips) {
             next = skip[skipped].end > next ? skip[skipped].end : next;
             piece = add_piece(reader, PIECE_MARK, at, next);
@@ -240,7 +267,8 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
             if (next == 0)
                 return -1;
             continue;
-        } else if (is_letter(character)) { /* a word ends at a character that is not a letter; p.m. and U.S. are one word */
+        } else if (is_letter(character)) { /* a word ends at a character that is not a letter; p.m.
+                                              and U.S. are one word */
             next = at;
             for (size_t letters = 0, after = at; after < reader->length; next = after) {
                 int32_t c = character_next(reader->text, reader->length, &after);
@@ -263,12 +291,13 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
 }
 
 static bool is_mark(const struct reader *reader, size_t at, int32_t character) {
-    return at < reader->count && reader->pieces[at].kind == PIECE_MARK && reader->pieces[at].character == character;
+    return at < reader->count && reader->pieces[at].kind == PIECE_MARK &&
+           reader->pieces[at].character == character;
 }
 
 static bool is_dash(const struct reader *reader, size_t at) {
-    return is_mark(reader, at, '-') || is_mark(reader, at, 0x2013) || is_mark(reader, at, 0x2212) || is_mark(reader, at, 0x2011) ||
-           is_mark(reader, at, 0x2014);
+    return is_mark(reader, at, '-') || is_mark(reader, at, 0x2013) || is_mark(reader, at, 0x2212) ||
+           is_mark(reader, at, 0x2011) || is_mark(reader, at, 0x2014);
 }
 
 static bool is_apostrophe(const struct reader *reader, size_t at) {
@@ -279,8 +308,8 @@ static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
     return at < reader->count && reader->pieces[at].kind == kind;
 }
 
-/* Turns the longest phrase of the table that begins at each word into one piece with its meaning. A hyphen or an apostrophe without
- * white space may stand between two words of a phrase. */
+/* Turns the longest phrase of the table that begins at each word into one piece with its meaning. A
+ * hyphen or an apostrophe without white space may stand between two words of a phrase. */
 static void find_phrases(struct reader *reader) {
     size_t kept = 0;
     for (size_t at = 0; at < reader->count; at++) {
@@ -291,17 +320,21 @@ static void find_phrases(struct reader *reader) {
             size_t used = 0;
             for (size_t word = at, i = 0; i < NUMBER_WORDS_PHRASE && word < reader->count; i++) {
                 const struct piece *part = &reader->pieces[word];
-                used = number_words_key(key, used, reader->text + part->begin, part->end - part->begin);
+                used = number_words_key(key, used, reader->text + part->begin,
+                                        part->end - part->begin);
                 if (used == 0)
                     break;
                 const struct number_word *found = number_words_find(reader->words, key, used);
                 last = found ? word : last;
                 piece.word = found ? found : piece.word;
                 size_t next = word + 1;
-                bool joint = (is_mark(reader, next, '-') || is_mark(reader, next, 0x2011) || is_apostrophe(reader, next)) &&
+                bool joint = (is_mark(reader, next, '-') || is_mark(reader, next, 0x2011) ||
+                              is_apostrophe(reader, next)) &&
                              !reader->pieces[next].spaced;
                 next += joint;
-                word = is_kind(reader, next, PIECE_WORD) && !(joint && reader->pieces[next].spaced) ? next : reader->count;
+                word = is_kind(reader, next, PIECE_WORD) && !(joint && reader->pieces[next].spaced)
+                           ? next
+                           : reader->count;
             }
             piece.end = reader->pieces[last].end;
         }
@@ -321,7 +354,8 @@ static bool is_joint(const struct reader *reader, size_t at) {
 }
 
 static bool has_role(const struct reader *reader, size_t at, unsigned roles) {
-    return is_kind(reader, at, PIECE_WORD) && reader->pieces[at].word && (reader->pieces[at].word->roles & roles);
+    return is_kind(reader, at, PIECE_WORD) && reader->pieces[at].word &&
+           (reader->pieces[at].word->roles & roles);
 }
 
 /* ---- signs ---- */
@@ -340,7 +374,8 @@ static number_sign sign_of_word(const struct reader *reader, size_t at) {
     return piece->word->sign;
 }
 
-/* Returns the sign of a symbol, or of an abbreviation that is used as one, or 0 if it belongs to another amount. */
+/* Returns the sign of a symbol, or of an abbreviation that is used as one, or 0 if it belongs to
+ * another amount. */
 static number_sign symbol_at(const struct reader *reader, size_t at) {
     if (at >= reader->count || reader->pieces[at].taken)
         return 0;
@@ -362,18 +397,22 @@ static void take_symbol(struct reader *reader, struct amount *amount, size_t at,
 
     /* capitals that touch a currency's sign on its far side belong to it: US of US$, CA of $CA */
     size_t far = before ? at - 1 : at + 1;
-    bool touches = piece->kind == PIECE_SIGN && !(piece->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) &&
-                   (before ? at > 0 && is_attached(reader, at) : is_attached(reader, at + 1)) && is_kind(reader, far, PIECE_WORD) &&
-                   !reader->pieces[far].taken && reader->pieces[far].end - reader->pieces[far].begin <= 3;
-    for (size_t i = touches ? reader->pieces[far].begin : 0; touches && i < reader->pieces[far].end; i++)
+    bool touches = piece->kind == PIECE_SIGN &&
+                   !(piece->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) &&
+                   (before ? at > 0 && is_attached(reader, at) : is_attached(reader, at + 1)) &&
+                   is_kind(reader, far, PIECE_WORD) && !reader->pieces[far].taken &&
+                   reader->pieces[far].end - reader->pieces[far].begin <= 3;
+    for (size_t i = touches ? reader->pieces[far].begin : 0; touches && i < reader->pieces[far].end;
+         i++)
         touches = ascii_upper(reader->text[i]);
     if (touches)
         widen(&amount->symbol, reader->pieces[far].begin, reader->pieces[far].end);
     widen(&amount->span, amount->symbol.begin, amount->symbol.end);
 }
 
-/* Reads the sign before a number, unless it belongs to a number before the sign, and a minus that touches the number or its sign
- * and has nothing before it, white space, a bracket or the sign ($-5). */
+/* Reads the sign before a number, unless it belongs to a number before the sign, and a minus that
+ * touches the number or its sign and has nothing before it, white space, a bracket or the sign
+ * ($-5). */
 static void read_before(struct reader *reader, struct amount *amount, size_t at) {
     size_t symbol = reader->count;
     if (at > 0) {
@@ -381,7 +420,8 @@ static void read_before(struct reader *reader, struct amount *amount, size_t at)
         before -= is_dash(reader, before) && is_attached(reader, at) && before > 0; /* $-5 */
         number_sign sign = symbol_at(reader, before);
         bool other = before > 0 && is_kind(reader, before - 1, PIECE_NUMBER) &&
-                     (is_attached(reader, before) || (!reader->words->currency.before && !is_attached(reader, before + 1)));
+                     (is_attached(reader, before) ||
+                      (!reader->words->currency.before && !is_attached(reader, before + 1)));
         if (sign && !(sign & (NUMBER_PERCENT | NUMBER_PERMILLE)) && !other)
             symbol = before;
     }
@@ -391,9 +431,11 @@ static void read_before(struct reader *reader, struct amount *amount, size_t at)
     const size_t places[] = {at, symbol};
     for (size_t i = 0; i < 2; i++) {
         size_t place = places[i];
-        if (place == 0 || place >= reader->count || !is_attached(reader, place) || !is_dash(reader, place - 1))
+        if (place == 0 || place >= reader->count || !is_attached(reader, place) ||
+            !is_dash(reader, place - 1))
             continue;
-        bool free = place == 1 || !is_attached(reader, place - 1) || is_mark(reader, place - 2, '(') || place - 1 == symbol + 1;
+        bool free = place == 1 || !is_attached(reader, place - 1) ||
+                    is_mark(reader, place - 2, '(') || place - 1 == symbol + 1;
         int32_t dash = reader->pieces[place - 1].character;
         if (!free)
             continue;
@@ -403,21 +445,23 @@ static void read_before(struct reader *reader, struct amount *amount, size_t at)
         widen(&amount->span, reader->pieces[place - 1].begin, amount->span.end);
     }
     size_t first = symbol < reader->count ? symbol : at;
-    amount->perhaps_negative = amount->perhaps_negative || (first > 0 && has_role(reader, first - 1, NUMBER_MINUS));
+    amount->perhaps_negative =
+        amount->perhaps_negative || (first > 0 && has_role(reader, first - 1, NUMBER_MINUS));
 }
 
-/* Returns the place of the sign after a number, or of a word that names the sign a few words later; otherwise count. *strange: an
- * unknown word stands between. */
+/* Returns the place of the sign after a number, or of a word that names the sign a few words later;
+ * otherwise count. *strange: an unknown word stands between. */
 static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
     *strange = false;
     for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
         number_sign sign = symbol_at(reader, i);
-        bool dot = is_mark(reader, i, '.') && is_attached(reader, i) && i == at + 1 && at > 0 && reader->pieces[at].word;
+        bool dot = is_mark(reader, i, '.') && is_attached(reader, i) && i == at + 1 && at > 0 &&
+                   reader->pieces[at].word;
         bool joint = (is_dash(reader, i) || is_apostrophe(reader, i)) && is_joint(reader, i);
         if (sign) {
             /* a sign that touches the next number belongs to that number: 5 €6 */
-            bool other = is_kind(reader, i + 1, PIECE_NUMBER) && !(sign & NUMBER_PERCENT) && is_attached(reader, i + 1) &&
-                         !is_attached(reader, i);
+            bool other = is_kind(reader, i + 1, PIECE_NUMBER) && !(sign & NUMBER_PERCENT) &&
+                         is_attached(reader, i + 1) && !is_attached(reader, i);
             *symbol = i == at + 1 || (dot && i == at + 2);
             return other ? reader->count : i;
         }
@@ -430,7 +474,8 @@ static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, b
             return i;
         if (has_role(reader, i, NUMBER_FILL))
             continue;
-        if (*strange || has_role(reader, i, NUMBER_LINK) || (reader->pieces[i].word && reader->pieces[i].word->value >= 0))
+        if (*strange || has_role(reader, i, NUMBER_LINK) ||
+            (reader->pieces[i].word && reader->pieces[i].word->value >= 0))
             return reader->count;
         *strange = true;
     }
@@ -439,34 +484,38 @@ static size_t sign_after(const struct reader *reader, size_t at, bool *symbol, b
 
 /* ---- labels ---- */
 
-/* True if what follows the last piece of a number measures something: 2.5 hectares, 2.5 square miles, a 2.5-litre bottle. A
- * minute's and a second's sign do, too. */
+/* True if what follows the last piece of a number measures something: 2.5 hectares, 2.5 square
+ * miles, a 2.5-litre bottle. A minute's and a second's sign do, too. */
 static bool is_measured(const struct reader *reader, size_t at) {
     size_t next = at + 1;
-    if (is_attached(reader, next) && (is_mark(reader, next, 0x2032) || is_mark(reader, next, 0x2033)))
+    if (is_attached(reader, next) &&
+        (is_mark(reader, next, 0x2032) || is_mark(reader, next, 0x2033)))
         return true;
     next += is_dash(reader, next) && is_joint(reader, next);
     next += has_role(reader, next, NUMBER_FILL);
     return has_role(reader, next, NUMBER_UNIT | NUMBER_MEASURE);
 }
 
-/* The numbers around a full stop are a label (version 3.8, section 1.1) unless something makes them a quantity:
- * weights/EXPERIMENTS.md has the counts. */
+/* The numbers around a full stop are a label (version 3.8, section 1.1) unless something makes them
+ * a quantity: weights/EXPERIMENTS.md has the counts. */
 static bool is_label(const struct reader *reader, const struct amount *amount, size_t at) {
     bool approximate = at > 0 && is_attached(reader, at) &&
-                       (is_mark(reader, at - 1, 0xb1) || is_mark(reader, at - 1, '~') || is_mark(reader, at - 1, 0x2248));
+                       (is_mark(reader, at - 1, 0xb1) || is_mark(reader, at - 1, '~') ||
+                        is_mark(reader, at - 1, 0x2248));
     bool code = at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD);
     bool thousands = amount->grouped || amount->other.mantissa > 0; /* perhaps */
-    return amount->pointed && !thousands && !approximate && !code && !amount->measured && amount->sign == 0 &&
-           amount->symbol.end == 0 && amount->tens == 0 && !amount->negative && !amount->clock && !amount->ordinal &&
-           !amount->decade;
+    return amount->pointed && !thousands && !approximate && !code && !amount->measured &&
+           amount->sign == 0 && amount->symbol.end == 0 && amount->tens == 0 && !amount->negative &&
+           !amount->clock && !amount->ordinal && !amount->decade;
 }
 
 static bool is_link(const struct reader *reader, struct span between) {
     struct span inner = segmenter_trim(reader->text + between.begin, between.end - between.begin);
     char key[NUMBER_WORDS_KEY];
     size_t length = inner.end - inner.begin;
-    size_t used = length > 0 && length < 16 ? number_words_key(key, 0, reader->text + between.begin + inner.begin, length) : 0;
+    size_t used = length > 0 && length < 16
+                      ? number_words_key(key, 0, reader->text + between.begin + inner.begin, length)
+                      : 0;
     const struct number_word *word = used > 0 ? number_words_find(reader->words, key, used) : NULL;
     return word && (word->roles & NUMBER_LINK);
 }
@@ -477,7 +526,8 @@ static void link_quantities(const struct reader *reader) {
     for (size_t i = reader->amount_count; i > 1; i--) {
         struct amount *a = &reader->amounts[i - 2];
         const struct amount *b = &reader->amounts[i - 1];
-        const struct span between = {a->span.end, b->span.begin}; /* reversed if both have the same sign: XX'X% */
+        const struct span between = {
+            a->span.end, b->span.begin}; /* reversed if both have the same sign: XX'X% */
         bool quantity = b->measured || b->sign != 0 || b->symbol.end > 0 || b->tens > 0;
         bool was_linked = linked;
         linked = false;
@@ -485,7 +535,8 @@ static void link_quantities(const struct reader *reader) {
             size_t length = between.end - between.begin;
             const char *bytes = reader->text + between.begin;
             bool comma = was_linked && *bytes == ',' && length <= 2;
-            bool dash = (length == 1 && *bytes == '-') || (length == 3 && memcmp(bytes, "\xe2\x80\x93", 3) == 0);
+            bool dash = (length == 1 && *bytes == '-') ||
+                        (length == 3 && memcmp(bytes, "\xe2\x80\x93", 3) == 0);
             linked = comma || dash || is_link(reader, between);
         }
         a->measured |= linked;
@@ -500,7 +551,8 @@ static const struct {
     int value;
 } numerals[] = {{"L", 50}, {"XL", 40}, {"X", 10}, {"IX", 9}, {"V", 5}, {"IV", 4}, {"I", 1}};
 
-/* Returns the bytes of the Roman numeral from I to LXXXIX with which this text begins, all in capitals or none, or 0. */
+/* Returns the bytes of the Roman numeral from I to LXXXIX with which this text begins, all in
+ * capitals or none, or 0. */
 static size_t read_numeral(const char *text, size_t length, int *value) {
     size_t at = 0, times = 0;
     bool small = length > 0 && !ascii_upper(text[0]);
@@ -508,9 +560,11 @@ static size_t read_numeral(const char *text, size_t length, int *value) {
     for (size_t i = 0; i < sizeof numerals / sizeof *numerals; i++, times = 0)
         for (size_t size = strlen(numerals[i].letters); length - at >= size; at += size) {
             size_t same = 0;
-            while (same < size && text[at + same] == (numerals[i].letters[same] | (small ? 0x20 : 0)))
+            while (same < size &&
+                   text[at + same] == (numerals[i].letters[same] | (small ? 0x20 : 0)))
                 same++;
-            if (same < size || ++times > (numerals[i].value == 10 || numerals[i].value == 1 ? 3 : 1))
+            if (same < size ||
+                ++times > (numerals[i].value == 10 || numerals[i].value == 1 ? 3 : 1))
                 break;
             *value += numerals[i].value;
         }
@@ -541,17 +595,20 @@ static bool ends_text(const char *text, size_t length, size_t at) {
     return skip_spaces(text, length, at) == length;
 }
 
-/* True if the Roman numeral in text[begin, end) names something. Two letters do; one letter may be a word, such as the English I,
- * and needs a word such as "part" before it, or a name that does not begin the sentence, whose last word the letter is. Reads no
- * more than the words beside it, since a text may have many. */
-static bool is_named(const struct number_words *words, const char *text, size_t length, size_t begin, size_t end) {
+/* True if the Roman numeral in text[begin, end) names something. Two letters do; one letter may be
+ * a word, such as the English I, and needs a word such as "part" before it, or a name that does not
+ * begin the sentence, whose last word the letter is. Reads no more than the words beside it, since
+ * a text may have many. */
+static bool is_named(const struct number_words *words, const char *text, size_t length,
+                     size_t begin, size_t end) {
     if (end > begin + 1)
         return true;
     struct span word = word_before(text, begin);
     if (word.end == word.begin)
         return word.begin == 0 && !ascii_upper(text[begin]) && ends_text(text, length, end);
     char key[NUMBER_WORDS_KEY];
-    size_t used = number_words_key(key, 0, text + word.begin, word.end - word.begin), at = word.begin, before = word.begin;
+    size_t used = number_words_key(key, 0, text + word.begin, word.end - word.begin),
+           at = word.begin, before = word.begin;
     const struct number_word *found = used > 0 ? number_words_find(words, key, used) : NULL;
     if (found && (found->roles & NUMBER_NAMED))
         return true;
@@ -559,17 +616,20 @@ static bool is_named(const struct number_words *words, const char *text, size_t 
     while (before > 0 && character_is_space(mark))
         mark = character_previous(text, &before);
     return u_isupper(character_next(text, length, &at)) && ascii_upper(text[begin]) &&
-           (is_letter(mark) || character_digit(mark) >= 0 || mark == ',') && ends_text(text, length, end);
+           (is_letter(mark) || character_digit(mark) >= 0 || mark == ',') &&
+           ends_text(text, length, end);
 }
 
 bool numbers_may_stand(const struct number_words *words, const char *text, size_t length) {
     bool inside = false; /* a word */
     for (size_t at = 0, next; at < length; at = next) {
         next = at;
-        int32_t character = (unsigned char)text[at] < 0x80 ? text[next++] : character_next(text, length, &next);
+        int32_t character =
+            (unsigned char)text[at] < 0x80 ? text[next++] : character_next(text, length, &next);
         if (character_digit(character) >= 0)
             return true;
-        bool begins = !inside && character < 0x80 && character > 0 && strchr("IVXLivxl", (char)character);
+        bool begins =
+            !inside && character < 0x80 && character > 0 && strchr("IVXLivxl", (char)character);
         int value;
         size_t end = begins ? at + read_numeral(text + at, length - at, &value) : at, after = end;
         if (end > at && (end == length || !is_letter(character_next(text, length, &after))) &&
@@ -583,8 +643,8 @@ bool numbers_may_stand(const struct number_words *words, const char *text, size_
 /* ---- amounts ---- */
 
 static struct amount *add_amount(struct reader *reader, const struct amount *amount) {
-    struct amount *longer =
-        arena_grow(reader->arena, reader->amounts, reader->amount_count, &reader->amount_room, 1, sizeof *longer);
+    struct amount *longer = arena_grow(reader->arena, reader->amounts, reader->amount_count,
+                                       &reader->amount_room, 1, sizeof *longer);
     if (longer == NULL)
         return NULL;
     reader->amounts = longer;
@@ -592,17 +652,19 @@ static struct amount *add_amount(struct reader *reader, const struct amount *amo
     return &longer[reader->amount_count++];
 }
 
-/* Reads "million", a sign and a word for the hour after the last piece of a number. Returns the number's last piece, which may be
- * "million". */
+/* Reads "million", a sign and a word for the hour after the last piece of a number. Returns the
+ * number's last piece, which may be "million". */
 static size_t read_after(struct reader *reader, struct amount *amount, size_t at) {
     for (;;) {
         size_t power = at + 1 + (is_dash(reader, at + 1) && is_joint(reader, at + 1));
-        if (!is_kind(reader, power, PIECE_WORD) || !reader->pieces[power].word || reader->pieces[power].word->power < 3)
+        if (!is_kind(reader, power, PIECE_WORD) || !reader->pieces[power].word ||
+            reader->pieces[power].word->power < 3)
             break;
         const struct piece *piece = &reader->pieces[power];
         at = power;
         amount->tens += piece->word->power;
-        amount->power = (struct span){amount->power.end > 0 ? amount->power.begin : piece->begin, piece->end};
+        amount->power =
+            (struct span){amount->power.end > 0 ? amount->power.begin : piece->begin, piece->end};
         amount->value = times_ten(amount->value, piece->word->power);
         amount->other = times_ten(amount->other, piece->word->power);
         widen(&amount->span, piece->begin, piece->end);
@@ -614,7 +676,8 @@ static size_t read_after(struct reader *reader, struct amount *amount, size_t at
     } else if (sign < reader->count) {
         const struct piece *piece = &reader->pieces[sign];
         bool perhaps = has_role(reader, sign, NUMBER_PERHAPS);
-        *(perhaps ? &amount->shared : &amount->sign) |= piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, sign);
+        *(perhaps ? &amount->shared : &amount->sign) |=
+            piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, sign);
         if (!perhaps)
             widen(&amount->span, piece->begin, piece->end);
         amount->named = perhaps || strange ? 0 : piece->end;
@@ -624,16 +687,22 @@ static size_t read_after(struct reader *reader, struct amount *amount, size_t at
     return at;
 }
 
-/* Reads the letters that touch the digits: before them they make a code; after them an ordinal, a decade, a unit or a code. Returns
- * the last piece of the number. */
+/* Reads the letters that touch the digits: before them they make a code; after them an ordinal, a
+ * decade, a unit or a code. Returns the last piece of the number. */
 static size_t read_touching(struct reader *reader, struct amount *amount, size_t at) {
-    if (at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD) && !symbol_at(reader, at - 1))
+    if (at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD) &&
+        !symbol_at(reader, at - 1))
         amount->weak = true;
     size_t next = at + 1;
-    next += is_apostrophe(reader, next) && is_joint(reader, next) && has_role(reader, next + 1, NUMBER_DECADE);
-    next += is_mark(reader, next, '-') && is_joint(reader, next) && has_role(reader, next + 1, NUMBER_DECADE);
-    if (is_mark(reader, next, 0xb0) && (!reader->pieces[next].spaced || has_role(reader, next + 1, NUMBER_UNIT))) {
-        size_t last = is_attached(reader, next + 1) && has_role(reader, next + 1, NUMBER_UNIT) ? next + 1 : next;
+    next += is_apostrophe(reader, next) && is_joint(reader, next) &&
+            has_role(reader, next + 1, NUMBER_DECADE);
+    next += is_mark(reader, next, '-') && is_joint(reader, next) &&
+            has_role(reader, next + 1, NUMBER_DECADE);
+    if (is_mark(reader, next, 0xb0) &&
+        (!reader->pieces[next].spaced || has_role(reader, next + 1, NUMBER_UNIT))) {
+        size_t last = is_attached(reader, next + 1) && has_role(reader, next + 1, NUMBER_UNIT)
+                          ? next + 1
+                          : next;
         amount->symbol = (struct span){reader->pieces[next].begin, reader->pieces[last].end};
         amount->span.end = amount->symbol.end;
         return last;
@@ -642,7 +711,8 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
         return at;
     struct piece *word = &reader->pieces[next];
     unsigned roles = word->word ? word->word->roles : 0;
-    if (symbol_at(reader, next) || (word->word && (word->word->power >= 3 || sign_of_word(reader, next))))
+    if (symbol_at(reader, next) ||
+        (word->word && (word->word->power >= 3 || sign_of_word(reader, next))))
         return at;
     amount->ordinal = roles & NUMBER_ORDINAL;
     amount->decade = amount->decade || (roles & NUMBER_DECADE);
@@ -658,14 +728,16 @@ static size_t read_touching(struct reader *reader, struct amount *amount, size_t
     return next;
 }
 
-/* Adds the amount of a number, two amounts for an hour and its minutes, or three for a date that may be a decimal fraction. Returns
- * the place after them, or 0 if memory runs out. */
+/* Adds the amount of a number, two amounts for an hour and its minutes, or three for a date that
+ * may be a decimal fraction. Returns the place after them, or 0 if memory runs out. */
 static size_t read_number(struct reader *reader, size_t at) {
     struct piece piece = reader->pieces[at];
-    bool second_year = at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_joint(reader, at - 1) &&
-                       is_kind(reader, at - 2, PIECE_NUMBER) && reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 &&
+    bool second_year = at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) &&
+                       is_joint(reader, at - 1) && is_kind(reader, at - 2, PIECE_NUMBER) &&
+                       reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 &&
                        piece.end - piece.begin <= 4; /* 12 of 2011/12 */
-    bool apostrophe = at > 0 && is_apostrophe(reader, at - 1) && is_attached(reader, at) && !is_attached(reader, at - 1);
+    bool apostrophe = at > 0 && is_apostrophe(reader, at - 1) && is_attached(reader, at) &&
+                      !is_attached(reader, at - 1);
     struct amount amount = {.span = {piece.begin, piece.end},
                             .digits = {piece.begin, piece.end},
                             .value = piece.value,
@@ -679,8 +751,9 @@ static size_t read_number(struct reader *reader, size_t at) {
 
     /* 7.30 before "Uhr" and "p.m." is an hour and its minutes */
     int hour = number_integer(piece.parts[0]), past = number_integer(piece.parts[1]);
-    if (piece.cut > 0 && reader->text[piece.cut - 1] == '.' && piece.end - piece.cut == 2 && hour >= 0 && hour <= 24 && past >= 0 &&
-        past < 60 && has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK)) {
+    if (piece.cut > 0 && reader->text[piece.cut - 1] == '.' && piece.end - piece.cut == 2 &&
+        hour >= 0 && hour <= 24 && past >= 0 && past < 60 &&
+        has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK)) {
         struct amount minute = amount;
         amount.foreign = minute.foreign = false;
         amount.value = piece.parts[0];
@@ -695,19 +768,27 @@ static size_t read_number(struct reader *reader, size_t at) {
         amount.weak = day.weak = month.weak = true;
         day.value = piece.parts[0];
         month.value = piece.parts[1];
-        return add_amount(reader, &day) && add_amount(reader, &month) && add_amount(reader, &amount) ? at + 1 : 0;
+        return add_amount(reader, &day) && add_amount(reader, &month) && add_amount(reader, &amount)
+                   ? at + 1
+                   : 0;
     }
 
     read_before(reader, &amount, at);
     size_t last = read_touching(reader, &amount, at);
-    bool clock = has_role(reader, last, NUMBER_CLOCK); /* 10h30; otherwise perhaps 10:30, 10 h 30 or 10 Uhr 30 */
+    bool clock = has_role(reader, last,
+                          NUMBER_CLOCK); /* 10h30; otherwise perhaps 10:30, 10 h 30 or 10 Uhr 30 */
     size_t minute = last + (clock ? 1 : 2);
-    if ((clock || (is_mark(reader, last + 1, ':') && is_joint(reader, last + 1)) || has_role(reader, last + 1, NUMBER_CLOCK)) &&
-        is_kind(reader, minute, PIECE_NUMBER) && reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
-        number_integer(reader->pieces[minute].value) < 60 && number_integer(reader->pieces[minute].value) >= 0) {
+    if ((clock || (is_mark(reader, last + 1, ':') && is_joint(reader, last + 1)) ||
+         has_role(reader, last + 1, NUMBER_CLOCK)) &&
+        is_kind(reader, minute, PIECE_NUMBER) &&
+        reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
+        number_integer(reader->pieces[minute].value) < 60 &&
+        number_integer(reader->pieces[minute].value) >= 0) {
         const struct piece *after = &reader->pieces[minute];
-        struct amount second = {
-            .span = {after->begin, after->end}, .digits = {after->begin, after->end}, .value = after->value, .minute = true};
+        struct amount second = {.span = {after->begin, after->end},
+                                .digits = {after->begin, after->end},
+                                .value = after->value,
+                                .minute = true};
         amount.clock = true;
         return add_amount(reader, &amount) && add_amount(reader, &second) ? minute + 1 : 0;
     }
@@ -720,20 +801,26 @@ static size_t read_number(struct reader *reader, size_t at) {
 
 /* ---- words ---- */
 
-/* Returns the value of a Roman numeral, with or without an ending of ordinals (XIXe), or else -1. *label: it names something. */
+/* Returns the value of a Roman numeral, with or without an ending of ordinals (XIXe), or else -1.
+ * *label: it names something. */
 static int roman_of(const struct reader *reader, const struct piece *piece, bool *label) {
     int value;
-    size_t at = piece->begin + read_numeral(reader->text + piece->begin, piece->end - piece->begin, &value);
-    *label = value > 0 && at == piece->end && is_named(reader->words, reader->text, reader->length, piece->begin, at);
+    size_t at =
+        piece->begin + read_numeral(reader->text + piece->begin, piece->end - piece->begin, &value);
+    *label = value > 0 && at == piece->end &&
+             is_named(reader->words, reader->text, reader->length, piece->begin, at);
     if (value == 0 || (!*label && !ascii_upper(reader->text[piece->begin])))
         return -1;
     char key[NUMBER_WORDS_KEY];
-    size_t used = at < piece->end ? number_words_key(key, 0, reader->text + at, piece->end - at) : 0;
-    const struct number_word *ending = used > 0 ? number_words_find(reader->words, key, used) : NULL;
+    size_t used =
+        at < piece->end ? number_words_key(key, 0, reader->text + at, piece->end - at) : 0;
+    const struct number_word *ending =
+        used > 0 ? number_words_find(reader->words, key, used) : NULL;
     return at == piece->end || (ending && (ending->roles & NUMBER_ORDINAL)) ? value : -1;
 }
 
-/* The sum of number words: a word below a hundred is added if the last digits are zeros (twenty, one), a power multiplies. */
+/* The sum of number words: a word below a hundred is added if the last digits are zeros (twenty,
+ * one), a power multiplies. */
 struct sum {
     uint64_t total, part;
     bool any;
@@ -743,7 +830,8 @@ static const uint64_t SUM_MOST = 1000000000000000;
 
 static bool sum_add(struct sum *sum, int value, int power) {
     if (value >= 0 && (power == 0 || !sum->any)) {
-        bool fits = !sum->any || (value > 0 && value < 10 && sum->part % 10 == 0 && sum->part % 100 >= 20) ||
+        bool fits = !sum->any ||
+                    (value > 0 && value < 10 && sum->part % 10 == 0 && sum->part % 100 >= 20) ||
                     (value > 0 && value < 100 && sum->part % 100 == 0);
         if (!fits)
             return false;
@@ -778,8 +866,8 @@ static bool is_glued(const struct number_word *word, enum glued part) {
 }
 
 /* Finds the longest part of this kind that begins at key[*at], and moves *at to its end. */
-static const struct number_word *take_glued(const struct reader *reader, const char *key, size_t used, enum glued part,
-                                            size_t *at) {
+static const struct number_word *take_glued(const struct reader *reader, const char *key,
+                                            size_t used, enum glued part, size_t *at) {
     enum { LEAST = 3, MOST = 40 };
     for (size_t end = used < *at + MOST ? used : *at + MOST; end >= *at + LEAST; end--) {
         const struct number_word *found = number_words_find(reader->words, key + *at, end - *at);
@@ -791,13 +879,16 @@ static const struct number_word *take_glued(const struct reader *reader, const c
     return NULL;
 }
 
-/* Sums words of the table that are written as one word: Zweihundertfünfzig. The rest may be an ending: zweite, dreimal,
- * fünfprozentig. */
-static bool sum_glued(const struct reader *reader, const struct piece *piece, struct sum *sum, number_sign *sign) {
+/* Sums words of the table that are written as one word: Zweihundertfünfzig. The rest may be an
+ * ending: zweite, dreimal, fünfprozentig. */
+static bool sum_glued(const struct reader *reader, const struct piece *piece, struct sum *sum,
+                      number_sign *sign) {
     char key[NUMBER_WORDS_KEY];
-    size_t used = number_words_key(key, 0, reader->text + piece->begin, piece->end - piece->begin), at = 0, end = 0;
+    size_t used = number_words_key(key, 0, reader->text + piece->begin, piece->end - piece->begin),
+           at = 0, end = 0;
     const struct number_word *found;
-    while ((found = take_glued(reader, key, used, GLUED_NUMBER, &end)) && sum_add(sum, found->value, found->power)) {
+    while ((found = take_glued(reader, key, used, GLUED_NUMBER, &end)) &&
+           sum_add(sum, found->value, found->power)) {
         at = end;
         take_glued(reader, key, used - 1, GLUED_LINK, &end);
     }
@@ -821,8 +912,9 @@ static struct amount *add_words(struct reader *reader, size_t first, size_t last
     return add_amount(reader, &amount);
 }
 
-/* Adds a Roman numeral, number words that are written as one word, or number words that stand together. Two numbers that may be a
- * year (nineteen eighty) are also added as one. Returns the place after the first number, or 0 if memory runs out. */
+/* Adds a Roman numeral, number words that are written as one word, or number words that stand
+ * together. Two numbers that may be a year (nineteen eighty) are also added as one. Returns the
+ * place after the first number, or 0 if memory runs out. */
 static size_t read_word(struct reader *reader, size_t first) {
     struct sum sum = {0};
     size_t at = first, last = first;
@@ -831,9 +923,11 @@ static size_t read_word(struct reader *reader, size_t first) {
         bool label;
         int roman = roman_of(reader, piece, &label);
         number_sign sign = 0;
-        if (roman <= 0 && (!reader->words->glued || piece->word || !sum_glued(reader, piece, &sum, &sign)))
+        if (roman <= 0 &&
+            (!reader->words->glued || piece->word || !sum_glued(reader, piece, &sum, &sign)))
             return first + 1;
-        struct amount *amount = add_words(reader, first, first, roman > 0 ? (uint64_t)roman : sum.total + sum.part);
+        struct amount *amount =
+            add_words(reader, first, first, roman > 0 ? (uint64_t)roman : sum.total + sum.part);
         if (amount == NULL)
             return 0;
         amount->sign |= sign;
@@ -843,12 +937,14 @@ static size_t read_word(struct reader *reader, size_t first) {
 
     while (is_number_word(reader, at)) {
         const struct number_word *word = reader->pieces[at].word;
-        if (at > first && ((word->roles & NUMBER_ARTICLE) || has_role(reader, last, NUMBER_HALF))) /* half an hour, halb drei */
+        if (at > first && ((word->roles & NUMBER_ARTICLE) ||
+                           has_role(reader, last, NUMBER_HALF))) /* half an hour, halb drei */
             break;
         if (!sum_add(&sum, word->value, word->power))
             break;
         last = at++;
-        bool joint = (is_dash(reader, at) && is_joint(reader, at)) || (has_role(reader, at, NUMBER_LINK) && sum.part % 100 == 0);
+        bool joint = (is_dash(reader, at) && is_joint(reader, at)) ||
+                     (has_role(reader, at, NUMBER_LINK) && sum.part % 100 == 0);
         at += joint && is_number_word(reader, at + 1);
     }
     if (!sum.any)
@@ -859,14 +955,16 @@ static size_t read_word(struct reader *reader, size_t first) {
     amount->article = last == first && (reader->pieces[first].word->roles & NUMBER_ARTICLE);
     if (sum.total == 0 && sum.part >= 10 && sum.part < 100 && is_number_word(reader, last + 1)) {
         int after = reader->pieces[last + 1].word->value;
-        if (after >= 10 && after < 100 && add_words(reader, first, last + 1, sum.part * 100 + (uint64_t)after) == NULL)
+        if (after >= 10 && after < 100 &&
+            add_words(reader, first, last + 1, sum.part * 100 + (uint64_t)after) == NULL)
             return 0;
     }
     return last + 1;
 }
 
-int numbers_read(const struct number_words *words, const char *text, size_t length, const struct span *skip, size_t skip_count,
-                 struct arena *arena, struct amounts *out, struct error *err) {
+int numbers_read(const struct number_words *words, const char *text, size_t length,
+                 const struct span *skip, size_t skip_count, struct arena *arena,
+                 struct amounts *out, struct error *err) {
     struct reader reader = {.words = words, .text = text, .length = length, .arena = arena};
     if (cut_pieces(&reader, skip, skip_count) != 0)
         return error_memory(err);
@@ -882,7 +980,8 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
         at = next;
     }
 
-    /* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount may have its neighbour's sign, and the power of the next */
+    /* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: an amount may have its neighbour's sign, and
+     * the power of the next */
     for (size_t i = reader.amount_count; i > 1; i--) {
         struct amount *a = &reader.amounts[i - 2], *b = &reader.amounts[i - 1];
         number_sign sign = b->sign | b->shared;

@@ -1,7 +1,8 @@
-/* This file searches a text for the regular expressions of clients. It searches in windows, so that the time of a search can be
- * limited between them. */
+/* This file searches a text for the regular expressions of clients. It searches in windows, so that
+ * the time of a search can be limited between them. */
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
+#pragma GCC diagnostic ignored                                                                     \
+    "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
 #include "model/base/arena.h"
 #include "model/text/spans.h"
@@ -74,16 +75,18 @@ int64_t pattern_clock_ns(void) {
     return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
-                 struct error *err) {
+int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at,
+                 struct span *found, int64_t until_ns, struct error *err) {
     return guarded(err, [&] {
         for (size_t begin = *at; begin < length;) {
             size_t end = boundary(text, length, begin + WINDOW_BYTES);
             if (pattern_clock_ns() >= until_ns)
-                return error_set(err, ERROR_LENGTH, "the patterns take too long to be looked for in so long a text");
+                return error_set(err, ERROR_LENGTH,
+                                 "the patterns take too long to be looked for in so long a text");
             size_t half = boundary(text, length, begin + WINDOW_BYTES / 2);
             re2::StringPiece part; /* the expression sees the rest of the text around the window */
-            if (!pattern->expression.Match(re2::StringPiece(text, length), begin, end, re2::RE2::UNANCHORED, &part, 1)) {
+            if (!pattern->expression.Match(re2::StringPiece(text, length), begin, end,
+                                           re2::RE2::UNANCHORED, &part, 1)) {
                 begin = end == length ? length : half;
                 continue;
             }

@@ -1,18 +1,21 @@
-/* This file has the notations of placeholders: those of programs, templates and messages, and addresses. */
+/* This file has the notations of placeholders: those of programs, templates and messages, and
+ * addresses. */
 #include "model/text/notation.h"
 
-/* True if text[at, end), which stands in braces, is an expression or an argument, and not words: $x, -term, name, d, date, long,
- * f(x), date:dd MMMM, name | upper, a == b. */
+/* True if text[at, end), which stands in braces, is an expression or an argument, and not words:
+ * $x, -term, name, d, date, long, f(x), date:dd MMMM, name | upper, a == b. */
 static bool is_argument(const struct scan *scan, size_t at, size_t end) {
     enum { LEAST_NAME = 4 };
-    static const char types[] = " number date time spellout ordinal duration list plural select selectordinal choice ";
+    static const char types[] =
+        " number date time spellout ordinal duration list plural select selectordinal choice ";
     while (at < end && scan->text[at] == ' ')
         at++;
     while (end > at && scan->text[end - 1] == ' ')
         end--;
     size_t name = scan_name(scan, at), after = name;
     if (name == at) /* signs that begin no sentence; a quotation mark is not among them */
-        return end > at && ascii_among(scan->text[at], "$#%/!?:^&>*=@\\.<+~|-") && end > at + 1 && scan->text[at + 1] != ' ';
+        return end > at && ascii_among(scan->text[at], "$#%/!?:^&>*=@\\.<+~|-") && end > at + 1 &&
+               scan->text[at + 1] != ' ';
     if (name >= end) /* "{ and }" are two braces */
         return end - at >= LEAST_NAME;
     while (after < end && scan->text[after] == ' ')
@@ -27,11 +30,13 @@ static bool is_argument(const struct scan *scan, size_t at, size_t end) {
     }
     if (after == name)
         return (ascii_among(sign, ":.([=") && next != ' ') || sign == '|';
-    return sign == '|' || (ascii_among(sign, "=!<>&+*/") && (next == ' ' || ascii_among(next, "=&"))) ||
+    return sign == '|' ||
+           (ascii_among(sign, "=!<>&+*/") && (next == ' ' || ascii_among(next, "=&"))) ||
            (sign == '?' && next == ' ' && memchr(scan->text + after, ':', end - after));
 }
 
-/* {name} {{ count }} ${name} {$x} { -term } {% if %} {d, date, long}: placeholders, expressions and tags, in one line. */
+/* {name} {{ count }} ${name} {$x} { -term } {% if %} {d, date, long}: placeholders, expressions and
+ * tags, in one line. */
 static size_t in_braces(const struct scan *scan) {
     size_t open = scan->begin + (ascii_among(scan_peek(scan, scan->begin), "$%#@") ? 1 : 0);
     if (scan_peek(scan, open) != '{')
@@ -41,13 +46,14 @@ static size_t in_braces(const struct scan *scan) {
         return scan->begin;
     if (open > scan->begin || scan_peek(scan, at) == '{' || ascii_among(scan_peek(scan, at), "%#"))
         return end;
-    while (at < end - 1 &&
-           (ascii_word(scan_peek(scan, at)) || ascii_among(scan_peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"\\^~;{}")))
+    while (at < end - 1 && (ascii_word(scan_peek(scan, at)) ||
+                            ascii_among(scan_peek(scan, at), "_.:-+,$@#[]()!?<>=|/*%&'\"\\^~;{}")))
         at++;
     return at == end - 1 || is_argument(scan, open + 1, end - 1) ? end : scan->begin;
 }
 
-/* %name% %%name%% @@name@@ __name__ ##name##: a name between equal signs; a single sign only if it is a percent sign. */
+/* %name% %%name%% @@name@@ __name__ ##name##: a name between equal signs; a single sign only if it
+ * is a percent sign. */
 static size_t as_wrapped(const struct scan *scan) {
     char sign = scan_peek(scan, scan->begin);
     size_t begin = scan->begin, name = begin;
@@ -55,10 +61,12 @@ static size_t as_wrapped(const struct scan *scan) {
         name++;
     size_t signs = name - begin, at = name;
     while (at < begin + MAX_NAME &&
-           (is_code_word(scan_peek(scan, at)) ? !scan_has(scan, at, "__") : ascii_among(scan_peek(scan, at), ".-:")))
+           (is_code_word(scan_peek(scan, at)) ? !scan_has(scan, at, "__")
+                                              : ascii_among(scan_peek(scan, at), ".-:")))
         at++;
-    if (at < name + 2 || !ascii_letter(scan_peek(scan, name)) || !is_code_word(scan->text[at - 1]) || scan->former == sign ||
-        signs > 2 || (signs == 1 && sign != '%'))
+    if (at < name + 2 || !ascii_letter(scan_peek(scan, name)) ||
+        !is_code_word(scan->text[at - 1]) || scan->former == sign || signs > 2 ||
+        (signs == 1 && sign != '%'))
         return begin;
     for (size_t i = 0; i < signs; i++, at++)
         if (scan_peek(scan, at) != sign)
@@ -73,7 +81,8 @@ static size_t as_address(const struct scan *scan) {
         first = begin + strlen("www.");
     } else {
         while (first < most &&
-               (ascii_letter(scan_peek(scan, first)) || (first > begin && ascii_among(scan_peek(scan, first), "0123456789+.-"))))
+               (ascii_letter(scan_peek(scan, first)) ||
+                (first > begin && ascii_among(scan_peek(scan, first), "0123456789+.-"))))
             first++;
         if (first == begin || !scan_has(scan, first, "://"))
             return begin;
@@ -82,7 +91,8 @@ static size_t as_address(const struct scan *scan) {
     size_t at = first;
     for (size_t next = at; next < scan->length; at = next) {
         int32_t c = character_next(scan->text, scan->length, &next);
-        if (character_is_space(c) || (c < 0x80 ? c < ' ' || ascii_among((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
+        if (character_is_space(c) ||
+            (c < 0x80 ? c < ' ' || ascii_among((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
             break;
     }
     at = scan_trim(scan, first, at);
@@ -103,7 +113,8 @@ static size_t as_mail(const struct scan *scan) {
     if (at == scan->begin || scan_peek(scan, at) != '@')
         return scan->begin;
     size_t domain = ++at;
-    while (ascii_letter(scan_peek(scan, at)) || ascii_digit(scan_peek(scan, at)) || ascii_among(scan_peek(scan, at), ".-"))
+    while (ascii_letter(scan_peek(scan, at)) || ascii_digit(scan_peek(scan, at)) ||
+           ascii_among(scan_peek(scan, at), ".-"))
         at++;
     at = scan_trim(scan, domain, at);
     bool dotted = at > domain + 3 && memchr(scan->text + domain + 1, '.', at - domain - 3);
@@ -112,27 +123,31 @@ static size_t as_mail(const struct scan *scan) {
 
 /* <% x %> <?x?> [% x %] *|x|* [[x]], in one line: what ERB, PHP, Perl and others evaluate. */
 static size_t as_template(const struct scan *scan) {
-    static const char marks[][2][3] = {{"<%", "%>"}, {"<?", "?>"}, {"[%", "%]"}, {"*|", "|*"}, {"[[", "]]"}};
+    static const char marks[][2][3] = {
+        {"<%", "%>"}, {"<?", "?>"}, {"[%", "%]"}, {"*|", "|*"}, {"[[", "]]"}};
     enum { MARK = 2 };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         size_t first = scan->begin + MARK;
         if (!scan_has(scan, scan->begin, marks[i][0]))
             continue;
-        size_t most = scan->begin + MAX_CODE + MARK < scan->length ? scan->begin + MAX_CODE + MARK : scan->length;
-        const char *begin = scan->text + first, *close = memmem(begin, most - first, marks[i][1], MARK);
+        size_t most = scan->begin + MAX_CODE + MARK < scan->length ? scan->begin + MAX_CODE + MARK
+                                                                   : scan->length;
+        const char *begin = scan->text + first,
+                   *close = memmem(begin, most - first, marks[i][1], MARK);
         bool found = close && close > begin && !memchr(begin, '\n', (size_t)(close - begin));
         return found ? (size_t)(close - scan->text) + MARK : scan->begin;
     }
     return scan->begin;
 }
 
-/* A word that is longer than a sentence may be, such as encoded data and programs without white space. No part of it is read in
- * another notation. */
+/* A word that is longer than a sentence may be, such as encoded data and programs without white
+ * space. No part of it is read in another notation. */
 static size_t as_endless_word(const struct scan *scan) {
     size_t begin = scan->begin, before = begin, end = begin;
     if (before > 0 && character_joins(character_previous(scan->text, &before)))
         return begin;
-    for (size_t next = end; next < scan->length && character_joins(character_next(scan->text, scan->length, &next));)
+    for (size_t next = end;
+         next < scan->length && character_joins(character_next(scan->text, scan->length, &next));)
         end = next;
     return end - begin > MAX_WORD && as_address(scan) == begin ? end : begin;
 }
@@ -143,21 +158,25 @@ static size_t as_endless_word(const struct scan *scan) {
 #define TYPE  "<[^>\n]*>" /* of <inttypes.h>: %<PRIu64> */
 
 const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
-    /* formats that a message announces; after a space as a flag, a word may follow, as in "50 % of it" */
+    /* formats that a message announces; after a space as a flag, a word may follow, as in "50 % of
+       it" */
     {"directive", NOTATION_PERCENT, OPAQUE_CODE, ANYWHERE, "%", NULL,
-     "%(%|(\\d+$)?(\\{[^}\n]*\\}|<PRI\\c+>|(\\([^)\n]*\\)|<[^>\n]*>)?(" FLAGS WIDTH "(" TYPE "|" SIZE "*[\\l@]|" SIZE
-     "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE "*[\\l@]![\\w']))))"},
+     "%(%|(\\d+$)?(\\{[^}\n]*\\}|<PRI\\c+>|(\\([^)\n]*\\)|<[^>\n]*>)?(" FLAGS WIDTH "(" TYPE
+     "|" SIZE "*[\\l@]|" SIZE "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE "*[\\l@]![\\w']))))"},
     {"argument of Qt", NOTATION_QT, OPAQUE_CODE, ANYWHERE, "%", NULL, "%(L*\\d+%?|[n%])"},
     {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, ANYWHERE, "{}", NULL,
      "\\{\\{|\\}\\}|\\{([^{}\n]|\\{[^{}\n]{0,30}\\}){0,62}\\}"},
-    {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL, "$(\\{[^}\n]*\\}|\\c+)"},
+    {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL,
+     "$(\\{[^}\n]*\\}|\\c+)"},
 
     {"endless word", NOTATION_ALL, OPAQUE_CODE, ANYWHERE, NULL, as_endless_word, NULL},
     {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL},
     {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "%", NULL,
      "%(%|\\o(\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE "*[diouxXeEfFgGaAcCsSpn@r]\\b)"},
-    {"block", NOTATION_BLOCKS, OPAQUE_CODE, ANYWHERE, "{", NULL, "\\{([^{}]|\\{([^{}]|\\{[^{}]*\\})*\\})*\\}"},
-    {"nesting of i18next", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "$", NULL, "$t\\([^)\n]+\\)"},
+    {"block", NOTATION_BLOCKS, OPAQUE_CODE, ANYWHERE, "{", NULL,
+     "\\{([^{}]|\\{([^{}]|\\{[^{}]*\\})*\\})*\\}"},
+    {"nesting of i18next", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "$", NULL,
+     "$t\\([^)\n]+\\)"},
     {"name between signs", NOTATION_PLACEHOLDERS, OPAQUE_CODE, WORD, "%_@#", as_wrapped, NULL},
     {"template", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<[*", as_template, NULL},
     {"hidden term", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, "\\[\\u+\\d+\\u*]"},

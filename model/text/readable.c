@@ -1,5 +1,5 @@
-/* This file hides which pieces of its source vocabulary a model can read, and how it reads the others. The folder's opaque.json and
- * ICU's letters of the language decide. */
+/* This file hides which pieces of its source vocabulary a model can read, and how it reads the
+ * others. The folder's opaque.json and ICU's letters of the language decide. */
 #include "model/base/arena.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -18,7 +18,8 @@
 
 /* ---- pieces ---- */
 
-/* Returns the only character of a piece, apart from its mark, or -1 if it has another number of characters. */
+/* Returns the only character of a piece, apart from its mark, or -1 if it has another number of
+ * characters. */
 static int32_t only_character(const char *piece, const char *mark) {
     size_t marked = strlen(mark), length, next = 0;
     if (marked > 0 && strncmp(piece, mark, marked) == 0 && piece[marked])
@@ -30,8 +31,8 @@ static int32_t only_character(const char *piece, const char *mark) {
     return next == length ? character : -1;
 }
 
-/* Returns the characters outside ASCII of longer pieces, which were frequent in the corpus, and the main letters of the language in
- * both cases, if ICU has them. Returns NULL if memory runs out. */
+/* Returns the characters outside ASCII of longer pieces, which were frequent in the corpus, and the
+ * main letters of the language in both cases, if ICU has them. Returns NULL if memory runs out. */
 static USet *known_characters(const struct tokenizer *tokenizer, const char *language) {
     const char *mark = tokenizer_mark(tokenizer);
     size_t marked = strlen(mark);
@@ -40,13 +41,16 @@ static USet *known_characters(const struct tokenizer *tokenizer, const char *lan
     int32_t parsed = 0;
     uloc_forLanguageTag(language, name, ULOC_FULLNAME_CAPACITY, &parsed, &status);
     ULocaleData *data = U_SUCCESS(status) ? ulocdata_open(name, &status) : NULL;
-    USet *letters = data ? ulocdata_getExemplarSet(data, NULL, USET_ADD_CASE_MAPPINGS, ULOCDATA_ES_STANDARD, &status) : NULL;
+    USet *letters = data ? ulocdata_getExemplarSet(data, NULL, USET_ADD_CASE_MAPPINGS,
+                                                   ULOCDATA_ES_STANDARD, &status)
+                         : NULL;
     ulocdata_close(data);
 
     USet *set = letters ? letters : uset_openEmpty();
     for (size_t id = 0; set && id < tokenizer_size(tokenizer); id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
-        if (!tokenizer_is_text(tokenizer, (int)id) || tokenizer_byte(tokenizer, (int)id) >= 0 || only_character(piece, mark) >= 0)
+        if (!tokenizer_is_text(tokenizer, (int)id) || tokenizer_byte(tokenizer, (int)id) >= 0 ||
+            only_character(piece, mark) >= 0)
             continue;
         piece += marked > 0 && strncmp(piece, mark, marked) == 0 ? marked : 0;
         for (size_t length = strlen(piece), next = 0; next < length;) {
@@ -82,7 +86,8 @@ static int read_measured(const char *path, struct measured *measured, struct err
         return error_set(err, ERROR_FORMAT, "%s: not a JSON object: %s", path, where.text);
     const struct {
         const char *key, **value;
-    } strings[] = {{"copied", &measured->copied}, {"word", &measured->word}, {"sign", &measured->sign}};
+    } strings[] = {
+        {"copied", &measured->copied}, {"word", &measured->word}, {"sign", &measured->sign}};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         const json_t *found = json_object_get(measured->json, strings[i].key);
         if (found && !json_is_string(found))
@@ -92,17 +97,20 @@ static int read_measured(const char *path, struct measured *measured, struct err
     return 0;
 }
 
-/* Finds the ids of text as a single piece, with and without the mark of a word's beginning; -1: the vocabulary lacks it. */
-static void find_piece(const struct tokenizer *tokenizer, const char *text, int *marked, int *unmarked) {
+/* Finds the ids of text as a single piece, with and without the mark of a word's beginning; -1: the
+ * vocabulary lacks it. */
+static void find_piece(const struct tokenizer *tokenizer, const char *text, int *marked,
+                       int *unmarked) {
     char piece[32];
     int written = snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(tokenizer), text);
     *marked = *text && written < (int)sizeof piece ? tokenizer_find(tokenizer, piece) : -1;
     *unmarked = *text && strlen(text) < sizeof piece ? tokenizer_find(tokenizer, text) : -1;
 }
 
-/* Leaves *out as it is if one of the vocabularies lacks the text with the mark of a word's beginning. */
-static void choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text,
-                            struct stand_in *out) {
+/* Leaves *out as it is if one of the vocabularies lacks the text with the mark of a word's
+ * beginning. */
+static void choose_stand_in(const struct tokenizer *source, const struct tokenizer *target,
+                            const char *text, struct stand_in *out) {
     struct stand_in found;
     find_piece(source, text, &found.marked, &found.unmarked);
     find_piece(target, text, &found.target, &found.target_unmarked);
@@ -116,8 +124,9 @@ static void choose_stand_in(const struct tokenizer *source, const struct tokeniz
 /* A vocabulary of fewer pieces spells common words, too. */
 enum { LEAST_PIECES = 2000 };
 
-int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
-                  const char *path, struct error *err) {
+int readable_init(struct readable *readable, const struct tokenizer *source,
+                  const struct tokenizer *target, const char *language, const char *path,
+                  struct error *err) {
     *readable = (struct readable){0};
     if (reserve_fill(err) != 0)
         return -1;
@@ -133,13 +142,16 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
         result = readable->unreadable ? 0 : error_memory(err);
         for (size_t id = 0; id < size && result == 0; id++) {
             int32_t c = only_character(tokenizer_piece(source, (int)id), tokenizer_mark(source));
-            bool unreadable = (int)id == tokenizer_unknown(source) || tokenizer_byte(source, (int)id) >= 0;
+            bool unreadable =
+                (int)id == tokenizer_unknown(source) || tokenizer_byte(source, (int)id) >= 0;
             if (c >= 0) {
                 char text[8] = "";
                 character_put(c, text);
-                bool symbol = (U_GET_GC_MASK(c) & U_GC_S_MASK) != 0, copied = strstr(measured.copied, text) != NULL;
-                bool common =
-                    c < 0x80 ? c >= ' ' : uset_contains(known, c) || u_isdigit(c) || (U_GET_GC_MASK(c) & U_GC_Z_MASK) != 0;
+                bool symbol = (U_GET_GC_MASK(c) & U_GC_S_MASK) != 0,
+                     copied = strstr(measured.copied, text) != NULL;
+                bool common = c < 0x80 ? c >= ' '
+                                       : uset_contains(known, c) || u_isdigit(c) ||
+                                             (U_GET_GC_MASK(c) & U_GC_Z_MASK) != 0;
                 unreadable = unreadable || (!copied && (symbol || !common));
             }
             readable->unreadable[id] = unreadable;
@@ -162,7 +174,8 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
     }
     if (result == 0) {
         int unknown = tokenizer_unknown(source);
-        readable->stand_ins.word = (struct stand_in){unknown, unknown, tokenizer_unknown(target), tokenizer_unknown(target)};
+        readable->stand_ins.word = (struct stand_in){unknown, unknown, tokenizer_unknown(target),
+                                                     tokenizer_unknown(target)};
         choose_stand_in(source, target, measured.word, &readable->stand_ins.word);
         readable->stand_ins.sign = readable->stand_ins.word;
         choose_stand_in(source, target, measured.sign, &readable->stand_ins.sign);
@@ -180,10 +193,12 @@ void readable_done(struct readable *readable) {
 /* ---- around a character that cannot be read ---- */
 
 static bool is_written(int32_t c) {
-    return c >= 0 && (u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0 || c == 0x200c || c == 0x200d);
+    return c >= 0 &&
+           (u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0 || c == 0x200c || c == 0x200d);
 }
 
-/* Returns the run of letters and digits around text[begin, end), and of hyphens that join more letters to them. */
+/* Returns the run of letters and digits around text[begin, end), and of hyphens that join more
+ * letters to them. */
 static struct opaque_run word_around(const char *text, size_t length, size_t begin, size_t end) {
     struct opaque_run run = {begin, end, OPAQUE_WORD, NULL};
     for (size_t at = begin; at > 0; run.begin = at) {
@@ -227,7 +242,8 @@ static size_t skip_digits(const char *text, size_t length, size_t at) {
 static struct opaque_run amount_around(const char *text, size_t length, size_t begin, size_t end) {
     struct opaque_run run = {begin, end, OPAQUE_SYMBOL, NULL};
     size_t at = end, next = end;
-    if (at < length && is_narrow_space(character_next(text, length, &next)) && next < length && ascii_digit(text[next]))
+    if (at < length && is_narrow_space(character_next(text, length, &next)) && next < length &&
+        ascii_digit(text[next]))
         at = next;
 
     /* the number after it: digits in groups with a mark or a space between them */
@@ -274,7 +290,8 @@ static struct opaque_run amount_around(const char *text, size_t length, size_t b
     }
     if (first < last) {
         run.kind = OPAQUE_NUMBER;
-        run.begin = first > 0 && (text[first - 1] == '-' || text[first - 1] == '+') ? first - 1 : first;
+        run.begin =
+            first > 0 && (text[first - 1] == '-' || text[first - 1] == '+') ? first - 1 : first;
     }
     return run;
 }
@@ -294,13 +311,17 @@ struct opaque_run readable_around(const char *text, size_t length, size_t begin,
     if (u_charType(c) != U_MATH_SYMBOL)
         return run;
 
-    /* symbols side by side, hyphens that belong to arrows, and a whole number that touches them: ±5 */
-    for (size_t before = run.begin; run.begin > 0 && is_operator(character_previous(text, &before));)
+    /* symbols side by side, hyphens that belong to arrows, and a whole number that touches them: ±5
+     */
+    for (size_t before = run.begin;
+         run.begin > 0 && is_operator(character_previous(text, &before));)
         run.begin = before;
-    for (size_t after = run.end; run.end < length && is_operator(character_next(text, length, &after));)
+    for (size_t after = run.end;
+         run.end < length && is_operator(character_next(text, length, &after));)
         run.end = after;
     size_t digits = skip_digits(text, length, run.end);
-    bool fraction = digits + 1 < length && (text[digits] == '.' || text[digits] == ',') && ascii_digit(text[digits + 1]);
+    bool fraction = digits + 1 < length && (text[digits] == '.' || text[digits] == ',') &&
+                    ascii_digit(text[digits + 1]);
     run.end = fraction || (digits < length && ascii_word(text[digits])) ? run.end : digits;
     return run;
 }
@@ -311,9 +332,11 @@ static bool is_cased(int32_t c) {
     return c >= 0 && u_hasBinaryProperty(c, UCHAR_CASED);
 }
 
-/* Returns whether the word that begins with tokens[0] is spelt almost letter by letter: 13 or more tokens for 20 letters, and no
- * part between hyphens in few tokens, as in DBCOLUMNDESC-Struktur. The words of languages that write no spaces have no case. */
-static bool is_rare(const char *text, size_t length, const struct token *tokens, size_t count, struct opaque_run *word) {
+/* Returns whether the word that begins with tokens[0] is spelt almost letter by letter: 13 or more
+ * tokens for 20 letters, and no part between hyphens in few tokens, as in DBCOLUMNDESC-Struktur.
+ * The words of languages that write no spaces have no case. */
+static bool is_rare(const char *text, size_t length, const struct token *tokens, size_t count,
+                    struct opaque_run *word) {
     enum { LEAST_LETTERS = 16, LEAST_TOKENS = 11, PER_TOKENS = 13, PER_LETTERS = 20 };
     if (count < LEAST_TOKENS)
         return false;
@@ -322,10 +345,12 @@ static bool is_rare(const char *text, size_t length, const struct token *tokens,
             return false;
     size_t at = tokens[0].begin, before = at, letters = 0, used = 0;
     int32_t left = at > 0 ? character_previous(text, &before) : ' ';
-    if (!is_cased(character_next(text, length, &at)) || is_written(left) || left == '-') /* the word begins elsewhere */
+    if (!is_cased(character_next(text, length, &at)) || is_written(left) ||
+        left == '-') /* the word begins elsewhere */
         return false;
     *word = word_around(text, length, tokens[0].begin, at);
-    for (size_t begin = word->begin; begin < word->end; begin = at) { /* the parts that hyphens join */
+    for (size_t begin = word->begin; begin < word->end;
+         begin = at) { /* the parts that hyphens join */
         int32_t c = 0;
         size_t spelt = used, part = 0;
         for (at = begin; at < word->end && c != '-'; part++, letters++) {
@@ -343,9 +368,10 @@ static bool is_rare(const char *text, size_t length, const struct token *tokens,
 
 /* ---- holding ---- */
 
-/* Adds a run that begins in the last one or after it; runs that overlap become one. Returns NULL if memory is out. */
-static struct opaque_run *add_run(struct arena *arena, struct opaque_run *runs, size_t *count, size_t *room,
-                                  struct opaque_run run) {
+/* Adds a run that begins in the last one or after it; runs that overlap become one. Returns NULL if
+ * memory is out. */
+static struct opaque_run *add_run(struct arena *arena, struct opaque_run *runs, size_t *count,
+                                  size_t *room, struct opaque_run run) {
     struct opaque_run *last = *count > 0 ? &runs[*count - 1] : NULL;
     if (last && run.begin < last->end) {
         last->end = run.end > last->end ? run.end : last->end;
@@ -357,10 +383,12 @@ static struct opaque_run *add_run(struct arena *arena, struct opaque_run *runs, 
     return runs;
 }
 
-int readable_hold(const struct readable *readable, const char *text, size_t length, const struct token *tokens, size_t count,
-                  struct opaque_runs *held, size_t *found, struct arena *arena, struct error *err) {
+int readable_hold(const struct readable *readable, const char *text, size_t length,
+                  const struct token *tokens, size_t count, struct opaque_runs *held, size_t *found,
+                  struct arena *arena, struct error *err) {
     struct opaque_run *runs = NULL;
-    size_t run_count = 0, room = 0, next_held = 0, done = 0; /* done: bytes that are in a run or have been looked at */
+    size_t run_count = 0, room = 0, next_held = 0,
+           done = 0; /* done: bytes that are in a run or have been looked at */
     for (size_t i = 0; i < count; i++) {
         while (next_held < held->count && held->all[next_held].end <= tokens[i].begin)
             next_held++;
@@ -375,7 +403,8 @@ int readable_hold(const struct readable *readable, const char *text, size_t leng
         if (inside || !readable->unreadable[tokens[i].id])
             continue;
         /* each visible character of the token is held with the run that it belongs to */
-        for (size_t at = tokens[i].begin > done ? tokens[i].begin : done, next; at < tokens[i].end; at = next) {
+        for (size_t at = tokens[i].begin > done ? tokens[i].begin : done, next; at < tokens[i].end;
+             at = next) {
             next = at;
             int32_t c = character_next(text, length, &next);
             if (character_is_space(c) || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT))

@@ -1,18 +1,20 @@
-/* This file makes SentencePiece a kind of tokenizer, and reads its model files. The library trusts its file and throws exceptions;
- * here the file is checked first, and every exception is caught.
+/* This file makes SentencePiece a kind of tokenizer, and reads its model files. The library trusts
+ * its file and throws exceptions; here the file is checked first, and every exception is caught.
  *
  * The file is a protocol buffer (sentencepiece_model.proto):
  *
- *   ModelProto      1 pieces, 2 trainer_spec, 3 normalizer_spec, 4 self_test_data, 5 denormalizer_spec
- *   SentencePiece   1 piece, ...
- *   NormalizerSpec  1 name, 2 precompiled_charsmap, ...
- *   charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement strings, each ended by a NUL
+ *   ModelProto      1 pieces, 2 trainer_spec, 3 normalizer_spec, 4 self_test_data, 5
+ * denormalizer_spec SentencePiece   1 piece, ... NormalizerSpec  1 name, 2 precompiled_charsmap,
+ * ... charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement
+ * strings, each ended by a NUL
  *
- * The library walks the trie and the strings without bounds: a damaged file would make it read arbitrary memory, perhaps only for
- * certain characters. It also accepts a file that was cut between two fields, with other normalisation; so
- * normalizer_spec, which comes after the pieces, is required. */
+ * The library walks the trie and the strings without bounds: a damaged file would make it read
+ * arbitrary memory, perhaps only for certain characters. It also accepts a file that was cut
+ * between two fields, with other normalisation; so normalizer_spec, which comes after the pieces,
+ * is required. */
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
+#pragma GCC diagnostic ignored                                                                     \
+    "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
 #include "model/base/arena.h"
 #include "model/base/file.h"
@@ -41,7 +43,13 @@ using Processor = sentencepiece::SentencePieceProcessor;
 /* ---- the file ---- */
 
 enum { MAX_BYTES = 1 << 28 };
-enum { MODEL_PIECES = 1, PIECE_TEXT = 1, MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
+enum {
+    MODEL_PIECES = 1,
+    PIECE_TEXT = 1,
+    MODEL_NORMALIZER = 3,
+    MODEL_DENORMALIZER = 5,
+    NORMALIZER_CHARSMAP = 2
+};
 enum { WIRE_VARINT = 0, WIRE_64_BIT = 1, WIRE_BYTES = 2, WIRE_32_BIT = 5 };
 
 struct Bytes {
@@ -97,12 +105,13 @@ static bool take_field(Bytes &rest, Field &field) {
 }
 
 static uint32_t little_endian(const unsigned char *data) {
-    return static_cast<uint32_t>(data[0]) | static_cast<uint32_t>(data[1]) << 8 | static_cast<uint32_t>(data[2]) << 16 |
-           static_cast<uint32_t>(data[3]) << 24;
+    return static_cast<uint32_t>(data[0]) | static_cast<uint32_t>(data[1]) << 8 |
+           static_cast<uint32_t>(data[2]) << 16 | static_cast<uint32_t>(data[3]) << 24;
 }
 
-/* From unit i the library goes to unit i ^ offset, and from there on to one of the 256 units of that block, by the next byte. If
- * the unit is marked as the end of a key, unit i ^ offset holds the place of the replacement string. */
+/* From unit i the library goes to unit i ^ offset, and from there on to one of the 256 units of
+ * that block, by the next byte. If the unit is marked as the end of a key, unit i ^ offset holds
+ * the place of the replacement string. */
 static bool charsmap_valid(Bytes charsmap) {
     Bytes head, trie;
     if (charsmap.size == 0) /* there are no replacements */
@@ -115,7 +124,8 @@ static bool charsmap_valid(Bytes charsmap) {
     const size_t units = trie.size / 4;
     for (size_t i = 0; i < units; i++) {
         const uint32_t unit = little_endian(trie.data + 4 * i);
-        if (i > 0 && unit >> 31) /* a place, never walked through; but every walk begins at unit 0, whatever it is */
+        if (i > 0 && unit >> 31) /* a place, never walked through; but every walk begins at unit 0,
+                                    whatever it is */
             continue;
         const size_t next = i ^ static_cast<size_t>((unit >> 10) << ((unit & 0x200) >> 6));
         if ((next | 0xff) >= units)
@@ -132,19 +142,21 @@ static bool file_valid(Bytes model) {
     while (model.size > 0) {
         if (!take_field(model, field))
             return false;
-        if ((field.number != MODEL_NORMALIZER && field.number != MODEL_DENORMALIZER) || field.wire != WIRE_BYTES)
+        if ((field.number != MODEL_NORMALIZER && field.number != MODEL_DENORMALIZER) ||
+            field.wire != WIRE_BYTES)
             continue;
         normalizer |= field.number == MODEL_NORMALIZER;
         for (Bytes spec = field.value; spec.size > 0;)
             if (!take_field(spec, field) ||
-                (field.number == NORMALIZER_CHARSMAP && field.wire == WIRE_BYTES && !charsmap_valid(field.value)))
+                (field.number == NORMALIZER_CHARSMAP && field.wire == WIRE_BYTES &&
+                 !charsmap_valid(field.value)))
                 return false;
     }
     return normalizer;
 }
 
-int sentencepiece_each(const char *name, const char *bytes, size_t size, sentencepiece_take *take, void *context,
-                       struct error *err) {
+int sentencepiece_each(const char *name, const char *bytes, size_t size, sentencepiece_take *take,
+                       void *context, struct error *err) {
     Bytes model{reinterpret_cast<const unsigned char *>(bytes), size};
     Field field;
     bool good = file_valid(model);
@@ -152,18 +164,23 @@ int sentencepiece_each(const char *name, const char *bytes, size_t size, sentenc
         take_field(model, field);
         if (field.number != MODEL_PIECES || field.wire != WIRE_BYTES)
             continue;
-        Bytes text{field.value.data, 0}; /* the last text of the message counts; without one it is empty */
+        Bytes text{field.value.data,
+                   0}; /* the last text of the message counts; without one it is empty */
         for (Bytes message = field.value; good && message.size > 0;) {
             good = take_field(message, field);
             if (good && field.number == PIECE_TEXT && field.wire == WIRE_BYTES)
                 text = field.value;
         }
-        good = good && take(context, id++, reinterpret_cast<const char *>(text.data), text.size) == 0;
+        good =
+            good && take(context, id++, reinterpret_cast<const char *>(text.data), text.size) == 0;
     }
-    return good ? 0 : error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", name);
+    return good ? 0
+                : error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one",
+                            name);
 }
 
-int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context, struct error *err) {
+int sentencepiece_pieces(const char *path, sentencepiece_take *take, void *context,
+                         struct error *err) {
     char *bytes;
     size_t size;
     if (file_read(path, MAX_BYTES, &bytes, &size, err) != 0)
@@ -182,7 +199,9 @@ static void release_reserve() {
 }
 
 /* Runs a call into the library; every exception becomes an error about the subject. */
-template <typename Call> static int guarded(const char *subject, enum error_code code, struct error *err, Call call) noexcept {
+template <typename Call>
+static int guarded(const char *subject, enum error_code code, struct error *err,
+                   Call call) noexcept {
     if (reserve_fill(err) != 0)
         return -1;
     try {
@@ -196,8 +215,8 @@ template <typename Call> static int guarded(const char *subject, enum error_code
     }
 }
 
-/* pieces, texts [size]: the processor's strings, and whether they are text; the processor would make a status for each answer,
- * which is too slow for all ids. */
+/* pieces, texts [size]: the processor's strings, and whether they are text; the processor would
+ * make a status for each answer, which is too slow for all ids. */
 struct Model {
     Processor processor;
     std::vector<const char *> pieces;
@@ -208,11 +227,13 @@ static const Model &model_of(const void *model) {
     return *static_cast<const Model *>(model);
 }
 
-/* Makes the model of a file's bytes; the caller deletes it. Returns NULL with an error about the name. */
+/* Makes the model of a file's bytes; the caller deletes it. Returns NULL with an error about the
+ * name. */
 static Model *make_model(const char *name, const char *bytes, size_t size, struct error *err) {
     static const int LOG_FATAL_ONLY = 3;
     Model *made = nullptr;
-    static const bool once = (sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY), std::set_new_handler(release_reserve), true);
+    static const bool once = (sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY),
+                              std::set_new_handler(release_reserve), true);
     static_cast<void>(once);
     if (!file_valid({reinterpret_cast<const unsigned char *>(bytes), size})) {
         error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", name);
@@ -226,7 +247,8 @@ static Model *make_model(const char *name, const char *bytes, size_t size, struc
         model->pieces.reserve(static_cast<size_t>(count));
         model->texts.reserve(static_cast<size_t>(count));
         for (int id = 0; good && id < count; id++) {
-            /* a score that is not finite breaks the search for the best pieces; a NUL within a piece breaks our strings */
+            /* a score that is not finite breaks the search for the best pieces; a NUL within a
+             * piece breaks our strings */
             const std::string &piece = processor.IdToPiece(id);
             good = std::isfinite(processor.GetScore(id)) && piece.find('\0') == std::string::npos;
             model->pieces.push_back(piece.c_str());
@@ -246,7 +268,8 @@ int sentencepiece_check(const char *name, const char *bytes, size_t size, struct
     return model ? 0 : -1;
 }
 
-static void *spm_open(const char *path, const struct tokenizer_options *, struct tokenizer_ids *ids, struct error *err) {
+static void *spm_open(const char *path, const struct tokenizer_options *, struct tokenizer_ids *ids,
+                      struct error *err) {
     char *bytes;
     size_t size;
     if (file_read(path, MAX_BYTES, &bytes, &size, err) != 0)
@@ -254,7 +277,8 @@ static void *spm_open(const char *path, const struct tokenizer_options *, struct
     Model *model = make_model(path, bytes, size, err);
     std::free(bytes);
     if (model)
-        *ids = {model->pieces.size(), model->processor.unk_id(), model->processor.bos_id(), model->processor.eos_id()};
+        *ids = {model->pieces.size(), model->processor.unk_id(), model->processor.bos_id(),
+                model->processor.eos_id()};
     return model;
 }
 
@@ -271,14 +295,16 @@ static bool spm_is_text(const void *model, int id) {
 }
 
 static int spm_find(const void *model, const char *piece) {
-    const int id = model_of(model).processor.PieceToId(piece); /* that of <unk> if the vocabulary lacks the piece */
+    const int id = model_of(model).processor.PieceToId(
+        piece); /* that of <unk> if the vocabulary lacks the piece */
     return spm_is_text(model, id) ? id : -1;
 }
 
 /* ---- text to tokens ---- */
 
-/* The library joins neighbouring unknown characters in time that grows with the square of their number, so a long text is split
- * into parts. A word that is longer than a part may become several words. */
+/* The library joins neighbouring unknown characters in time that grows with the square of their
+ * number, so a long text is split into parts. A word that is longer than a part may become several
+ * words. */
 static const size_t PART_BYTES = 4096;
 
 /* The pieces of the part of a text that begins at offset. */
@@ -287,7 +313,8 @@ struct Part {
     Pieces pieces;
 };
 
-/* Returns the end of the part that begins at begin: before white space, which separates words anyway, or between characters. */
+/* Returns the end of the part that begins at begin: before white space, which separates words
+ * anyway, or between characters. */
 static size_t part_end(std::string_view text, size_t begin) {
     if (text.size() - begin <= PART_BYTES)
         return text.size();
@@ -301,8 +328,8 @@ static size_t part_end(std::string_view text, size_t begin) {
 }
 
 /* The offsets are the library's: a token includes the white space before it. */
-static int spm_encode(const void *model, const char *bytes, size_t length, struct arena *arena, struct token **tokens,
-                      size_t *count, struct error *err) {
+static int spm_encode(const void *model, const char *bytes, size_t length, struct arena *arena,
+                      struct token **tokens, size_t *count, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         const std::string_view text(bytes, length);
         std::vector<Part> parts;
@@ -310,8 +337,8 @@ static int spm_encode(const void *model, const char *bytes, size_t length, struc
         for (size_t begin = 0, end; begin < length; begin = end) {
             end = part_end(text, begin);
             parts.push_back({begin, Pieces()});
-            const auto status =
-                model_of(model).processor.Encode(text.substr(begin, end - begin), parts.back().pieces.mutable_proto());
+            const auto status = model_of(model).processor.Encode(
+                text.substr(begin, end - begin), parts.back().pieces.mutable_proto());
             if (!status.ok())
                 return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
             found += parts.back().pieces.pieces_size();
@@ -330,7 +357,8 @@ static int spm_encode(const void *model, const char *bytes, size_t length, struc
         *count = found;
         for (const Part &part : parts)
             for (const auto &piece : part.pieces.pieces()) {
-                *made++ = {static_cast<int>(piece.id()), string, part.offset + piece.begin(), part.offset + piece.end()};
+                *made++ = {static_cast<int>(piece.id()), string, part.offset + piece.begin(),
+                           part.offset + piece.end()};
                 string += std::strlen(string) + 1;
             }
         return 0;
@@ -339,19 +367,23 @@ static int spm_encode(const void *model, const char *bytes, size_t length, struc
 
 /* ---- tokens to text ---- */
 
-/* Returns the piece with a space for the mark of a word's beginning, because the library prints an unknown piece as it stands. */
+/* Returns the piece with a space for the mark of a word's beginning, because the library prints an
+ * unknown piece as it stands. */
 static std::string printed(const char *piece, bool first) {
     static const std::string MARK = "\u2581";
     const std::string text(piece);
-    return text.compare(0, MARK.size(), MARK) == 0 ? (first ? "" : " ") + text.substr(MARK.size()) : text;
+    return text.compare(0, MARK.size(), MARK) == 0 ? (first ? "" : " ") + text.substr(MARK.size())
+                                                   : text;
 }
 
-static int spm_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err) {
+static int spm_decode(const void *model, struct token *tokens, size_t count, struct arena *arena,
+                      char **text, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         const Processor &processor = model_of(model).processor;
         std::vector<std::string> strings;
         for (size_t i = 0; i < count; i++)
-            strings.push_back(tokens[i].piece ? printed(tokens[i].piece, i == 0) : processor.IdToPiece(tokens[i].id));
+            strings.push_back(tokens[i].piece ? printed(tokens[i].piece, i == 0)
+                                              : processor.IdToPiece(tokens[i].id));
         Pieces pieces;
         const auto status = processor.Decode(strings, pieces.mutable_proto());
         if (!status.ok())
@@ -368,5 +400,5 @@ static int spm_decode(const void *model, struct token *tokens, size_t count, str
     });
 }
 
-const struct tokenizer_kind tokenizer_sentencepiece = {"\u2581",    spm_open, spm_free,   spm_piece,
-                                                       spm_is_text, spm_find, spm_encode, spm_decode};
+const struct tokenizer_kind tokenizer_sentencepiece = {
+    "\u2581", spm_open, spm_free, spm_piece, spm_is_text, spm_find, spm_encode, spm_decode};

@@ -28,7 +28,8 @@ struct words {
     const char *code, *words;
 };
 
-/* In the place of a sign: words that are names in capitals although vocabularies have them, and words that are not names. */
+/* In the place of a sign: words that are names in capitals although vocabularies have them, and
+ * words that are not names. */
 enum { NAMES = -1, NO_NAMES = -2 };
 
 static const struct words words_of[] = {
@@ -39,13 +40,17 @@ static const struct words words_of[] = {
 #undef WORDS
 };
 
-enum { LANGUAGES = sizeof languages / sizeof *languages, WORD_ROWS = sizeof words_of / sizeof *words_of };
+enum {
+    LANGUAGES = sizeof languages / sizeof *languages,
+    WORD_ROWS = sizeof words_of / sizeof *words_of
+};
 
 static const struct sign_language *find_language(const char *code) {
     static const struct sign_language other = {"", "", "", ""};
     for (size_t i = 0; i < LANGUAGES; i++) {
         size_t n = strlen(languages[i].code);
-        if (strncmp(code, languages[i].code, n) == 0 && strchr("-_", code[n])) /* strchr also finds the terminating NUL */
+        if (strncmp(code, languages[i].code, n) == 0 &&
+            strchr("-_", code[n])) /* strchr also finds the terminating NUL */
             return &languages[i];
     }
     return &other;
@@ -68,14 +73,16 @@ enum kind {
 };
 
 static const unsigned char ascii[128] = {
-    ['\t'] = SIGN, ['\n'] = SIGN, ['\r'] = SIGN,       ['!'] = MARK, ['"'] = QUOTE, ['#'] = SIGN,  ['$'] = SIGN,
-    ['%'] = SIGN,  ['&'] = SIGN,  ['\''] = APOSTROPHE, ['('] = OPEN, [')'] = CLOSE, ['*'] = SIGN,  ['+'] = SIGN,
-    [','] = MARK,  ['-'] = MARK,  ['.'] = MARK,        ['/'] = SIGN, [':'] = MARK,  [';'] = MARK,  ['<'] = SIGN,
-    ['='] = SIGN,  ['>'] = SIGN,  ['?'] = MARK,        ['@'] = SIGN, ['['] = OPEN,  ['\\'] = SIGN, [']'] = CLOSE,
-    ['^'] = SIGN,  ['_'] = SIGN,  ['`'] = SIGN,        ['{'] = OPEN, ['|'] = SIGN,  ['}'] = CLOSE, ['~'] = SIGN,
+    ['\t'] = SIGN, ['\n'] = SIGN, ['\r'] = SIGN, ['!'] = MARK,        ['"'] = QUOTE, ['#'] = SIGN,
+    ['$'] = SIGN,  ['%'] = SIGN,  ['&'] = SIGN,  ['\''] = APOSTROPHE, ['('] = OPEN,  [')'] = CLOSE,
+    ['*'] = SIGN,  ['+'] = SIGN,  [','] = MARK,  ['-'] = MARK,        ['.'] = MARK,  ['/'] = SIGN,
+    [':'] = MARK,  [';'] = MARK,  ['<'] = SIGN,  ['='] = SIGN,        ['>'] = SIGN,  ['?'] = MARK,
+    ['@'] = SIGN,  ['['] = OPEN,  ['\\'] = SIGN, [']'] = CLOSE,       ['^'] = SIGN,  ['_'] = SIGN,
+    ['`'] = SIGN,  ['{'] = OPEN,  ['|'] = SIGN,  ['}'] = CLOSE,       ['~'] = SIGN,
 };
 
-/* Quotation marks that have a partner; each also closes what itself or its partner has opened, unless it only opens. */
+/* Quotation marks that have a partner; each also closes what itself or its partner has opened,
+ * unless it only opens. */
 static const struct {
     const wchar_t *marks, *opens;
 } families[] = {
@@ -109,10 +116,11 @@ static enum kind kind_of(const struct sign_rules *rules, int32_t c) {
     if (family < FAMILIES)
         return family == SINGLE ? APOSTROPHE : QUOTE;
     uint32_t category = U_GET_GC_MASK(c);
-    if (category & (U_GC_L_MASK | U_GC_M_MASK | U_GC_ND_MASK | U_GC_ZS_MASK | U_GC_CF_MASK | U_GC_CN_MASK))
+    if (category &
+        (U_GC_L_MASK | U_GC_M_MASK | U_GC_ND_MASK | U_GC_ZS_MASK | U_GC_CF_MASK | U_GC_CN_MASK))
         return PLAIN;
-    if (character_is_among(c, L"\u2010\u2011\u2012\u2013\u2014\u2015\u2026\u00bf\u00a1") || has(rules->source->marks, c) ||
-        has(rules->target->marks, c))
+    if (character_is_among(c, L"\u2010\u2011\u2012\u2013\u2014\u2015\u2026\u00bf\u00a1") ||
+        has(rules->source->marks, c) || has(rules->target->marks, c))
         return MARK;
     if (category & U_GC_P_MASK) {
         int type = u_getIntPropertyValue(c, UCHAR_BIDI_PAIRED_BRACKET_TYPE);
@@ -136,7 +144,8 @@ bool signs_any(const struct sign_rules *rules, const char *text, size_t length) 
             edge = c == ' ' || (c >= 0x80 && character_is_space(c));
             continue;
         case MARK:
-            if (at < length && text[at] == text[begin] && strncmp(text + begin, text + at, at - begin) == 0)
+            if (at < length && text[at] == text[begin] &&
+                strncmp(text + begin, text + at, at - begin) == 0)
                 return true;
             edge = c == '-' || c > 0x80;
             continue;
@@ -158,14 +167,16 @@ bool signs_mark(const struct sign_rules *rules, const char *text, size_t length)
 
 /* ---- reading ---- */
 
-/* A key has the part that a sign plays, how it stands, how often it is repeated, and the character. */
+/* A key has the part that a sign plays, how it stands, how often it is repeated, and the character.
+ */
 enum {
     CHARACTER_BITS = 21, /* of a character */
     REPEAT = 1 << CHARACTER_BITS,
     MOST_REPEATS = 127,
     PAIRED = 1 << 28,   /* at both ends of a phrase */
     LOPSIDED = 1 << 29, /* white space on the inner side of one mark of the pair */
-    QUOTES = 1 << 30,   /* a quotation mark: in a pair of any form, with one of these and perhaps SINGLES; alone, with its form */
+    QUOTES = 1 << 30,   /* a quotation mark: in a pair of any form, with one of these and perhaps
+                           SINGLES; alone, with its form */
     OPENS = REPEAT,
     CLOSES = 2 * REPEAT,
     SINGLES = 1,
@@ -209,15 +220,18 @@ static bool is_word(int32_t c) {
     return character_is_letter(c) || (c >= 0 && (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0);
 }
 
-/* Returns whether a phrase may begin after this character: white space, a dash, an opening bracket or quotation mark. */
+/* Returns whether a phrase may begin after this character: white space, a dash, an opening bracket
+ * or quotation mark. */
 static bool is_edge(const struct reader *reader, int32_t c) {
     enum kind kind = kind_of(reader->rules, c);
-    return character_is_space(c) || kind == OPEN || kind == QUOTE || (kind == MARK && !character_is_among(c, L".,;:!?\u2026")) ||
+    return character_is_space(c) || kind == OPEN || kind == QUOTE ||
+           (kind == MARK && !character_is_among(c, L".,;:!?\u2026")) ||
            (kind == SIGN && !character_is_among(c, L"%\u00b0"));
 }
 
 static bool add(struct reader *reader, size_t begin, size_t end, uint32_t key, bool weak) {
-    struct sign *all = arena_grow(reader->arena, reader->signs.all, reader->signs.count, &reader->room, 1, sizeof *all);
+    struct sign *all = arena_grow(reader->arena, reader->signs.all, reader->signs.count,
+                                  &reader->room, 1, sizeof *all);
     if (!all)
         return false;
     reader->signs.all = all;
@@ -232,10 +246,13 @@ static void open_phrase(struct reader *reader, int32_t c, size_t family) {
         reader->open[reader->depth++] = (struct opened){reader->signs.count - 1, c, family};
 }
 
-/* Closes the phrase that the i-th open mark began with the last sign; what has been opened within it stays alone. */
+/* Closes the phrase that the i-th open mark began with the last sign; what has been opened within
+ * it stays alone. */
 static void close_phrase(struct reader *reader, size_t i, uint32_t opens, uint32_t closes) {
-    struct sign *first = &reader->signs.all[reader->open[i].sign], *last = &reader->signs.all[reader->signs.count - 1];
-    bool left = character_is_space(after(reader, first->span.end)), right = character_is_space(before(reader, last->span.begin));
+    struct sign *first = &reader->signs.all[reader->open[i].sign],
+                *last = &reader->signs.all[reader->signs.count - 1];
+    bool left = character_is_space(after(reader, first->span.end)),
+         right = character_is_space(before(reader, last->span.begin));
     uint32_t lopsided = left != right && first->span.end < last->span.begin ? LOPSIDED : 0;
     first->key |= opens | lopsided;
     last->key |= closes | lopsided;
@@ -251,7 +268,8 @@ static size_t find_open(const struct reader *reader, int32_t c, size_t family) {
         const struct opened *opened = &reader->open[i];
         bool directed = family < FAMILIES && character_is_among(c, families[family].opens);
         bool pairs = family == FAMILIES ? opened->c == c && opened->family == family
-                                        : opened->family == family && !(directed && (opened->c == c || opened->c < 128));
+                                        : opened->family == family &&
+                                              !(directed && (opened->c == c || opened->c < 128));
         if (pairs)
             return i;
     }
@@ -263,7 +281,8 @@ static bool read_quote(struct reader *reader, int32_t c, size_t begin, size_t en
     int32_t left = before(reader, begin), right = after(reader, end);
     bool single = family == SINGLE, known = open < reader->depth;
     bool neutral = c == '"' || c == '\'', directed = character_is_among(c, families[family].opens);
-    bool begins = is_edge(reader, left) && !character_is_space(right) && !character_is_among(right, L".,;:!?\u2026");
+    bool begins = is_edge(reader, left) && !character_is_space(right) &&
+                  !character_is_among(right, L".,;:!?\u2026");
     bool ends = !character_is_space(left) && !is_word(right);
     if (single && is_word(left) && is_word(right))
         return true;
@@ -273,7 +292,8 @@ static bool read_quote(struct reader *reader, int32_t c, size_t begin, size_t en
     bool opens = !closes && (single ? begins : begins || !ends || directed);
     if (single && !closes && !opens)
         return true;
-    if (!add(reader, begin, end, single ? 0 : QUOTES, single)) /* a single one counts only as a part of a pair */
+    if (!add(reader, begin, end, single ? 0 : QUOTES,
+             single)) /* a single one counts only as a part of a pair */
         return false;
     if (closes)
         close_phrase(reader, open, QUOTES | OPENS | single, QUOTES | CLOSES | single);
@@ -282,10 +302,12 @@ static bool read_quote(struct reader *reader, int32_t c, size_t begin, size_t en
     return true;
 }
 
-static bool read_bracket(struct reader *reader, int32_t c, enum kind kind, size_t begin, size_t end) {
+static bool read_bracket(struct reader *reader, int32_t c, enum kind kind, size_t begin,
+                         size_t end) {
     if (!add(reader, begin, end, (uint32_t)c, false))
         return false;
-    size_t open = kind == CLOSE ? find_open(reader, u_getBidiPairedBracket(c), FAMILIES) : reader->depth;
+    size_t open =
+        kind == CLOSE ? find_open(reader, u_getBidiPairedBracket(c), FAMILIES) : reader->depth;
     if (open < reader->depth)
         close_phrase(reader, open, PAIRED, PAIRED);
     else if (kind == OPEN)
@@ -294,17 +316,22 @@ static bool read_bracket(struct reader *reader, int32_t c, enum kind kind, size_
 }
 
 /* Reads a sign or mark that stands here `repeats` times. */
-static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t repeats, size_t begin, size_t end) {
+static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t repeats,
+                      size_t begin, size_t end) {
     bool dash = kind == MARK && repeats == 1 && character_is_among(c, L"\u2013\u2014");
-    if (dash || (kind == MARK && repeats == 1 && c == 0x2026)) /* -- may become a dash, and ... one character */
+    if (dash || (kind == MARK && repeats == 1 &&
+                 c == 0x2026)) /* -- may become a dash, and ... one character */
         return add(reader, begin, end, dash ? '-' | 2 * REPEAT : '.' | 3 * REPEAT, true);
     if (kind == MARK && repeats == 1)
         return true;
-    uint32_t key = (uint32_t)c | (uint32_t)(repeats < MOST_REPEATS ? repeats : MOST_REPEATS) * REPEAT;
+    uint32_t key =
+        (uint32_t)c | (uint32_t)(repeats < MOST_REPEATS ? repeats : MOST_REPEATS) * REPEAT;
     if (!add(reader, begin, end, key, false))
         return false;
     bool left = is_word(before(reader, begin)), right = is_word(after(reader, end));
-    size_t open = !right && !character_is_space(before(reader, begin)) ? find_open(reader, (int32_t)key, FAMILIES) : reader->depth;
+    size_t open = !right && !character_is_space(before(reader, begin))
+                      ? find_open(reader, (int32_t)key, FAMILIES)
+                      : reader->depth;
     if (open < reader->depth)
         close_phrase(reader, open, PAIRED, PAIRED);
     else if (!left && !character_is_space(after(reader, end)))
@@ -317,11 +344,12 @@ static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t r
 enum { LONGEST_NAME = 4 /* letters; beyond that, words in capitals are mostly emphasis */ };
 
 /* Returns whether a row of words for one of the languages has this word. */
-static bool is_listed(const struct sign_rules *rules, int32_t list, const char *word, size_t length) {
+static bool is_listed(const struct sign_rules *rules, int32_t list, const char *word,
+                      size_t length) {
     for (size_t i = 0; i < WORD_ROWS; i++) {
         const char *at = words_of[i].words;
-        if (words_of[i].sign != list ||
-            (strcmp(words_of[i].code, rules->source->code) != 0 && strcmp(words_of[i].code, rules->target->code) != 0))
+        if (words_of[i].sign != list || (strcmp(words_of[i].code, rules->source->code) != 0 &&
+                                         strcmp(words_of[i].code, rules->target->code) != 0))
             continue;
         for (size_t n; *at; at += n + (at[n] == '|')) {
             n = strcspn(at, "|");
@@ -345,7 +373,8 @@ bool signs_any_names(const struct sign_rules *rules, const char *text, size_t le
     return false;
 }
 
-/* Returns whether a vocabulary has the word [length], in capitals, as one piece in small letters. */
+/* Returns whether a vocabulary has the word [length], in capitals, as one piece in small letters.
+ */
 static bool is_everyday(const struct sign_rules *rules, const char *word, size_t length) {
     char small[8 * LONGEST_NAME + 1], piece[8 * LONGEST_NAME + 16];
     size_t written = 0;
@@ -355,26 +384,31 @@ static bool is_everyday(const struct sign_rules *rules, const char *word, size_t
     for (size_t i = 0; i < 2; i++) {
         if (!rules->vocabularies[i])
             return true;
-        int size = snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(rules->vocabularies[i]), small);
+        int size =
+            snprintf(piece, sizeof piece, "%s%s", tokenizer_mark(rules->vocabularies[i]), small);
         if (size < (int)sizeof piece && tokenizer_find(rules->vocabularies[i], piece) >= 0)
             return true;
     }
     return false;
 }
 
-/* Adds the word that begins with the capital at text[begin] if it is a name. Returns false if memory is out. */
+/* Adds the word that begins with the capital at text[begin] if it is a name. Returns false if
+ * memory is out. */
 static bool read_name(struct reader *reader, size_t begin, size_t limit) {
     const char *text = reader->text;
     size_t end = begin, letters = 0, next = begin;
     bool roman = true;
     int32_t left = before(reader, begin), c = 0;
-    for (; next < limit && u_isupper(c = character_next(text, limit, &next)) && letters <= LONGEST_NAME; letters++) {
+    for (; next < limit && u_isupper(c = character_next(text, limit, &next)) &&
+           letters <= LONGEST_NAME;
+         letters++) {
         roman = roman && character_is_among(c, L"IVX");
         end = next;
     }
     int32_t right = after(reader, end);
     bool plural = right == 's' && letters > 1;
-    if (letters > LONGEST_NAME || is_word(left) || character_digit(left) >= 0 || left == '.' || left == '_' || left == '@')
+    if (letters > LONGEST_NAME || is_word(left) || character_digit(left) >= 0 || left == '.' ||
+        left == '_' || left == '@')
         return true;
     right = plural ? after(reader, end + 1) : right;
     if (is_word(right) || character_digit(right) >= 0 || right == '_' || right == '@')
@@ -383,13 +417,16 @@ static bool read_name(struct reader *reader, size_t begin, size_t limit) {
         return true;
 
     bool name, listed = is_listed(reader->rules, NO_NAMES, text + begin, end - begin);
-    if (letters == 1) { /* the last word of a phrase: after a word, and before a mark, the end, or a word in small letters */
+    if (letters == 1) { /* the last word of a phrase: after a word, and before a mark, the end, or a
+                           word in small letters */
         size_t follows = end;
         bool apart = begin > 1 && text[begin - 1] == ' ' && u_islower(before(reader, begin - 1));
-        int32_t second = end < limit ? (character_next(text, limit, &follows), after(reader, follows)) : ' ';
+        int32_t second =
+            end < limit ? (character_next(text, limit, &follows), after(reader, follows)) : ' ';
         name = apart && !listed &&
                (right == ' ' ? u_islower(second) || end == reader->length
-                             : character_is_among(right, L",;:?!)") || (right == '.' && follows == reader->length));
+                             : character_is_among(right, L",;:?!)") ||
+                                   (right == '.' && follows == reader->length));
     } else {
         name = is_listed(reader->rules, NAMES, text + begin, end - begin) ||
                (!roman && (listed || !is_everyday(reader->rules, text + begin, end - begin)));
@@ -402,7 +439,8 @@ static bool read_name(struct reader *reader, size_t begin, size_t limit) {
 
 /* ---- a text ---- */
 
-/* Gives the signs without single quotation marks that are not a part of a pair, and without the words of a text in capitals. */
+/* Gives the signs without single quotation marks that are not a part of a pair, and without the
+ * words of a text in capitals. */
 static int keep_signs(struct reader *reader, struct signs *out, struct error *err) {
     size_t kept = 0, *places = arena_alloc(reader->arena, reader->signs.count, sizeof *places);
     struct sign *all = reader->signs.all;
@@ -421,8 +459,9 @@ static int keep_signs(struct reader *reader, struct signs *out, struct error *er
     return 0;
 }
 
-int signs_read(const struct sign_rules *rules, const char *text, size_t length, const struct span *skip, size_t skip_count,
-               struct arena *arena, struct signs *out, struct error *err) {
+int signs_read(const struct sign_rules *rules, const char *text, size_t length,
+               const struct span *skip, size_t skip_count, struct arena *arena, struct signs *out,
+               struct error *err) {
     struct reader reader = {.rules = rules, .text = text, .length = length, .arena = arena};
     for (size_t at = 0, skipped = 0; at < length;) {
         while (skipped < skip_count && skip[skipped].end <= at)
@@ -445,7 +484,8 @@ int signs_read(const struct sign_rules *rules, const char *text, size_t length, 
             good = read_bracket(&reader, c, kind, begin, at);
         } else if (kind != PLAIN && !(c == '\r' && at < length && text[at] == '\n')) {
             size_t repeats = 1, bytes = at - begin;
-            while (at + bytes <= limit && memcmp(text + at, text + begin, bytes) == 0 && (c < 128 || character_is_mark(c))) {
+            while (at + bytes <= limit && memcmp(text + at, text + begin, bytes) == 0 &&
+                   (c < 128 || character_is_mark(c))) {
                 repeats++;
                 at += bytes;
             }
@@ -459,25 +499,30 @@ int signs_read(const struct sign_rules *rules, const char *text, size_t length, 
 /* ---- comparing ---- */
 
 static int by_key(const void *left, const void *right) {
-    const struct sign *a = *(const struct sign *const *)left, *b = *(const struct sign *const *)right;
+    const struct sign *a = *(const struct sign *const *)left,
+                      *b = *(const struct sign *const *)right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     return a->weak != b->weak ? a->weak - b->weak : (a > b) - (a < b);
 }
 
 static int by_place(const void *left, const void *right) {
-    const struct sign *a = *(const struct sign *const *)left, *b = *(const struct sign *const *)right;
+    const struct sign *a = *(const struct sign *const *)left,
+                      *b = *(const struct sign *const *)right;
     return (a > b) - (a < b);
 }
 
-/* Returns the form of a quotation mark without a partner as the target language writes it: its other mark may be in the next
- * sentence, so the two must not be of different kinds. */
-static int32_t lone_form(const struct sign_rules *rules, const char *text, const struct sign *sign) {
-    size_t end = sign->span.end, next = end, previous = sign->span.begin, at = 0, length = strlen(text);
+/* Returns the form of a quotation mark without a partner as the target language writes it: its
+ * other mark may be in the next sentence, so the two must not be of different kinds. */
+static int32_t lone_form(const struct sign_rules *rules, const char *text,
+                         const struct sign *sign) {
+    size_t end = sign->span.end, next = end, previous = sign->span.begin, at = 0,
+           length = strlen(text);
     int32_t c = character_next(text + sign->span.begin, end - sign->span.begin, &at);
     int32_t left = previous > 0 ? character_previous(text, &previous) : ' ',
             right = next < length ? character_next(text, length, &next) : ' ';
-    bool opens = character_is_space(left) && !character_is_space(right), closes = !character_is_space(left) && !is_word(right);
+    bool opens = character_is_space(left) && !character_is_space(right),
+         closes = !character_is_space(left) && !is_word(right);
     bool apart = character_is_space(left) && character_is_space(right);
     const char *form = opens || (apart && has(rules->source->open, c))     ? rules->target->open
                        : closes || (apart && has(rules->source->close, c)) ? rules->target->close
@@ -497,16 +542,16 @@ static bool is_lone(const struct sign *sign) {
 }
 
 /* writes: the text is the source, whose marks are compared as the target language writes them. */
-static const struct sign **sorted(const struct sign_rules *rules, const struct signs *signs, const char *text, bool writes,
-                                  struct arena *arena) {
+static const struct sign **sorted(const struct sign_rules *rules, const struct signs *signs,
+                                  const char *text, bool writes, struct arena *arena) {
     const struct sign **list = arena_alloc(arena, signs->count, sizeof *list);
     struct sign *copies = arena_alloc(arena, signs->count, sizeof *copies);
     for (size_t i = 0; list && copies && i < signs->count; i++) {
         size_t at = signs->all[i].span.begin;
         copies[i] = signs->all[i];
         if (is_lone(&copies[i]))
-            copies[i].key |=
-                (uint32_t)(writes ? lone_form(rules, text, &copies[i]) : character_next(text, copies[i].span.end, &at));
+            copies[i].key |= (uint32_t)(writes ? lone_form(rules, text, &copies[i])
+                                               : character_next(text, copies[i].span.end, &at));
         list[i] = &copies[i];
     }
     if (list && copies && signs->count > 0)
@@ -514,13 +559,16 @@ static const struct sign **sorted(const struct sign_rules *rules, const struct s
     return copies ? list : NULL;
 }
 
-/* Removes single quotation marks of the source for which the translation has double ones, as some languages write them. */
-static void forgive_singles(const struct sign **left, size_t *lefts, const struct sign **right, size_t *rights) {
+/* Removes single quotation marks of the source for which the translation has double ones, as some
+ * languages write them. */
+static void forgive_singles(const struct sign **left, size_t *lefts, const struct sign **right,
+                            size_t *rights) {
     enum { MOST = 32 };
     size_t kept = 0;
     for (size_t i = 0, looked = 0; i < *lefts; i++) {
         size_t k = *rights;
-        if ((left[i]->key & QUOTES) && !sign_is_name(left[i]) && (left[i]->key & (REPEAT - 1)) == SINGLES && looked++ < MOST)
+        if ((left[i]->key & QUOTES) && !sign_is_name(left[i]) &&
+            (left[i]->key & (REPEAT - 1)) == SINGLES && looked++ < MOST)
             for (k = 0; k < *rights && right[k]->key != (left[i]->key & ~(uint32_t)SINGLES);)
                 k++;
         if (k == *rights) {
@@ -543,16 +591,20 @@ static size_t count_words(int32_t sign, const char *code, const char *text) {
         for (size_t n; *word; word += n + (word[n] == '|')) {
             n = strcspn(word, "|");
             for (const char *at = text; *at; at++)
-                found += strncmp(at, word, n) == 0 && (at == text || !ascii_word(at[-1])) && !ascii_word(at[n]);
+                found += strncmp(at, word, n) == 0 && (at == text || !ascii_word(at[-1])) &&
+                         !ascii_word(at[n]);
         }
     }
     return found;
 }
 
-/* Removes the signs of one side that words of the other side may stand for: each word that has no equal word here, one sign. */
-static size_t forgive(const struct sign **list, size_t count, const char *own, const char *code, const char *other,
-                      const char *other_code) {
-    enum { NAMED = 64 }; /* a sign that words stand for is looked up once; beyond this many it needs its equal */
+/* Removes the signs of one side that words of the other side may stand for: each word that has no
+ * equal word here, one sign. */
+static size_t forgive(const struct sign **list, size_t count, const char *own, const char *code,
+                      const char *other, const char *other_code) {
+    enum {
+        NAMED = 64
+    }; /* a sign that words stand for is looked up once; beyond this many it needs its equal */
     size_t kept = 0;
     struct {
         int32_t sign;
@@ -582,7 +634,9 @@ static size_t forgive(const struct sign **list, size_t count, const char *own, c
 static bool has_word(const char *text, const char *word, size_t length) {
     for (const char *at = text; *at; at++) {
         size_t n = 0;
-        while (n < length && at[n] && (at[n] == word[n] || (length > 1 && ascii_letter(word[n]) && (at[n] ^ word[n]) == 0x20)))
+        while (n < length && at[n] &&
+               (at[n] == word[n] ||
+                (length > 1 && ascii_letter(word[n]) && (at[n] ^ word[n]) == 0x20)))
             n++;
         if (n == length && (at == text || !ascii_word(at[-1])) &&
             (!ascii_word(at[n]) || ((at[n] | 0x20) == 's' && !ascii_word(at[n + 1]))))
@@ -596,10 +650,11 @@ static size_t name_bytes(const struct sign *name, const char *text) {
     return name->span.end - name->span.begin - (text[name->span.end - 1] == 's');
 }
 
-/* Removes the names of the translation, and those of the source that it has in some form: the same word, or another name of about
- * the same length, which serves once. Returns the number of signs left of the source. */
-static size_t forgive_names(const struct sign **left, size_t lefts, const char *source, const struct sign **right, size_t *rights,
-                            const char *target) {
+/* Removes the names of the translation, and those of the source that it has in some form: the same
+ * word, or another name of about the same length, which serves once. Returns the number of signs
+ * left of the source. */
+static size_t forgive_names(const struct sign **left, size_t lefts, const char *source,
+                            const struct sign **right, size_t *rights, const char *target) {
     enum { MOST = 16 };                                          /* names that are looked for */
     size_t others[LONGEST_NAME + 2] = {0}, kept = 0, looked = 0; /* by their bytes */
     for (size_t i = 0; i < *rights; i++) {
@@ -616,8 +671,8 @@ static size_t forgive_names(const struct sign **left, size_t lefts, const char *
         bool found = false;
         if (sign_is_name(left[i])) {
             found = looked++ >= MOST || has_word(target, source + left[i]->span.begin, bytes);
-            for (size_t n = bytes > 2 ? bytes - 1 : 2; !found && bytes > 1 && n <= bytes + 1 && n < sizeof others / sizeof *others;
-                 n++)
+            for (size_t n = bytes > 2 ? bytes - 1 : 2;
+                 !found && bytes > 1 && n <= bytes + 1 && n < sizeof others / sizeof *others; n++)
                 if (others[n] > 0) {
                     others[n]--;
                     found = true;
@@ -638,8 +693,10 @@ static struct span *spans_of(const struct sign **list, size_t count, struct aren
     return spans;
 }
 
-int signs_compare(const struct sign_rules *rules, const char *source, const struct signs *source_signs, const char *target,
-                  const struct signs *target_signs, struct arena *arena, struct sign_difference *out, struct error *err) {
+int signs_compare(const struct sign_rules *rules, const char *source,
+                  const struct signs *source_signs, const char *target,
+                  const struct signs *target_signs, struct arena *arena,
+                  struct sign_difference *out, struct error *err) {
     const struct sign **left = sorted(rules, source_signs, source, true, arena),
                       **right = sorted(rules, target_signs, target, false, arena);
     if (!left || !right)
@@ -664,14 +721,15 @@ int signs_compare(const struct sign_rules *rules, const char *source, const stru
     lefts = forgive_names(left, lefts, source, right, &rights, target);
     size_t missing = forgive(left, lefts, source, rules->source->code, target, rules->target->code);
     size_t added = forgive(right, rights, target, rules->target->code, source, rules->source->code);
-    *out = (struct sign_difference){spans_of(left, missing, arena), spans_of(right, added, arena), missing, added};
+    *out = (struct sign_difference){spans_of(left, missing, arena), spans_of(right, added, arena),
+                                    missing, added};
     return out->source && out->target ? 0 : error_memory(err);
 }
 
 /* ---- writing ---- */
 
-const char *signs_write(const struct sign_rules *rules, const char *text, size_t length, const struct sign *sign,
-                        struct span *span) {
+const char *signs_write(const struct sign_rules *rules, const char *text, size_t length,
+                        const struct sign *sign, struct span *span) {
     const char *open = rules->target->open, *close = rules->target->close;
     uint32_t part = sign->key & ~(uint32_t)(LOPSIDED | SINGLES);
     bool opens = part == (QUOTES | OPENS), closes = part == (QUOTES | CLOSES);
@@ -683,9 +741,11 @@ const char *signs_write(const struct sign_rules *rules, const char *text, size_t
     }
     if ((!opens && !closes) || !*open || text[span->begin] == '"' || text[span->begin] == '\'')
         return NULL;
-    for (size_t at = span->end; opens && at < length && character_is_space(character_next(text, length, &at));)
+    for (size_t at = span->end;
+         opens && at < length && character_is_space(character_next(text, length, &at));)
         span->end = at;
-    for (size_t at = span->begin; closes && at > 0 && character_is_space(character_previous(text, &at));)
+    for (size_t at = span->begin;
+         closes && at > 0 && character_is_space(character_previous(text, &at));)
         span->begin = at;
     return opens ? open : close;
 }
@@ -695,7 +755,8 @@ const char *signs_write(const struct sign_rules *rules, const char *text, size_t
 size_t signs_lopsided(const char *text, size_t length, struct span *at) {
     static const struct {
         const wchar_t *opening, *closing;
-    } forms[] = {{L"\u00ab\u2039", L"\u00bb\u203a"}, /* guillemets; German texts have them the other way round */
+    } forms[] = {{L"\u00ab\u2039",
+                  L"\u00bb\u203a"}, /* guillemets; German texts have them the other way round */
                  {L"\u201e\u201f\u201c", L"\u201c\u201d"},
                  {L"\u300c\u300e", L"\u300d\u300f"}};
     enum { FORMS = sizeof forms / sizeof *forms };
@@ -704,13 +765,15 @@ size_t signs_lopsided(const char *text, size_t length, struct span *at) {
     for (size_t i = 0; i < length;) {
         size_t begin = i;
         int32_t c = character_next(text, length, &i);
-        bool before = begin == 0 || character_space_before(text, begin), after = i == length || character_space_after(text, i);
+        bool before = begin == 0 || character_space_before(text, begin),
+             after = i == length || character_space_after(text, i);
         if (c == '"' && before && after) {
             *at = (struct span){begin, i};
             count++;
         }
         for (size_t f = 0; f < FORMS; f++) {
-            bool opens = character_is_among(c, forms[f].opening), closes = character_is_among(c, forms[f].closing);
+            bool opens = character_is_among(c, forms[f].opening),
+                 closes = character_is_among(c, forms[f].closing);
             if (f == 0 && (opens || closes) && !met) {
                 met = true;
                 inwards = closes;

@@ -1,5 +1,6 @@
-/* This file hides how a text is read: the steps that change it before the vocabulary's method splits it, how tokens are mapped back
- * to the bytes of the original text, and the vocabularies that are lists. */
+/* This file hides how a text is read: the steps that change it before the vocabulary's method
+ * splits it, how tokens are mapped back to the bytes of the original text, and the vocabularies
+ * that are lists. */
 #include "model/text/tokenizer.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -10,22 +11,23 @@
 #include <string.h>
 
 /* ---- vocabularies that are lists ----
- * Ids come from a vocabulary file: UTF-8 text, one token per line, whose id is the number of the line, from 0; every
- * line ends with a line feed. No token is empty, contains ASCII white space (a no-break space is a character of its word here) or
- * occurs twice. The tokens <unk>, </s> and <s> are special, wherever they stand; only <unk> is required.
+ * Ids come from a vocabulary file: UTF-8 text, one token per line, whose id is the number of the
+ * line, from 0; every line ends with a line feed. No token is empty, contains ASCII white space (a
+ * no-break space is a character of its word here) or occurs twice. The tokens <unk>, </s> and <s>
+ * are special, wherever they stand; only <unk> is required.
  *
- * words: text is cut at white space. With `punctuation`, every character of Unicode's categories P and S is a separate token,
- *     with a mark, U+FFED, on each side where it touches its neighbour: Don't! is Don, ￭'￭, t, ￭!. Between two such characters the
- *     second has the mark. Decoding puts a space between tokens unless a mark forbids it, which gives the text back except for
- *     the amount of white space.
- * characters: each character is a token; U+2581 stands for white space between them.
- * numbered: SentencePiece cuts, and the list gives the ids. The list may lack some pieces of the SentencePiece file and have others
- *     (OPUS-MT's models have one list for two SentencePiece files). A piece that the list lacks is unknown; one that only the list
- *     has is printed as it stands.
+ * words: text is cut at white space. With `punctuation`, every character of Unicode's categories P
+ * and S is a separate token, with a mark, U+FFED, on each side where it touches its neighbour:
+ * Don't! is Don, ￭'￭, t, ￭!. Between two such characters the second has the mark. Decoding puts a
+ * space between tokens unless a mark forbids it, which gives the text back except for the amount of
+ * white space. characters: each character is a token; U+2581 stands for white space between them.
+ * numbered: SentencePiece cuts, and the list gives the ids. The list may lack some pieces of the
+ * SentencePiece file and have others (OPUS-MT's models have one list for two SentencePiece files).
+ * A piece that the list lacks is unknown; one that only the list has is printed as it stands.
  *
- * With `lowercase`, pieces of words and characters are lower case, character by character (Unicode's simple mapping). <unk> is
- * decoded as U+2047, <s> and </s> as nothing. weights/model/tokenizer.py does the same; tests/data/plain_tokens.json has examples
- * for both. */
+ * With `lowercase`, pieces of words and characters are lower case, character by character
+ * (Unicode's simple mapping). <unk> is decoded as U+2047, <s> and </s> as nothing.
+ * weights/model/tokenizer.py does the same; tests/data/plain_tokens.json has examples for both. */
 
 #define MARK    "\xef\xbf\xad" /* U+FFED: no space on this side */
 #define SPACE   "\xe2\x96\x81" /* U+2581 */
@@ -48,7 +50,8 @@ struct vocabulary {
 /* Compares by piece, and equal pieces by id. */
 static int compare_ids(const void *a, const void *b, void *vocabulary) {
     const struct vocabulary *v = vocabulary;
-    int one = *(const int *)a, other = *(const int *)b, side = strcmp(v->pieces[one], v->pieces[other]);
+    int one = *(const int *)a, other = *(const int *)b,
+        side = strcmp(v->pieces[one], v->pieces[other]);
     return side != 0 ? side : one - other;
 }
 
@@ -76,10 +79,11 @@ static int read_lines(struct vocabulary *v, const char *path, struct error *err)
         size += v->bytes[i] == '\n';
     v->ids.size = size;
     if (bytes > 0 && v->bytes[bytes - 1] != '\n')
-        return error_set(err, ERROR_FORMAT, "%s: the last line does not end with a line feed", path);
+        return error_set(err, ERROR_FORMAT, "%s: the last line does not end with a line feed",
+                         path);
     if (size < MIN_SIZE || size > MAX_SIZE)
-        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have %d to %d lines, got %zu", path, (int)MIN_SIZE,
-                         (int)MAX_SIZE, size);
+        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have %d to %d lines, got %zu",
+                         path, (int)MIN_SIZE, (int)MAX_SIZE, size);
     v->pieces = calloc(size, sizeof *v->pieces);
     v->order = calloc(size, sizeof *v->order);
     if (v->pieces == NULL || v->order == NULL)
@@ -88,7 +92,8 @@ static int read_lines(struct vocabulary *v, const char *path, struct error *err)
     char *at = v->bytes;
     for (size_t id = 0; id < size; id++) {
         char *end = strchr(at, '\n');
-        if (end == NULL) /* strchr stopped at a NUL, because there are as many line feeds as lines */
+        if (end ==
+            NULL) /* strchr stopped at a NUL, because there are as many line feeds as lines */
             return error_set(err, ERROR_FORMAT, "%s: line %zu contains a NUL", path, id + 1);
         *end = '\0';
         if (end == at)
@@ -103,10 +108,12 @@ static int read_lines(struct vocabulary *v, const char *path, struct error *err)
     qsort_r(v->order, size, sizeof *v->order, compare_ids, v);
     for (size_t i = 1; i < size; i++)
         if (strcmp(v->pieces[v->order[i]], v->pieces[v->order[i - 1]]) == 0)
-            return error_set(err, ERROR_FORMAT, "%s: lines %d and %d are the same", path, v->order[i - 1] + 1, v->order[i] + 1);
+            return error_set(err, ERROR_FORMAT, "%s: lines %d and %d are the same", path,
+                             v->order[i - 1] + 1, v->order[i] + 1);
     v->ids.unknown = find_line(v, "<unk>");
     v->ids.begin = find_line(v, "<s>");
-    v->ids.end = find_line(v, "</s>"); /* not every model needs <s> and </s>; those that do ask for them */
+    v->ids.end =
+        find_line(v, "</s>"); /* not every model needs <s> and </s>; those that do ask for them */
     if (v->ids.unknown < 0)
         return error_set(err, ERROR_FORMAT, "%s: <unk> is missing", path);
     return 0;
@@ -125,7 +132,8 @@ static void vocabulary_free(void *model) {
     free(v);
 }
 
-static void *open_words(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids, struct error *err) {
+static void *open_words(const char *path, const struct tokenizer_options *options,
+                        struct tokenizer_ids *ids, struct error *err) {
     struct vocabulary *v = calloc(1, sizeof *v);
     if (v == NULL) {
         error_memory(err);
@@ -154,8 +162,8 @@ static int vocabulary_find(const void *model, const char *piece) {
     return vocabulary_is_text(model, id) ? id : -1;
 }
 
-static void *open_characters(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids,
-                             struct error *err) {
+static void *open_characters(const char *path, const struct tokenizer_options *options,
+                             struct tokenizer_ids *ids, struct error *err) {
     struct vocabulary *v = open_words(path, options, ids, err);
     for (size_t id = 0; v != NULL && id < v->ids.size; id++) {
         size_t length = strlen(v->pieces[id]), next = 0;
@@ -182,20 +190,24 @@ static bool stands_alone(const struct vocabulary *v, int32_t character) {
     return v->options.punctuation && character_is_punctuation(character);
 }
 
-/* Finds the next token at or after text[*at] and moves *at to its end. Returns false if there is none. White space at the ends
- * of a text is not a token. */
-static bool next_cut(const struct vocabulary *v, const char *text, size_t length, size_t *at, struct cut *cut) {
+/* Finds the next token at or after text[*at] and moves *at to its end. Returns false if there is
+ * none. White space at the ends of a text is not a token. */
+static bool next_cut(const struct vocabulary *v, const char *text, size_t length, size_t *at,
+                     struct cut *cut) {
     size_t visible = *at;
-    for (size_t next = visible; next < length && character_is_space(character_next(text, length, &next));)
+    for (size_t next = visible;
+         next < length && character_is_space(character_next(text, length, &next));)
         visible = next;
-    *cut = (struct cut){.begin = *at, .end = visible, .space = v->characters && visible > *at && *at > 0};
+    *cut = (struct cut){
+        .begin = *at, .end = visible, .space = v->characters && visible > *at && *at > 0};
     if (visible == length)
         return false;
     if (!cut->space) {
         cut->begin = cut->end = visible;
         int32_t first = character_next(text, length, &cut->end);
         if (!v->characters && stands_alone(v, first)) {
-            /* the piece has a mark towards a left neighbour, and towards a right one that has no mark itself */
+            /* the piece has a mark towards a left neighbour, and towards a right one that has no
+             * mark itself */
             size_t before = cut->begin, after = cut->end;
             cut->joins_left = before > 0 && !character_is_space(character_previous(text, &before));
             if (after < length) {
@@ -214,8 +226,8 @@ static bool next_cut(const struct vocabulary *v, const char *text, size_t length
     return true;
 }
 
-static int list_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
-                       size_t *count, struct error *err) {
+static int list_encode(const void *model, const char *text, size_t length, struct arena *arena,
+                       struct token **tokens, size_t *count, struct error *err) {
     const struct vocabulary *v = model;
     struct cut cut;
     size_t found = 0;
@@ -250,8 +262,10 @@ static int list_encode(const void *model, const char *text, size_t length, struc
         }
         piece[spelled] = '\0';
 
-        int id = strlen(piece) == spelled ? vocabulary_find(v, piece) : -1; /* a text may contain NUL, but no piece does */
-        made[i] = (struct token){.id = v->ids.unknown, .piece = piece, .begin = cut.begin, .end = cut.end};
+        int id = strlen(piece) == spelled ? vocabulary_find(v, piece)
+                                          : -1; /* a text may contain NUL, but no piece does */
+        made[i] = (struct token){
+            .id = v->ids.unknown, .piece = piece, .begin = cut.begin, .end = cut.end};
         if (id >= 0) { /* the vocabulary has the string */
             arena_release(arena, mark);
             made[i].id = id;
@@ -272,27 +286,32 @@ struct shown {
 
 static struct shown show(const struct vocabulary *v, const struct token *token) {
     bool special = token->piece == NULL && !vocabulary_is_text(v, token->id);
-    const char *piece = special ? (token->id == v->ids.unknown ? UNKNOWN : "") : token->piece ? token->piece : v->pieces[token->id];
+    const char *piece = special        ? (token->id == v->ids.unknown ? UNKNOWN : "")
+                        : token->piece ? token->piece
+                                       : v->pieces[token->id];
     struct shown shown = {piece, strlen(piece), v->characters, v->characters};
     if (special)
         return shown;
     if (v->characters && strcmp(piece, SPACE) == 0) {
         shown.text = " ";
         shown.length = 1;
-    } else if (!v->characters && v->options.punctuation) { /* a piece that consists of a mark alone is a character of the text */
+    } else if (!v->characters && v->options.punctuation) { /* a piece that consists of a mark alone
+                                                              is a character of the text */
         shown.joins_left = shown.length > MARK_BYTES && memcmp(piece, MARK, MARK_BYTES) == 0;
         if (shown.joins_left) {
             shown.text += MARK_BYTES;
             shown.length -= MARK_BYTES;
         }
-        shown.joins_right = shown.length > MARK_BYTES && memcmp(shown.text + shown.length - MARK_BYTES, MARK, MARK_BYTES) == 0;
+        shown.joins_right = shown.length > MARK_BYTES &&
+                            memcmp(shown.text + shown.length - MARK_BYTES, MARK, MARK_BYTES) == 0;
         if (shown.joins_right)
             shown.length -= MARK_BYTES;
     }
     return shown;
 }
 
-static int list_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err) {
+static int list_decode(const void *model, struct token *tokens, size_t count, struct arena *arena,
+                       char **text, struct error *err) {
     const struct vocabulary *v = model;
     size_t size = 1, at = 0;
     for (size_t i = 0; i < count; i++)
@@ -316,12 +335,19 @@ static int list_decode(const void *model, struct token *tokens, size_t count, st
 }
 
 static const struct tokenizer_kind tokenizer_words = {
-    "", open_words, vocabulary_free, vocabulary_piece, vocabulary_is_text, vocabulary_find, list_encode, list_decode};
-static const struct tokenizer_kind tokenizer_characters = {
-    "", open_characters, vocabulary_free, vocabulary_piece, vocabulary_is_text, vocabulary_find, list_encode, list_decode};
+    "",          open_words, vocabulary_free, vocabulary_piece, vocabulary_is_text, vocabulary_find,
+    list_encode, list_decode};
+static const struct tokenizer_kind tokenizer_characters = {"",
+                                                           open_characters,
+                                                           vocabulary_free,
+                                                           vocabulary_piece,
+                                                           vocabulary_is_text,
+                                                           vocabulary_find,
+                                                           list_encode,
+                                                           list_decode};
 
-static void *open_numbered(const char *path, const struct tokenizer_options *options, struct tokenizer_ids *ids,
-                           struct error *err) {
+static void *open_numbered(const char *path, const struct tokenizer_options *options,
+                           struct tokenizer_ids *ids, struct error *err) {
     struct tokenizer_ids cutter_ids;
     void *cutter = tokenizer_sentencepiece.open(path, options, &cutter_ids, err);
     struct vocabulary *v = cutter ? open_words(options->pieces, options, ids, err) : NULL;
@@ -347,8 +373,8 @@ static void *open_numbered(const char *path, const struct tokenizer_options *opt
     return v;
 }
 
-static int numbered_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
-                           size_t *count, struct error *err) {
+static int numbered_encode(const void *model, const char *text, size_t length, struct arena *arena,
+                           struct token **tokens, size_t *count, struct error *err) {
     const struct vocabulary *v = model;
     if (tokenizer_sentencepiece.encode(v->cutter, text, length, arena, tokens, count, err) != 0)
         return -1;
@@ -359,9 +385,10 @@ static int numbered_encode(const void *model, const char *text, size_t length, s
     return 0;
 }
 
-/* Gives each token to the SentencePiece model by that model's id, or by its piece if the model lacks the piece. */
-static int numbered_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text,
-                           struct error *err) {
+/* Gives each token to the SentencePiece model by that model's id, or by its piece if the model
+ * lacks the piece. */
+static int numbered_decode(const void *model, struct token *tokens, size_t count,
+                           struct arena *arena, char **text, struct error *err) {
     const struct vocabulary *v = model;
     struct token *own = arena_alloc(arena, count, sizeof *own);
     if (own == NULL)
@@ -382,8 +409,9 @@ static int numbered_decode(const void *model, struct token *tokens, size_t count
     return 0;
 }
 
-static const struct tokenizer_kind tokenizer_numbered = {"\u2581",           open_numbered,   vocabulary_free, vocabulary_piece,
-                                                         vocabulary_is_text, vocabulary_find, numbered_encode, numbered_decode};
+static const struct tokenizer_kind tokenizer_numbered = {
+    "\u2581",           open_numbered,   vocabulary_free, vocabulary_piece,
+    vocabulary_is_text, vocabulary_find, numbered_encode, numbered_decode};
 
 /* ---- tokenizers ---- */
 
@@ -396,12 +424,15 @@ struct tokenizer {
     bool lent;     /* another tokenizer owns the model */
 };
 
-struct tokenizer *tokenizer_open(const char *name, const char *path, const struct tokenizer_options *options, struct error *err) {
+struct tokenizer *tokenizer_open(const char *name, const char *path,
+                                 const struct tokenizer_options *options, struct error *err) {
     static const struct tokenizer_options none = {0};
     static const struct row {
         const char *name;
         const struct tokenizer_kind *kind;
-    } kinds[] = {{"sentencepiece", &tokenizer_sentencepiece}, {"words", &tokenizer_words}, {"characters", &tokenizer_characters}};
+    } kinds[] = {{"sentencepiece", &tokenizer_sentencepiece},
+                 {"words", &tokenizer_words},
+                 {"characters", &tokenizer_characters}};
     const struct row *row = TABLE_FIND(kinds, "tokenizer.type", name, err);
     if (row == NULL)
         return NULL;
@@ -428,7 +459,8 @@ struct tokenizer *tokenizer_open(const char *name, const char *path, const struc
     return NULL;
 }
 
-struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer, const struct tokenizer_options *options, struct error *err) {
+struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer,
+                                  const struct tokenizer_options *options, struct error *err) {
     struct tokenizer *shared = malloc(sizeof *shared);
     if (shared == NULL) {
         error_memory(err);
@@ -486,7 +518,8 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer) {
 int tokenizer_byte(const struct tokenizer *tokenizer, int id) {
     static const char digits[] = "0123456789ABCDEF";
     const char *piece = tokenizer_piece(tokenizer, id);
-    if (!*tokenizer->kind->mark || strlen(piece) != 6 || strncmp(piece, "<0x", 3) != 0 || piece[5] != '>')
+    if (!*tokenizer->kind->mark || strlen(piece) != 6 || strncmp(piece, "<0x", 3) != 0 ||
+        piece[5] != '>')
         return -1;
     const char *high = strchr(digits, piece[3]), *low = strchr(digits, piece[4]);
     return high == NULL || low == NULL ? -1 : 16 * (int)(high - digits) + (int)(low - digits);
@@ -538,11 +571,12 @@ static const struct {
     int32_t character;
     char written[MOST_WRITTEN + 1];
 } replacements[] = {
-    {0x2019, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x2026, "..."}, {0x2236, ":"},  {0x2501, "-"},  {0x3001, ","}, {0x3002, ". "},
-    {0x3008, "<"}, {0x3009, ">"},  {0x300a, "\""}, {0x300b, "\""},  {0x300c, "\""}, {0x300d, "\""}, {0x3010, "["}, {0x3011, "]"},
-    {0xff01, "!"}, {0xff05, "%"},  {0xff08, "("},  {0xff09, ")"},   {0xff0c, ","},  {0xff0e, ". "}, {0xff10, "0"}, {0xff11, "\""},
-    {0xff12, "2"}, {0xff13, "3"},  {0xff14, "4"},  {0xff15, "5"},   {0xff16, "6"},  {0xff17, "7"},  {0xff18, "8"}, {0xff19, "9"},
-    {0xff1a, ":"}, {0xff1b, ";"},  {0xff1f, "?"},  {0xff5e, "~"},
+    {0x2019, "'"},  {0x201c, "\""}, {0x201d, "\""}, {0x2026, "..."}, {0x2236, ":"},  {0x2501, "-"},
+    {0x3001, ","},  {0x3002, ". "}, {0x3008, "<"},  {0x3009, ">"},   {0x300a, "\""}, {0x300b, "\""},
+    {0x300c, "\""}, {0x300d, "\""}, {0x3010, "["},  {0x3011, "]"},   {0xff01, "!"},  {0xff05, "%"},
+    {0xff08, "("},  {0xff09, ")"},  {0xff0c, ","},  {0xff0e, ". "},  {0xff10, "0"},  {0xff11, "\""},
+    {0xff12, "2"},  {0xff13, "3"},  {0xff14, "4"},  {0xff15, "5"},   {0xff16, "6"},  {0xff17, "7"},
+    {0xff18, "8"},  {0xff19, "9"},  {0xff1a, ":"},  {0xff1b, ";"},   {0xff1f, "?"},  {0xff5e, "~"},
 };
 enum { REPLACEMENTS = sizeof replacements / sizeof *replacements };
 
@@ -551,13 +585,16 @@ static const struct {
     int32_t character;
     char written[MOST_WRITTEN + 1];
 } marks[] = {
-    {0xab, "\""},  {0xad, ""},    {0xbb, "\""},   {0x200b, ""},   {0x200c, ""},   {0x200d, ""},   {0x200e, ""},    {0x200f, ""},
-    {0x2010, "-"}, {0x2011, "-"}, {0x2012, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x2015, "-"},  {0x2018, "\""},  {0x2019, "'"},
-    {0x201a, "'"}, {0x201b, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x201e, "\""}, {0x201f, "\""}, {0x2026, "..."}, {0x202a, ""},
-    {0x202b, ""},  {0x202c, ""},  {0x202d, ""},   {0x202e, ""},   {0x2039, "'"},  {0x203a, "'"},  {0x2060, ""},    {0x2066, ""},
-    {0x2067, ""},  {0x2068, ""},  {0x2069, ""},   {0x2212, "-"},  {0xfeff, ""},
+    {0xab, "\""},   {0xad, ""},     {0xbb, "\""},   {0x200b, ""},   {0x200c, ""},    {0x200d, ""},
+    {0x200e, ""},   {0x200f, ""},   {0x2010, "-"},  {0x2011, "-"},  {0x2012, "-"},   {0x2013, "-"},
+    {0x2014, "-"},  {0x2015, "-"},  {0x2018, "\""}, {0x2019, "'"},  {0x201a, "'"},   {0x201b, "'"},
+    {0x201c, "\""}, {0x201d, "\""}, {0x201e, "\""}, {0x201f, "\""}, {0x2026, "..."}, {0x202a, ""},
+    {0x202b, ""},   {0x202c, ""},   {0x202d, ""},   {0x202e, ""},   {0x2039, "'"},   {0x203a, "'"},
+    {0x2060, ""},   {0x2066, ""},   {0x2067, ""},   {0x2068, ""},   {0x2069, ""},    {0x2212, "-"},
+    {0xfeff, ""},
 };
-_Static_assert(sizeof marks / sizeof *marks == PREPARATION_MARKS, "each mark has its place in struct respelling");
+_Static_assert(sizeof marks / sizeof *marks == PREPARATION_MARKS,
+               "each mark has its place in struct respelling");
 
 int32_t preparation_mark(size_t i) {
     return i < PREPARATION_MARKS ? marks[i].character : -1;
@@ -575,7 +612,9 @@ static const char *respelled(const struct respelling *respelling, int32_t charac
 static const char *replacement_of(const struct preparation *preparation, int32_t character) {
     if (character == '\n' || character == preparation->kept)
         return NULL;
-    const char *written = preparation->respelling && character >= 0x80 ? respelled(preparation->respelling, character) : NULL;
+    const char *written = preparation->respelling && character >= 0x80
+                              ? respelled(preparation->respelling, character)
+                              : NULL;
     if (written)
         return written;
     for (size_t i = 0; preparation->opus && i < REPLACEMENTS; i++)
@@ -584,8 +623,8 @@ static const char *replacement_of(const struct preparation *preparation, int32_t
     return preparation->opus && character_is_other(character) ? " " : NULL;
 }
 
-int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
-                     struct prepared_text *out, struct error *err) {
+int preparation_make(const struct preparation *preparation, const char *text, size_t length,
+                     struct arena *arena, struct prepared_text *out, struct error *err) {
     enum { OPENING = 0x2018, CLOSING = 0x2019 };
     bool opus = preparation->opus, quoted = false, space = true, changes = false;
     for (size_t at = 0; (opus || preparation->respelling) && at < length && !changes;) {
@@ -606,17 +645,20 @@ int preparation_make(const struct preparation *preparation, const char *text, si
         int32_t character = character_next(text, length, &next);
         const char *replacement = replacement_of(preparation, character);
 
-        /* U+2018 opens a quotation and is read as a double mark, which a model has seen more often than the single one. The U+2019
-         * that ends it must become a double mark, too, but one before a letter is an apostrophe. */
+        /* U+2018 opens a quotation and is read as a double mark, which a model has seen more often
+         * than the single one. The U+2019 that ends it must become a double mark, too, but one
+         * before a letter is an apostrophe. */
         if (character == OPENING)
             quoted = preparation->respelling && respelled(preparation->respelling, OPENING);
         size_t after = next;
-        if (character == CLOSING && quoted && (next == length || !character_is_spaced(character_next(text, length, &after)))) {
+        if (character == CLOSING && quoted &&
+            (next == length || !character_is_spaced(character_next(text, length, &after)))) {
             replacement = "\"";
             quoted = false;
         }
 
-        /* for OPUS-MT a space at the beginning or after another is dropped; the space of ". " stands for no byte */
+        /* for OPUS-MT a space at the beginning or after another is dropped; the space of ". "
+         * stands for no byte */
         size_t count = replacement ? strlen(replacement) : next - at;
         for (size_t i = 0; i < count; i++) {
             char byte = replacement ? replacement[i] : text[at + i];
@@ -636,8 +678,9 @@ int preparation_make(const struct preparation *preparation, const char *text, si
 
 /* ---- hiding ---- */
 
-/* U+E000 hides a run. It is of the private use area, so no vocabulary has it and normalisation leaves it alone. A hidden run is
- * identified by its position, so a text may contain such characters itself. weights/training/hiding.py does the same. */
+/* U+E000 hides a run. It is of the private use area, so no vocabulary has it and normalisation
+ * leaves it alone. A hidden run is identified by its position, so a text may contain such
+ * characters itself. weights/training/hiding.py does the same. */
 #define HIDDEN "\xee\x80\x80"
 enum { HIDDEN_CHARACTER = 0xe000, HIDDEN_BYTES = sizeof HIDDEN - 1 };
 
@@ -649,16 +692,19 @@ struct hiding {
     size_t count;
 };
 
-/* Returns whether a space is added after a run: a word that touches a symbol before it is read as any other word, and not as the
- * rest of one. */
+/* Returns whether a space is added after a run: a word that touches a symbol before it is read as
+ * any other word, and not as the rest of one. */
 static bool adds_space(const char *text, size_t length, const struct opaque_run *run) {
     size_t end = run->end;
-    return run->kind == OPAQUE_SYMBOL && end < length && character_is_letter(character_next(text, length, &end));
+    return run->kind == OPAQUE_SYMBOL && end < length &&
+           character_is_letter(character_next(text, length, &end));
 }
 
-/* Returns the original position of a byte of the text with hidden runs; the byte must be outside all of them. */
+/* Returns the original position of a byte of the text with hidden runs; the byte must be outside
+ * all of them. */
 static size_t original_place(const struct hiding *hiding, size_t at) {
-    size_t first = 0, end = hiding->count; /* runs before `first` precede the byte, and runs from `end` on do not */
+    size_t first = 0, end = hiding->count; /* runs before `first` precede the byte, and runs from
+                                              `end` on do not */
     while (first < end) {
         size_t middle = first + (end - first) / 2;
         if (hiding->places[middle] + HIDDEN_BYTES <= at)
@@ -670,12 +716,13 @@ static size_t original_place(const struct hiding *hiding, size_t at) {
         return at;
     const struct opaque_run *run = &hiding->runs[first - 1];
     size_t after = at - hiding->places[first - 1] - HIDDEN_BYTES;
-    return run->end + after - (after > 0 && adds_space(hiding->original, hiding->original_length, run));
+    return run->end + after -
+           (after > 0 && adds_space(hiding->original, hiding->original_length, run));
 }
 
 /* Makes a token whose piece is the mark and the original text[begin, end). */
-static int make_token(const struct hiding *hiding, int id, const char *mark, size_t begin, size_t end, struct arena *arena,
-                      struct token *out) {
+static int make_token(const struct hiding *hiding, int id, const char *mark, size_t begin,
+                      size_t end, struct arena *arena, struct token *out) {
     size_t marked = strlen(mark), length = end - begin;
     char *piece = arena_alloc(arena, marked + length + 1, 1);
     if (!piece)
@@ -691,11 +738,13 @@ const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaqu
     return kind == OPAQUE_EMOJI || kind == OPAQUE_SYMBOL ? &stand_ins->sign : &stand_ins->word;
 }
 
-/* Replaces the tokens of the text with hidden runs by those of the original text. A run's token has the id of its stand-in; its
- * piece is its text, after the mark if white space or the beginning of the text precedes it. Bytes that share a token with a hidden
- * run are unknown, too, unless they are white space. */
-static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, const struct stand_ins *stand_ins,
-                        struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+/* Replaces the tokens of the text with hidden runs by those of the original text. A run's token has
+ * the id of its stand-in; its piece is its text, after the mark if white space or the beginning of
+ * the text precedes it. Bytes that share a token with a hidden run are unknown, too, unless they
+ * are white space. */
+static int restore_runs(const struct tokenizer *t, const struct hiding *hiding,
+                        const struct stand_ins *stand_ins, struct arena *arena,
+                        struct token **tokens, size_t *count, struct error *err) {
     struct token *made = arena_alloc(arena, *count + 2 * hiding->count, sizeof *made);
     size_t used = 0, next = 0; /* next: the first run that is not restored yet */
     if (!made)
@@ -703,29 +752,37 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, 
     for (size_t i = 0; i < *count; i++) {
         const struct token *token = &(*tokens)[i];
         if (next == hiding->count || hiding->places[next] >= token->end) {
-            /* a vocabulary may spell the hidden character in bytes: all but the last stand for nothing */
-            bool part = next < hiding->count && token->begin == token->end && token->begin == hiding->places[next] &&
+            /* a vocabulary may spell the hidden character in bytes: all but the last stand for
+             * nothing */
+            bool part = next < hiding->count && token->begin == token->end &&
+                        token->begin == hiding->places[next] &&
                         strcmp(token->piece, t->kind->mark) != 0;
             if (part)
                 continue;
             made[used++] =
-                (struct token){token->id, token->piece, original_place(hiding, token->begin), original_place(hiding, token->end)};
+                (struct token){token->id, token->piece, original_place(hiding, token->begin),
+                               original_place(hiding, token->end)};
             continue;
         }
         for (size_t at = token->begin;;) {
             bool more = next < hiding->count && hiding->places[next] < token->end;
-            size_t end = more ? hiding->places[next] : token->end, from = original_place(hiding, at);
-            struct span visible = segmenter_trim(hiding->original + from, original_place(hiding, end) - from);
+            size_t end = more ? hiding->places[next] : token->end,
+                   from = original_place(hiding, at);
+            struct span visible =
+                segmenter_trim(hiding->original + from, original_place(hiding, end) - from);
             if (visible.begin < visible.end &&
-                make_token(hiding, t->ids.unknown, "", from + visible.begin, from + visible.end, arena, &made[used++]) != 0)
+                make_token(hiding, t->ids.unknown, "", from + visible.begin, from + visible.end,
+                           arena, &made[used++]) != 0)
                 return error_memory(err);
             if (!more)
                 break;
             const struct opaque_run *run = &hiding->runs[next++];
             size_t before = run->begin;
-            bool touches = before > 0 && !character_is_space(character_previous(hiding->original, &before));
+            bool touches =
+                before > 0 && !character_is_space(character_previous(hiding->original, &before));
             const char *mark = touches ? "" : t->kind->mark;
-            /* if the tokenizer has written the mark before the run as a separate token, the run's token includes it */
+            /* if the tokenizer has written the mark before the run as a separate token, the run's
+             * token includes it */
             if (used > 0 && *mark && strcmp(made[used - 1].piece, mark) == 0)
                 used--;
             const struct stand_in *stand_in = stand_ins ? stand_in_of(stand_ins, run->kind) : NULL;
@@ -747,14 +804,16 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding, 
 /* Reduces each token to its visible characters. A token without any becomes empty, at its end. */
 static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct span visible = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+        struct span visible =
+            segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
         tokens[i].end = tokens[i].begin + visible.end;
         tokens[i].begin += visible.begin;
     }
 }
 
-int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t length, const struct tokenizer_reading *how,
-                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t length,
+                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena,
+                            struct token **tokens, size_t *count, struct error *err) {
     enum { BYTES_OF_STEP = 16 };
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
@@ -792,8 +851,9 @@ int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t 
     }
 
     struct prepared_text prepared;
-    const struct preparation preparation = {t->prepares, how->respelling && how->respelling->any ? how->respelling : NULL,
-                                            hides ? HIDDEN_CHARACTER : -1};
+    const struct preparation preparation = {
+        t->prepares, how->respelling && how->respelling->any ? how->respelling : NULL,
+        hides ? HIDDEN_CHARACTER : -1};
     if (preparation_make(&preparation, hiding.text, hiding.length, arena, &prepared, err) != 0)
         return -1;
 
@@ -818,14 +878,16 @@ int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t 
     return 0;
 }
 
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
-                     struct token **tokens, size_t *count, struct error *err) {
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length,
+                     bool *lowered, struct arena *arena, struct token **tokens, size_t *count,
+                     struct error *err) {
     static const struct tokenizer_reading plain = {0};
-    return tokenizer_encode_around(tokenizer, text, length, &plain, lowered, arena, tokens, count, err);
+    return tokenizer_encode_around(tokenizer, text, length, &plain, lowered, arena, tokens, count,
+                                   err);
 }
 
-int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t count, struct arena *arena, char **text,
-                     struct error *err) {
+int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t count,
+                     struct arena *arena, char **text, struct error *err) {
     for (size_t i = 0; i < count; i++)
         if (tokens[i].piece == NULL && (tokens[i].id < 0 || (size_t)tokens[i].id >= t->ids.size))
             return error_set(err, ERROR_INPUT, "token %d is not in the vocabulary", tokens[i].id);
@@ -840,9 +902,11 @@ int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t cou
 
 /* ---- labels ---- */
 
-/* Adds the piece if it is a label: >>NAME<<. The arrays have room for a power of two. Returns -1 if memory runs out. */
+/* Adds the piece if it is a label: >>NAME<<. The arrays have room for a power of two. Returns -1 if
+ * memory runs out. */
 static int add_label(struct labels *labels, int id, const char *piece, size_t length) {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     if (length <= 4 || memcmp(piece, ">>", 2) != 0 || memcmp(piece + length - 2, "<<", 2) != 0)
         return 0;
     for (size_t i = 2; i < length - 2; i++)

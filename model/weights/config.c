@@ -1,6 +1,7 @@
-/* This file hides how config.json is read and checked: weights/config.def lists the keys and the rules between them, as data that
- * weights/model/config.py reads, too. First come the sizes that follow from several keys, then the keys, then the rules, then
- * the languages of a model of many. */
+/* This file hides how config.json is read and checked: weights/config.def lists the keys and the
+ * rules between them, as data that weights/model/config.py reads, too. First come the sizes that
+ * follow from several keys, then the keys, then the rules, then the languages of a model of many.
+ */
 #include "model/weights/config.h"
 #include "model/base/file.h"
 #include <assert.h>
@@ -33,7 +34,8 @@ bool config_lists(const char *list, const char *name) {
 
 bool config_copies(const struct model_config *config) {
     const char *type = config->output.type;
-    return strcmp(type, "pointer") == 0 || strcmp(type, "pointer_generator") == 0 || strcmp(type, "copy") == 0;
+    return strcmp(type, "pointer") == 0 || strcmp(type, "pointer_generator") == 0 ||
+           strcmp(type, "copy") == 0;
 }
 
 static bool is_transformer(const struct model_config *config) {
@@ -50,7 +52,8 @@ size_t config_annotation_size(const struct model_config *config) {
 }
 
 size_t config_context_size(const struct model_config *config) {
-    return config->attention.value_size > 0 ? config->attention.value_size : config_annotation_size(config);
+    return config->attention.value_size > 0 ? config->attention.value_size
+                                            : config_annotation_size(config);
 }
 
 size_t config_positions(const struct model_config *config) {
@@ -58,7 +61,8 @@ size_t config_positions(const struct model_config *config) {
 }
 
 size_t config_target_positions(const struct model_config *config) {
-    double longest = floor(config->limits.max_target_ratio * (double)config_positions(config) + 0.5);
+    double longest =
+        floor(config->limits.max_target_ratio * (double)config_positions(config) + 0.5);
     return longest < 1 ? 1 : (size_t)longest;
 }
 
@@ -66,7 +70,8 @@ size_t config_readout_size(const struct model_config *config) {
     if (is_transformer(config))
         return config->decoder.hidden;
     bool concat = strcmp(config->decoder.readout, "concat") == 0;
-    return concat ? config_context_size(config) + config->decoder.hidden : config->decoder.readout_size;
+    return concat ? config_context_size(config) + config->decoder.hidden
+                  : config->decoder.readout_size;
 }
 
 /* ---- keys and rules ---- */
@@ -74,14 +79,18 @@ size_t config_readout_size(const struct model_config *config) {
 /* The file as it is read, before names of choices become values. */
 struct raw_config {
     size_t format;
-    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES], finished[CONFIG_NAME_BYTES];
-    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES];              /* of the attention */
-    char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES]; /* on which sides */
+    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES],
+        finished[CONFIG_NAME_BYTES];
+    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES],
+        values[CONFIG_NAME_BYTES]; /* of the attention */
+    char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES],
+        punctuation[CONFIG_NAME_BYTES]; /* on which sides */
     char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
     struct model_config config;
 };
 
-/* The kinds of values; their fields are char [CONFIG_NAME_BYTES] for the first two, then bool, size_t and double. */
+/* The kinds of values; their fields are char [CONFIG_NAME_BYTES] for the first two, then bool,
+ * size_t and double. */
 enum kind { KIND_string, KIND_file, KIND_boolean, KIND_integer, KIND_number };
 
 /* The keys in the order of config.def. Messages begin with the path. */
@@ -91,10 +100,11 @@ static const struct key {
     size_t offset;        /* of the field in struct raw_config */
     const char *fallback; /* the default; "": the key is required */
     const char *allowed;  /* "one, two, three" or "least to most"; "": any string or boolean */
-    const char *only;     /* "one, two": the values of encoder.type, or of decoder.style, that have the key; "": any */
+    const char *only; /* "one, two": the values of encoder.type, or of decoder.style, that have the
+                         key; "": any */
 } keys[] = {
 #define RULE(message, when, unless)
-#define KEY(path, field, kind, fallback, allowed, only)                                                                            \
+#define KEY(path, field, kind, fallback, allowed, only)                                            \
     {#path, KIND_##kind, offsetof(struct raw_config, field), fallback, allowed, only},
 #include "weights/config.def"
 #undef KEY
@@ -113,8 +123,9 @@ static const struct rule {
 
 enum { KEYS = sizeof keys / sizeof *keys, RULES = sizeof rules / sizeof *rules };
 
-static const char *const sections[] = {"",       "encoder",   "attention", "decoder", "alignment",
-                                       "output", "tokenizer", "limits",    "defaults"}; /* "": the top */
+static const char *const sections[] = {
+    "",       "encoder",   "attention", "decoder", "alignment",
+    "output", "tokenizer", "limits",    "defaults"}; /* "": the top */
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
 static bool is_of_decoder(const struct key *key) {
@@ -123,7 +134,9 @@ static bool is_of_decoder(const struct key *key) {
 
 /* True if the encoder's type or the decoder's style, which are read first, has this key. */
 static bool is_allowed(const struct key *key, const struct raw_config *raw) {
-    return *key->only == '\0' || config_lists(key->only, is_of_decoder(key) ? raw->config.decoder.style : raw->config.encoder.type);
+    return *key->only == '\0' ||
+           config_lists(key->only,
+                        is_of_decoder(key) ? raw->config.decoder.style : raw->config.encoder.type);
 }
 
 /* ---- reading keys ---- */
@@ -140,13 +153,18 @@ static int read_value(const struct key *key, const json_t *value, void *field, s
     if (key->kind == KIND_string || key->kind == KIND_file) {
         const char *text = json_string_value(value);
         if (*key->allowed != '\0' && !config_lists(key->allowed, text))
-            return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->allowed, text);
+            return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path,
+                             key->allowed, text);
         if (strlen(text) >= CONFIG_NAME_BYTES)
-            return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);
+            return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path,
+                             CONFIG_NAME_BYTES);
         /* A model folder is complete in itself, so its files cannot lie elsewhere. */
-        bool in_folder = *text != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+        bool in_folder = *text != '\0' && strchr(text, '/') == NULL && strcmp(text, ".") != 0 &&
+                         strcmp(text, "..") != 0;
         if (key->kind == KIND_file && !in_folder)
-            return error_set(err, ERROR_FORMAT, "%s: must be the name of a file in the model folder, got %s", key->path, text);
+            return error_set(err, ERROR_FORMAT,
+                             "%s: must be the name of a file in the model folder, got %s",
+                             key->path, text);
         memcpy(field, text, strlen(text) + 1);
         return 0;
     }
@@ -155,9 +173,12 @@ static int read_value(const struct key *key, const json_t *value, void *field, s
         return 0;
     }
     char *end;
-    double number = json_number_value(value), least = strtod(key->allowed, &end), most = strtod(end + strlen(" to "), NULL);
-    if (!(number >= least && number <= most)) /* %.15g shows integers in full, and decimal fractions without rounding errors */
-        return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g", key->path, least, most, number);
+    double number = json_number_value(value), least = strtod(key->allowed, &end),
+           most = strtod(end + strlen(" to "), NULL);
+    if (!(number >= least && number <= most)) /* %.15g shows integers in full, and decimal fractions
+                                                 without rounding errors */
+        return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g",
+                         key->path, least, most, number);
     if (key->kind == KIND_integer)
         *(size_t *)field = (size_t)json_integer_value(value); /* no range begins below 0 */
     else
@@ -170,12 +191,16 @@ static const char *name_in(const char *section, const struct key *key) {
     size_t length = strlen(section);
     if (length == 0)
         return strchr(key->path, '.') ? NULL : key->path;
-    return strncmp(key->path, section, length) == 0 && key->path[length] == '.' ? key->path + length + 1 : NULL;
+    return strncmp(key->path, section, length) == 0 && key->path[length] == '.'
+               ? key->path + length + 1
+               : NULL;
 }
 
-/* object NULL: the section is not there, so all of its keys are missing. At the top, the names of the other sections are known,
- * too, and that of the languages, which model_languages_read reads. */
-static int read_section(const char *section, json_t *object, struct raw_config *raw, struct error *err) {
+/* object NULL: the section is not there, so all of its keys are missing. At the top, the names of
+ * the other sections are known, too, and that of the languages, which model_languages_read reads.
+ */
+static int read_section(const char *section, json_t *object, struct raw_config *raw,
+                        struct error *err) {
     const char *name;
     json_t *value;
     json_object_foreach(object, name, value) {
@@ -187,7 +212,8 @@ static int read_section(const char *section, json_t *object, struct raw_config *
         for (size_t i = 1; !known && *section == '\0' && i < SECTIONS; i++)
             known = strcmp(sections[i], name) == 0;
         if (!known)
-            return error_set(err, ERROR_FORMAT, "%s%s%s: unknown key", section, *section == '\0' ? "" : ".", name);
+            return error_set(err, ERROR_FORMAT, "%s%s%s: unknown key", section,
+                             *section == '\0' ? "" : ".", name);
     }
     for (const struct key *key = keys; key < keys + KEYS; key++) {
         name = name_in(section, key);
@@ -196,8 +222,8 @@ static int read_section(const char *section, json_t *object, struct raw_config *
         value = json_object_get(object, name);
         bool allowed = is_allowed(key, raw);
         if (value && !allowed)
-            return error_set(err, ERROR_FORMAT, "%s: allowed only for %s %s", key->path, is_of_decoder(key) ? "style" : "type",
-                             key->only);
+            return error_set(err, ERROR_FORMAT, "%s: allowed only for %s %s", key->path,
+                             is_of_decoder(key) ? "style" : "type", key->only);
         if (!value && *key->fallback == '\0' && allowed)
             return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
         if (value && read_value(key, value, (char *)raw + key->offset, err) != 0)
@@ -219,7 +245,8 @@ static void set_choices(struct raw_config *raw) {
     source->punctuation = strcmp(raw->punctuation, "none") != 0;
     target->punctuation = strcmp(raw->punctuation, "both") == 0;
 
-    config->encoder.bidirectional &= strcmp(config->encoder.type, "recurrent") == 0; /* true by default, but only there */
+    config->encoder.bidirectional &=
+        strcmp(config->encoder.type, "recurrent") == 0; /* true by default, but only there */
     config->attention.learned_scale = strcmp(raw->scale, "learned") == 0;
     config->attention.learned_keys = strcmp(raw->keys, "learned") == 0;
     config->attention.learned_values = strcmp(raw->values, "learned") == 0;
@@ -244,7 +271,8 @@ static void print(const struct raw_config *raw, const char *name, char text[CONF
         bool annotation = strcmp(name, "annotation") == 0;
         assert(annotation || strcmp(name, "readout") == 0);
         snprintf(text, CONFIG_NAME_BYTES, "%zu",
-                 annotation ? config_annotation_size(&raw->config) : config_readout_size(&raw->config));
+                 annotation ? config_annotation_size(&raw->config)
+                            : config_readout_size(&raw->config));
         return;
     }
     const void *field = (const char *)raw + key->offset;
@@ -331,7 +359,8 @@ static json_t *load_json(const char *path, struct error *err) {
     if (!root && json_error_code(&problem) == json_error_out_of_memory)
         error_memory(err);
     else if (!root)
-        error_set(err, ERROR_FORMAT, "line %d, column %d: %s", problem.line, problem.column, problem.text);
+        error_set(err, ERROR_FORMAT, "line %d, column %d: %s", problem.line, problem.column,
+                  problem.text);
     free(text);
     return root;
 }
@@ -352,8 +381,8 @@ int config_read(const char *path, struct model_config *config, struct error *err
         else
             snprintf(field, CONFIG_NAME_BYTES, "%s", key->fallback);
     }
-    int result =
-        json_is_object(root) ? read_section("", root, &raw, err) : error_set(err, ERROR_FORMAT, "config: must be an object");
+    int result = json_is_object(root) ? read_section("", root, &raw, err)
+                                      : error_set(err, ERROR_FORMAT, "config: must be an object");
     for (size_t i = 1; result == 0 && i < SECTIONS; i++) {
         json_t *object = json_object_get(root, sections[i]);
         if (json_is_null(object) && strcmp(sections[i], "attention") == 0)
@@ -368,10 +397,12 @@ int config_read(const char *path, struct model_config *config, struct error *err
         return -1;
     set_choices(&raw);
     for (size_t i = 0; i < RULES; i++) {
-        if (holds(&raw, rules[i].when) && (*rules[i].unless == '\0' || !holds(&raw, rules[i].unless)))
+        if (holds(&raw, rules[i].when) &&
+            (*rules[i].unless == '\0' || !holds(&raw, rules[i].unless)))
             return refuse(&raw, rules[i].message, err);
     }
-    assert(raw.config.encoder.layers <= CONFIG_MAX_LAYERS && raw.config.decoder.layers <= CONFIG_MAX_LAYERS); /* see config.def */
+    assert(raw.config.encoder.layers <= CONFIG_MAX_LAYERS &&
+           raw.config.decoder.layers <= CONFIG_MAX_LAYERS); /* see config.def */
     *config = raw.config;
     return 0;
 }
@@ -380,10 +411,11 @@ int config_read(const char *path, struct model_config *config, struct error *err
 
 enum { MOST_ALIASES = 16 };
 
-static int take_string(const char *code, const char *key, const char *text, char out[MODEL_LANGUAGE_BYTES], struct error *err) {
+static int take_string(const char *code, const char *key, const char *text,
+                       char out[MODEL_LANGUAGE_BYTES], struct error *err) {
     if (!text || !*text || strlen(text) >= MODEL_LANGUAGE_BYTES)
-        return error_set(err, ERROR_FORMAT, "languages.%.60s%s: must be a string of 1 to %d bytes", code, key,
-                         MODEL_LANGUAGE_BYTES - 1);
+        return error_set(err, ERROR_FORMAT, "languages.%.60s%s: must be a string of 1 to %d bytes",
+                         code, key, MODEL_LANGUAGE_BYTES - 1);
     memcpy(out, text, strlen(text) + 1);
     return 0;
 }
@@ -393,7 +425,8 @@ static int take_languages(struct model_languages *languages, json_t *section, st
     json_t *value, *part;
     size_t count = json_object_size(section), aliases = 0;
     if (!json_is_object(section) || count < 2 || count > MODEL_LANGUAGES_MOST)
-        return error_set(err, ERROR_FORMAT, "languages: must be an object of 2 to %d languages", MODEL_LANGUAGES_MOST);
+        return error_set(err, ERROR_FORMAT, "languages: must be an object of 2 to %d languages",
+                         MODEL_LANGUAGES_MOST);
     json_object_foreach(section, code, value) {
         aliases += json_array_size(json_object_get(value, "aliases"));
     }
@@ -407,21 +440,28 @@ static int take_languages(struct model_languages *languages, json_t *section, st
         if (!json_is_object(value))
             return error_set(err, ERROR_FORMAT, "languages.%.60s: must be an object", code);
         json_object_foreach(value, key, part) {
-            if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 && strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
-                return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code, key);
+            if (strcmp(key, "source") != 0 && strcmp(key, "target") != 0 &&
+                strcmp(key, "aliases") != 0 && strcmp(key, "list") != 0)
+                return error_set(err, ERROR_FORMAT, "languages.%.60s.%.60s: unknown key", code,
+                                 key);
         }
-        const json_t *list = json_object_get(value, "list"), *names = json_object_get(value, "aliases");
+        const json_t *list = json_object_get(value, "list"),
+                     *names = json_object_get(value, "aliases");
         if (take_string(code, "", code, language->code, err) != 0 ||
-            take_string(code, ".source", json_string_value(json_object_get(value, "source")), language->source, err) != 0 ||
-            take_string(code, ".target", json_string_value(json_object_get(value, "target")), language->target, err) != 0 ||
+            take_string(code, ".source", json_string_value(json_object_get(value, "source")),
+                        language->source, err) != 0 ||
+            take_string(code, ".target", json_string_value(json_object_get(value, "target")),
+                        language->target, err) != 0 ||
             (list && take_string(code, ".list", json_string_value(list), language->list, err) != 0))
             return -1;
         if (names && (!json_is_array(names) || json_array_size(names) > MOST_ALIASES))
-            return error_set(err, ERROR_FORMAT, "languages.%.60s.aliases: must be a list of at most %d strings", code,
+            return error_set(err, ERROR_FORMAT,
+                             "languages.%.60s.aliases: must be a list of at most %d strings", code,
                              MOST_ALIASES);
         for (size_t i = 0; i < json_array_size(names); i++) {
             struct language_alias *alias = &languages->aliases[languages->alias_count];
-            if (take_string(code, ".aliases", json_string_value(json_array_get(names, i)), alias->name, err) != 0)
+            if (take_string(code, ".aliases", json_string_value(json_array_get(names, i)),
+                            alias->name, err) != 0)
                 return -1;
             alias->language = languages->count;
             languages->alias_count++;
@@ -458,7 +498,8 @@ static bool is_same(const char *a, const char *b) {
     return *a == *b;
 }
 
-const struct model_language *model_languages_find(const struct model_languages *languages, const char *name) {
+const struct model_language *model_languages_find(const struct model_languages *languages,
+                                                  const char *name) {
     for (size_t i = 0; i < languages->count; i++)
         if (is_same(languages->all[i].code, name))
             return &languages->all[i];

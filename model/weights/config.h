@@ -1,5 +1,6 @@
-/* This module reads config.json of a model folder into struct model_config and checks every key. Unknown keys are errors; messages
- * begin with the key ("decoder.readout_size: ..."). weights/config.def has the keys and rules. */
+/* This module reads config.json of a model folder into struct model_config and checks every key.
+ * Unknown keys are errors; messages begin with the key ("decoder.readout_size: ...").
+ * weights/config.def has the keys and rules. */
 #ifndef ALIGND_CONFIG_H
 #define ALIGND_CONFIG_H
 
@@ -18,7 +19,8 @@ struct blocks_config {
     double epsilon;         /* of the blocks' norms */
 };
 
-/* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the table finds the row. */
+/* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the
+ * table finds the row. */
 struct encoder_config {
     char type[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden;
@@ -46,10 +48,11 @@ struct attention_config {
 
 struct tokenizer_side {
     char file[CONFIG_NAME_BYTES];   /* in the folder, without '/' */
-    char pieces[CONFIG_NAME_BYTES]; /* the list that numbers the pieces; "none": the tokenizer file does */
+    char pieces[CONFIG_NAME_BYTES]; /* the list that numbers the pieces; "none": the tokenizer file
+                                       does */
     bool lowercase, punctuation;    /* model/text/tokenizer.h */
-    bool prepared;                  /* preparation: "opus" (model/text/tokenizer.h) instead of "none" */
-    bool lowers;                    /* capitals: "lowered" (model/text/tokenizer.h) instead of "kept" */
+    bool prepared; /* preparation: "opus" (model/text/tokenizer.h) instead of "none" */
+    bool lowers;   /* capitals: "lowered" (model/text/tokenizer.h) instead of "kept" */
 };
 
 enum first_input { FIRST_BOS, FIRST_ZERO, FIRST_EOS };
@@ -59,24 +62,29 @@ struct decoder_config {
     char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden, readout_size;
     bool input_feeding, initial_projection;
-    char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation but are not in it; "none" */
+    char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation
+                                       but are not in it; "none" */
     enum first_input first_input;   /* the embedding of <s>, zeros, or the embedding of </s> */
     enum initial_state initial_state;
     bool residual;
     char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */
-    size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of each layer above it */
-    bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) instead of "zero" */
+    size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of
+                                              each layer above it */
+    bool initial_cell; /* initial_cell: "state" (an LSTM's c starts as its h does) instead of "zero"
+                        */
     struct blocks_config blocks;
     char mixer[CONFIG_NAME_BYTES];
     size_t average_filter; /* mixer average: size of the feed-forward; 0: none */
     char average_activation[CONFIG_NAME_BYTES];
     bool average_gate;
-    size_t alignment_layer, alignment_head; /* the attention to show: the layer from 1, or 0 for the last; the head from 0 */
+    size_t alignment_layer, alignment_head; /* the attention to show: the layer from 1, or 0 for the
+                                               last; the head from 0 */
     bool alignment_trained;                 /* this head was trained to align */
 };
 
 struct model_config {
-    char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES], task[CONFIG_NAME_BYTES];
+    char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES],
+        task[CONFIG_NAME_BYTES];
     struct {
         char type[CONFIG_NAME_BYTES];
         struct tokenizer_side source, target;
@@ -91,18 +99,22 @@ struct model_config {
         char type[CONFIG_NAME_BYTES];
         bool tied;                       /* the output matrix is the target embedding */
         size_t character_embedding;      /* type characters: model/network/network.h */
-        char gate[CONFIG_NAME_BYTES];    /* the input of a pointer_generator's gate: "inputs" [c; s; y], or the "readout" */
-        char pointer[CONFIG_NAME_BYTES]; /* where the pointer comes from: the step's "attention", or the "readout" */
+        char gate[CONFIG_NAME_BYTES];    /* the input of a pointer_generator's gate: "inputs" [c; s;
+                                            y], or the "readout" */
+        char pointer[CONFIG_NAME_BYTES]; /* where the pointer comes from: the step's "attention", or
+                                            the "readout" */
         bool unknowns;                   /* false: a search never chooses <unk> */
     } output;
     struct {
         size_t max_source_tokens;
         double max_target_ratio; /* target tokens per source token, at most */
-        double doubt;            /* what a doubtful translation of more than a few words has less than (model/rendering.h) */
+        double doubt; /* what a doubtful translation of more than a few words has less than
+                         (model/rendering.h) */
     } limits;
     /* A daemon and its requests use these unless they ask for others. */
     struct {
-        char compute[CONFIG_NAME_BYTES]; /* "stored": int8 where weights are stored as int8, otherwise float32 */
+        char compute[CONFIG_NAME_BYTES]; /* "stored": int8 where weights are stored as int8,
+                                            otherwise float32 */
         bool shortlist;
         size_t beam_size;
         double length_penalty;
@@ -110,12 +122,14 @@ struct model_config {
     } defaults;
 };
 
-/* Reads and checks the file. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is then untouched. */
+/* Reads and checks the file. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; config is
+ * then untouched. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
 /* Returns false if the decoder has style fixed, which reads only the final state of the encoder. */
 bool config_attends(const struct model_config *config);
-/* Returns D, the size of one annotation: hidden, or twice that if the top layer is bidirectional. */
+/* Returns D, the size of one annotation: hidden, or twice that if the top layer is bidirectional.
+ */
 size_t config_annotation_size(const struct model_config *config);
 /* Returns C, the size of one context: that of a learned value, or of an annotation. */
 size_t config_context_size(const struct model_config *config);
@@ -133,15 +147,17 @@ bool config_lists(const char *list, const char *name);
 bool config_copies(const struct model_config *config);
 
 /* ---- languages ----
- * The section `languages` of config.json describes the languages of a model that translates between many: for each code the token
- * that begins a source in it, and the token that begins a translation into it. */
+ * The section `languages` of config.json describes the languages of a model that translates between
+ * many: for each code the token that begins a source in it, and the token that begins a translation
+ * into it. */
 
 enum { MODEL_LANGUAGES_MOST = 1000, MODEL_LANGUAGE_BYTES = 64 };
 
 struct model_language {
     char code[MODEL_LANGUAGE_BYTES];                                 /* BCP-47 */
     char source[MODEL_LANGUAGE_BYTES], target[MODEL_LANGUAGE_BYTES]; /* pieces */
-    char list[MODEL_LANGUAGE_BYTES]; /* its list of target ids in shortlist.safetensors; "": it has none */
+    char list[MODEL_LANGUAGE_BYTES]; /* its list of target ids in shortlist.safetensors; "": it has
+                                        none */
 };
 
 struct model_languages {
@@ -155,12 +171,14 @@ struct model_languages {
     size_t alias_count;
 };
 
-/* Reads the section of this config.json, if it has one. Returns -1 with ERROR_FILE, ERROR_FORMAT (the message begins with the key)
- * or ERROR_MEMORY; there is nothing to free then. */
+/* Reads the section of this config.json, if it has one. Returns -1 with ERROR_FILE, ERROR_FORMAT
+ * (the message begins with the key) or ERROR_MEMORY; there is nothing to free then. */
 int model_languages_read(const char *path, struct model_languages *out, struct error *err);
 void model_languages_done(struct model_languages *languages);
 
-/* Returns the language of this code or alias, or NULL. Letters of either case count alike, and so do '-' and '_'. */
-const struct model_language *model_languages_find(const struct model_languages *languages, const char *name);
+/* Returns the language of this code or alias, or NULL. Letters of either case count alike, and so
+ * do '-' and '_'. */
+const struct model_language *model_languages_find(const struct model_languages *languages,
+                                                  const char *name);
 
 #endif

@@ -1,5 +1,6 @@
-/* This file hides the formats of files that are mapped: after safetensors_open, every tensor lies within the file, and panels_find
- * finds only panels that lie within the file and are those that were written. */
+/* This file hides the formats of files that are mapped: after safetensors_open, every tensor lies
+ * within the file, and panels_find finds only panels that lie within the file and are those that
+ * were written. */
 #include "model/weights/safetensors.h"
 #include "model/base/arena.h"
 #include "model/base/file.h"
@@ -13,8 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maps a file of at least this many bytes; too_short: the message if it has fewer. Returns NULL on failure. */
-static void *map_file(const char *path, size_t least, int sharing, const char *too_short, size_t *bytes, struct error *err) {
+/* Maps a file of at least this many bytes; too_short: the message if it has fewer. Returns NULL on
+ * failure. */
+static void *map_file(const char *path, size_t least, int sharing, const char *too_short,
+                      size_t *bytes, struct error *err) {
     int descriptor = file_open(path, SIZE_MAX / 2, bytes, err);
     if (descriptor < 0)
         return NULL;
@@ -29,7 +32,13 @@ static void *map_file(const char *path, size_t least, int sharing, const char *t
 
 /* ---- safetensors ---- */
 
-enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64, LARGE_BYTES = 1 << 18 };
+enum {
+    LENGTH_BYTES = 8,
+    MAX_HEADER_BYTES = 100000000,
+    SAMPLES = 8,
+    SAMPLE_BYTES = 64,
+    LARGE_BYTES = 1 << 18
+};
 
 const struct dtype_row dtypes[DTYPES] = {
     [DTYPE_F32] = {"F32", 4}, [DTYPE_F16] = {"F16", 2}, [DTYPE_BF16] = {"BF16", 2},
@@ -46,8 +55,8 @@ struct safetensors {
     size_t count;
 };
 
-/* Reads a JSON integer as a size. json_loadb has refused integers of more than 64 bits; numbers with a fraction or an exponent are
- * not integers. */
+/* Reads a JSON integer as a size. json_loadb has refused integers of more than 64 bits; numbers
+ * with a fraction or an exponent are not integers. */
 static bool read_size(const json_t *value, size_t *size) {
     json_int_t integer = json_integer_value(value);
     if (!json_is_integer(value) || integer < 0 || (uintmax_t)integer > SIZE_MAX)
@@ -60,7 +69,8 @@ static int wrong_tensor(const struct tensor *tensor, const char *reason, struct 
     return error_set(err, ERROR_FORMAT, "tensor %s: %s", tensor->name, reason);
 }
 
-static int read_tensor(const struct safetensors *file, struct tensor *tensor, const json_t *entry, struct error *err) {
+static int read_tensor(const struct safetensors *file, struct tensor *tensor, const json_t *entry,
+                       struct error *err) {
     if (!json_is_object(entry))
         return wrong_tensor(tensor, "must be an object", err);
 
@@ -76,7 +86,8 @@ static int read_tensor(const struct safetensors *file, struct tensor *tensor, co
 
     const json_t *shape = json_object_get(entry, "shape");
     if (!json_is_array(shape) || json_array_size(shape) > TENSOR_MAX_DIMS)
-        return error_set(err, ERROR_FORMAT, "tensor %s: shape must be an array of at most %d", tensor->name, TENSOR_MAX_DIMS);
+        return error_set(err, ERROR_FORMAT, "tensor %s: shape must be an array of at most %d",
+                         tensor->name, TENSOR_MAX_DIMS);
     tensor->dims = json_array_size(shape);
     tensor->bytes = dtypes[kind].bytes;
     for (size_t i = 0; i < tensor->dims; i++) {
@@ -90,7 +101,8 @@ static int read_tensor(const struct safetensors *file, struct tensor *tensor, co
 
     const json_t *offsets = json_object_get(entry, "data_offsets");
     size_t begin, end;
-    if (!json_is_array(offsets) || json_array_size(offsets) != 2 || !read_size(json_array_get(offsets, 0), &begin) ||
+    if (!json_is_array(offsets) || json_array_size(offsets) != 2 ||
+        !read_size(json_array_get(offsets, 0), &begin) ||
         !read_size(json_array_get(offsets, 1), &end))
         return wrong_tensor(tensor, "data_offsets must be two integers from 0", err);
     if (begin > end)
@@ -98,13 +110,14 @@ static int read_tensor(const struct safetensors *file, struct tensor *tensor, co
     if (end > file->data_bytes)
         return wrong_tensor(tensor, "data_offsets are past the end of the file", err);
     if (end - begin != tensor->bytes)
-        return error_set(err, ERROR_FORMAT, "tensor %s: %zu bytes of data, %zu by dtype and shape", tensor->name, end - begin,
-                         tensor->bytes);
+        return error_set(err, ERROR_FORMAT, "tensor %s: %zu bytes of data, %zu by dtype and shape",
+                         tensor->name, end - begin, tensor->bytes);
     tensor->data = file->data + begin;
     return 0;
 }
 
-/* Sorts by begin, then by end: a zero-size tensor stands before the one that begins where it does. */
+/* Sorts by begin, then by end: a zero-size tensor stands before the one that begins where it does.
+ */
 static int compare_offsets(const void *left, const void *right) {
     const struct tensor *a = left, *b = right;
     if (a->data != b->data)
@@ -118,20 +131,23 @@ static int read_header(struct safetensors *file, struct error *err) {
     for (size_t i = LENGTH_BYTES; i-- > 0;)
         length = length << 8 | file->map[i];
     if (length > MAX_HEADER_BYTES || length > file->map_bytes - LENGTH_BYTES)
-        return error_set(err, ERROR_FORMAT, "header: a length of %llu bytes is beyond %s", (unsigned long long)length,
+        return error_set(err, ERROR_FORMAT, "header: a length of %llu bytes is beyond %s",
+                         (unsigned long long)length,
                          length > MAX_HEADER_BYTES ? "the limit" : "the end of the file");
     file->data = file->map + LENGTH_BYTES + length;
     file->data_bytes = file->map_bytes - LENGTH_BYTES - (size_t)length;
 
     const char *name, *key;
     json_error_t problem;
-    json_t *header = json_loadb((const char *)file->map + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
+    json_t *header = json_loadb((const char *)file->map + LENGTH_BYTES, (size_t)length,
+                                JSON_REJECT_DUPLICATES, &problem);
     json_t *entry, *value;
     if (!header && json_error_code(&problem) == json_error_out_of_memory)
         return error_memory(err);
     if (!header)
         return error_set(err, ERROR_FORMAT, "header: byte %d: %s", problem.position, problem.text);
-    int result = json_is_object(header) ? 0 : error_set(err, ERROR_FORMAT, "header: must be an object");
+    int result =
+        json_is_object(header) ? 0 : error_set(err, ERROR_FORMAT, "header: must be an object");
     file->tensors = arena_zalloc(&file->arena, json_object_size(header), sizeof *file->tensors);
     if (result == 0 && !file->tensors)
         result = error_memory(err);
@@ -155,17 +171,22 @@ static int read_header(struct safetensors *file, struct error *err) {
     if (result != 0)
         return -1;
 
-    /* Each tensor begins where the one before it ends, and the last one ends with the file, so no byte is read twice or hidden. */
+    /* Each tensor begins where the one before it ends, and the last one ends with the file, so no
+     * byte is read twice or hidden. */
     qsort(file->tensors, file->count, sizeof *file->tensors, compare_offsets);
     const unsigned char *end = file->data;
-    for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count; tensor++) {
+    for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count;
+         tensor++) {
         if (tensor->data != end)
-            return wrong_tensor(tensor, tensor->data < end ? "overlaps another" : "there is a gap before its data", err);
+            return wrong_tensor(
+                tensor, tensor->data < end ? "overlaps another" : "there is a gap before its data",
+                err);
         end += tensor->bytes;
     }
     size_t left = (size_t)(file->data + file->data_bytes - end);
     if (left != 0)
-        return error_set(err, ERROR_FORMAT, "header: %zu bytes at the end of the file belong to no tensor", left);
+        return error_set(err, ERROR_FORMAT,
+                         "header: %zu bytes at the end of the file belong to no tensor", left);
     return 0;
 }
 
@@ -176,7 +197,8 @@ struct safetensors *safetensors_open(const char *path, struct error *err) {
         return NULL;
     }
     arena_init(&file->arena, 16 * 1024);
-    file->map = map_file(path, LENGTH_BYTES, MAP_PRIVATE, "header: the file is too short to have one", &file->map_bytes, err);
+    file->map = map_file(path, LENGTH_BYTES, MAP_PRIVATE,
+                         "header: the file is too short to have one", &file->map_bytes, err);
     if (!file->map || read_header(file, err) != 0) {
         safetensors_free(file);
         return NULL;
@@ -194,24 +216,28 @@ void safetensors_free(struct safetensors *file) {
 }
 
 void safetensors_rest(const struct safetensors *file) {
-    madvise(file->map, file->map_bytes, MADV_DONTNEED); /* only advice: nothing depends on its success */
+    madvise(file->map, file->map_bytes,
+            MADV_DONTNEED); /* only advice: nothing depends on its success */
 }
 
 size_t safetensors_bytes(const struct safetensors *file) {
     return file->map_bytes;
 }
 
-/* Takes SAMPLES of SAMPLE_BYTES each, spread over the tensor, or all of a tensor that is not larger. */
+/* Takes SAMPLES of SAMPLE_BYTES each, spread over the tensor, or all of a tensor that is not
+ * larger. */
 uint64_t safetensors_sample(const struct safetensors *file) {
     uint64_t sum = checksum(0, file->map, file->map_bytes - file->data_bytes);
-    for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count; tensor++) {
+    for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count;
+         tensor++) {
         if (tensor->bytes <= (size_t)SAMPLES * SAMPLE_BYTES) {
             sum = checksum(sum, tensor->data, tensor->bytes);
             continue;
         }
         size_t last = tensor->bytes - SAMPLE_BYTES, distance = last / (SAMPLES - 1);
         for (size_t i = 0; i < SAMPLES; i++)
-            sum = checksum(sum, tensor->data + (i < SAMPLES - 1 ? i * distance : last), SAMPLE_BYTES);
+            sum =
+                checksum(sum, tensor->data + (i < SAMPLES - 1 ? i * distance : last), SAMPLE_BYTES);
         if (tensor->bytes > LARGE_BYTES) /* the system has mapped many pages around each sample */
             safetensors_rest(file);
     }
@@ -257,17 +283,20 @@ static bool ends(const char *text, size_t bytes) {
     return memchr(text, '\0', bytes) != NULL;
 }
 
-/* Copies header and entries out of the mapping, whose size is at least the header's, and checks them. wanted: the origin that the
- * file must have. */
-static int read_panels(struct panels *panels, const struct panels_origin *wanted, struct error *err) {
+/* Copies header and entries out of the mapping, whose size is at least the header's, and checks
+ * them. wanted: the origin that the file must have. */
+static int read_panels(struct panels *panels, const struct panels_origin *wanted,
+                       struct error *err) {
     struct panels_header *header = &panels->header;
     memcpy(header, panels->map, sizeof *header);
     if (memcmp(header->magic, PANELS_MAGIC, sizeof header->magic) != 0)
         return error_set(err, ERROR_FORMAT, "not a file of packed weights");
     if (header->version != PANELS_VERSION)
-        return error_set(err, ERROR_FORMAT, "version %u, expected %d", header->version, PANELS_VERSION);
+        return error_set(err, ERROR_FORMAT, "version %u, expected %d", header->version,
+                         PANELS_VERSION);
     size_t bytes = header->entries * sizeof *panels->entries;
-    if (header->bytes != panels->bytes || header->entries > PANELS_MOST || bytes > panels->bytes - sizeof *header)
+    if (header->bytes != panels->bytes || header->entries > PANELS_MOST ||
+        bytes > panels->bytes - sizeof *header)
         return error_set(err, ERROR_FORMAT, "incomplete or damaged");
     panels->entries = malloc(bytes + 1);
     if (!panels->entries)
@@ -276,17 +305,22 @@ static int read_panels(struct panels *panels, const struct panels_origin *wanted
 
     /* Strings must end with a NUL before they are compared. */
     const struct panels_origin *origin = &header->origin;
-    bool right = header->sum == sum_of(header, panels->entries) && ends(origin->compute, PANELS_WORD) &&
-                 ends(origin->processor, PANELS_WORD) && ends(origin->source_sha256, PANELS_SHA256);
+    bool right = header->sum == sum_of(header, panels->entries) &&
+                 ends(origin->compute, PANELS_WORD) && ends(origin->processor, PANELS_WORD) &&
+                 ends(origin->source_sha256, PANELS_SHA256);
     for (size_t i = 0; right && i < header->entries; i++)
-        right = ends(panels->entries[i].name, PANELS_NAME) && ends(panels->entries[i].packing, PANELS_WORD);
+        right = ends(panels->entries[i].name, PANELS_NAME) &&
+                ends(panels->entries[i].packing, PANELS_WORD);
     if (!right)
         return error_set(err, ERROR_FORMAT, "damaged");
 
-    if (strcmp(origin->compute, wanted->compute) != 0 || strcmp(origin->processor, wanted->processor) != 0)
-        return error_set(err, ERROR_FORMAT, "made for %s on %s", origin->compute, origin->processor);
+    if (strcmp(origin->compute, wanted->compute) != 0 ||
+        strcmp(origin->processor, wanted->processor) != 0)
+        return error_set(err, ERROR_FORMAT, "made for %s on %s", origin->compute,
+                         origin->processor);
     bool known = origin->source_sha256[0] != '\0' && wanted->source_sha256[0] != '\0';
-    if (origin->source_bytes != wanted->source_bytes || origin->source_sample != wanted->source_sample ||
+    if (origin->source_bytes != wanted->source_bytes ||
+        origin->source_sample != wanted->source_sample ||
         (known && strcmp(origin->source_sha256, wanted->source_sha256) != 0))
         return error_set(err, ERROR_FORMAT, "made from another model.safetensors");
     return 0;
@@ -301,15 +335,18 @@ void panels_free(struct panels *panels) {
     free(panels);
 }
 
-struct panels *panels_open(const char *path, const struct panels_origin *origin, struct error *err) {
+struct panels *panels_open(const char *path, const struct panels_origin *origin,
+                           struct error *err) {
     struct panels *panels = calloc(1, sizeof *panels);
     if (!panels) {
         error_memory(err);
         return NULL;
     }
-    panels->map = map_file(path, sizeof panels->header, MAP_SHARED, "incomplete", &panels->bytes, err);
+    panels->map =
+        map_file(path, sizeof panels->header, MAP_SHARED, "incomplete", &panels->bytes, err);
     if (panels->map)
-        madvise(panels->map, panels->bytes, MADV_HUGEPAGE); /* a large model has many pages of 4 KiB */
+        madvise(panels->map, panels->bytes,
+                MADV_HUGEPAGE); /* a large model has many pages of 4 KiB */
     if (panels->map && read_panels(panels, origin, err) == 0)
         return panels;
     panels_free(panels);
@@ -320,7 +357,8 @@ void panels_rest(const struct panels *panels) {
     madvise(panels->map, panels->bytes, MADV_DONTNEED);
 }
 
-/* Returns `bytes` bytes at `at` if they lie within the file and are those that were written; otherwise NULL. */
+/* Returns `bytes` bytes at `at` if they lie within the file and are those that were written;
+ * otherwise NULL. */
 static const void *take(const struct panels *panels, uint64_t at, size_t bytes, uint64_t sum) {
     if (at % PANELS_ALIGNMENT != 0 || at > panels->bytes || bytes > panels->bytes - at)
         return NULL;
@@ -330,15 +368,18 @@ static const void *take(const struct panels *panels, uint64_t at, size_t bytes, 
 bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows) {
     const struct packing *packing = matrix->packing;
     const struct panels_entry *entry = panels->entries, *end = entry + panels->header.entries;
-    while (entry < end && (entry->first != matrix->first || entry->out != matrix->out || entry->in != matrix->in ||
-                           strcmp(entry->packing, packing->name) != 0 || strcmp(entry->name, matrix->name) != 0))
+    while (entry < end &&
+           (entry->first != matrix->first || entry->out != matrix->out || entry->in != matrix->in ||
+            strcmp(entry->packing, packing->name) != 0 || strcmp(entry->name, matrix->name) != 0))
         entry++;
     if (entry == end || (rows && entry->rows_at == 0))
         return false;
-    const void *found = take(panels, entry->panels_at, packing->bytes(matrix->out, matrix->in), entry->panels_sum);
+    const void *found =
+        take(panels, entry->panels_at, packing->bytes(matrix->out, matrix->in), entry->panels_sum);
     const void *found_rows = NULL;
     if (rows)
-        found_rows = take(panels, entry->rows_at, packing->rows_bytes(matrix->out, matrix->in), entry->rows_sum);
+        found_rows = take(panels, entry->rows_at, packing->rows_bytes(matrix->out, matrix->in),
+                          entry->rows_sum);
     if (!found || (rows && !found_rows))
         return false;
     matrix->packed = found;
@@ -346,7 +387,8 @@ bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool
     return true;
 }
 
-/* The parts of the file: the header, the entries, and for each entry its panels and rows with padding before them. */
+/* The parts of the file: the header, the entries, and for each entry its panels and rows with
+ * padding before them. */
 struct writing {
     struct panels_header header;
     struct file_part *parts; /* [count] */
@@ -369,27 +411,31 @@ static uint64_t add_aligned(struct writing *writing, const void *bytes, size_t s
     return at;
 }
 
-/* Takes the file, as it was just written, out of the system's cache: a mapping then reads it in huge pages if the file system has
- * them, but what is cached keeps the smaller pages in which it was written. */
+/* Takes the file, as it was just written, out of the system's cache: a mapping then reads it in
+ * huge pages if the file system has them, but what is cached keeps the smaller pages in which it
+ * was written. */
 static void drop_cached(const char *path) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return;
-    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED); /* only advice: nothing depends on its success */
+    posix_fadvise(file, 0, 0,
+                  POSIX_FADV_DONTNEED); /* only advice: nothing depends on its success */
     close(file);
 }
 
-int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
-                 struct error *err) {
+int panels_write(const char *path, const struct panels_origin *origin,
+                 const struct panels_matrix *matrices, size_t count, struct error *err) {
     if (count > PANELS_MOST)
         return error_set(err, ERROR_INPUT, "%zu matrices are too many to pack", count);
     for (size_t i = 0; i < count; i++) {
         if (strlen(matrices[i].name) >= PANELS_NAME)
-            return error_set(err, ERROR_INPUT, "tensor %.60s...: the name is too long to pack", matrices[i].name);
+            return error_set(err, ERROR_INPUT, "tensor %.60s...: the name is too long to pack",
+                             matrices[i].name);
     }
     struct panels_entry *entries = calloc(count + 1, sizeof *entries);
-    struct writing writing = {.header = {.version = PANELS_VERSION, .entries = (uint32_t)count, .origin = *origin},
-                              .parts = calloc(2 + count * PARTS_OF_MATRIX, sizeof *writing.parts)};
+    struct writing writing = {
+        .header = {.version = PANELS_VERSION, .entries = (uint32_t)count, .origin = *origin},
+        .parts = calloc(2 + count * PARTS_OF_MATRIX, sizeof *writing.parts)};
     memcpy(writing.header.magic, PANELS_MAGIC, sizeof writing.header.magic);
     int result = -1;
     if (!entries || !writing.parts) {
@@ -401,8 +447,10 @@ int panels_write(const char *path, const struct panels_origin *origin, const str
     for (size_t i = 0; i < count; i++) {
         const struct panels_matrix *matrix = &matrices[i];
         struct panels_entry *entry = &entries[i];
-        size_t bytes = matrix->packing->bytes(matrix->out, matrix->in), rows = matrix->packing->rows_bytes(matrix->out, matrix->in);
-        *entry = (struct panels_entry){.first = matrix->first, .out = matrix->out, .in = matrix->in};
+        size_t bytes = matrix->packing->bytes(matrix->out, matrix->in),
+               rows = matrix->packing->rows_bytes(matrix->out, matrix->in);
+        *entry =
+            (struct panels_entry){.first = matrix->first, .out = matrix->out, .in = matrix->in};
         strncpy(entry->name, matrix->name, PANELS_NAME - 1);
         strncpy(entry->packing, matrix->packing->name, PANELS_WORD - 1);
         entry->panels_at = add_aligned(&writing, matrix->packed, bytes);

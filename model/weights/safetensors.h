@@ -1,4 +1,5 @@
-/* This module maps the files of tensors in a model folder: safetensors, and the packed weights beside them. */
+/* This module maps the files of tensors in a model folder: safetensors, and the packed weights
+ * beside them. */
 #ifndef ALIGND_SAFETENSORS_H
 #define ALIGND_SAFETENSORS_H
 
@@ -9,11 +10,12 @@
 #include <string.h>
 
 /* ---- safetensors ----
- * The Hugging Face container: an 8-byte little-endian header length N, N bytes of JSON, then the data.
- * The file is mapped read-only; tensors point into the mapping. Every offset, dtype and shape is checked against the file size
- * before a byte of data is touched. Errors are: a header past the end or over 100,000,000 bytes, gaps, overlaps, a last end that
- * is not the end of the file, end - begin != product(shape) x size, overflow, duplicate keys, an unknown dtype, too many
- * dimensions. Zero-size tensors, scalars, space padding after the JSON, and misaligned data are allowed. */
+ * The Hugging Face container: an 8-byte little-endian header length N, N bytes of JSON, then the
+ * data. The file is mapped read-only; tensors point into the mapping. Every offset, dtype and shape
+ * is checked against the file size before a byte of data is touched. Errors are: a header past the
+ * end or over 100,000,000 bytes, gaps, overlaps, a last end that is not the end of the file, end -
+ * begin != product(shape) x size, overflow, duplicate keys, an unknown dtype, too many dimensions.
+ * Zero-size tensors, scalars, space padding after the JSON, and misaligned data are allowed. */
 
 enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_I32 };
 
@@ -53,16 +55,18 @@ static inline float half_to_float(uint32_t half) {
 
 struct safetensors;
 
-/* Opens and checks the file. Returns NULL with ERROR_FILE or ERROR_FORMAT (the message names the tensor), or ERROR_MEMORY. */
+/* Opens and checks the file. Returns NULL with ERROR_FILE or ERROR_FORMAT (the message names the
+ * tensor), or ERROR_MEMORY. */
 struct safetensors *safetensors_open(const char *path, struct error *err);
 void safetensors_free(struct safetensors *file);
 
-/* Gives back to the kernel the pages that were read so far. The data stays valid: pages that are touched again are read again. */
+/* Gives back to the kernel the pages that were read so far. The data stays valid: pages that are
+ * touched again are read again. */
 void safetensors_rest(const struct safetensors *file);
 
 size_t safetensors_bytes(const struct safetensors *file);
-/* Returns a checksum of the header, and of the first and last bytes of each tensor and some in between. Two training runs give
- * different sums, and only a few pages of each tensor are read. */
+/* Returns a checksum of the header, and of the first and last bytes of each tensor and some in
+ * between. Two training runs give different sums, and only a few pages of each tensor are read. */
 uint64_t safetensors_sample(const struct safetensors *file);
 
 size_t safetensors_count(const struct safetensors *file);
@@ -72,26 +76,37 @@ const struct tensor *safetensors_at(const struct safetensors *file, size_t index
 const struct tensor *safetensors_find(const struct safetensors *file, const char *name);
 
 /* ---- the file of packed weights ----
- * It lies beside the weights that it was made from, and is mapped read-only, so that loading packs nothing and the daemons of a
- * machine share the memory.
+ * It lies beside the weights that it was made from, and is mapped read-only, so that loading packs
+ * nothing and the daemons of a machine share the memory.
  *
  *     struct panels_header
  *     struct panels_entry [entries]     the matrices, and the places of their panels and rows
  *     panels and rows                   each at a multiple of PANELS_ALIGNMENT
  *
- * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is trusted only if its checksum is
- * right, and each matrix only if its own checksum is right, which is compared on access. All other content is checked against the
- * file's size before it is used: for any content, no byte outside the file is read. Panels are numbers to multiply with, never
+ * Numbers and strings are stored as they lie in memory; strings end with a NUL. The header is
+ * trusted only if its checksum is right, and each matrix only if its own checksum is right, which
+ * is compared on access. All other content is checked against the file's size before it is used:
+ * for any content, no byte outside the file is read. Panels are numbers to multiply with, never
  * places or counts.
  *
- * A new file is written beside the old one and renamed, so processes that have the old one mapped never see it change. A file that
- * is truncated in place kills its readers (SIGBUS), as model.safetensors does. */
+ * A new file is written beside the old one and renamed, so processes that have the old one mapped
+ * never see it change. A file that is truncated in place kills its readers (SIGBUS), as
+ * model.safetensors does. */
 
-/* VERSION rises with each change of this format, or of how any packing stores a weight, which test_panels.c detects. */
-enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };
+/* VERSION rises with each change of this format, or of how any packing stores a weight, which
+ * test_panels.c detects. */
+enum {
+    PANELS_VERSION = 1,
+    PANELS_ALIGNMENT = 64,
+    PANELS_WORD = 32,
+    PANELS_NAME = 128,
+    PANELS_SHA256 = 72,
+    PANELS_MOST = 65536
+};
 #define PANELS_MAGIC "alignd-p" /* 8 bytes */
 
-/* The origin of a file: the weights from which it was made, and the compute type and the processor that can use it. */
+/* The origin of a file: the weights from which it was made, and the compute type and the processor
+ * that can use it. */
 struct panels_origin {
     char compute[PANELS_WORD], processor[PANELS_WORD]; /* compute_name; kernels' processor */
     uint64_t source_bytes, source_sample;              /* of model.safetensors */
@@ -122,20 +137,21 @@ struct panels_matrix {
     const void *packed, *rows;
 };
 
-/* Maps the file if its origin is this one. The sha256 is compared only if both are known. Returns NULL with ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY if the file cannot be used. */
+/* Maps the file if its origin is this one. The sha256 is compared only if both are known. Returns
+ * NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY if the file cannot be used. */
 struct panels;
 struct panels *panels_open(const char *path, const struct panels_origin *origin, struct error *err);
 void panels_free(struct panels *panels);
-/* Finds the matrix by its first five fields and sets packed and, if rows is true, rows, which stay valid until panels_free. Returns
- * false and sets nothing if the file does not have this matrix, or has it damaged. */
+/* Finds the matrix by its first five fields and sets packed and, if rows is true, rows, which stay
+ * valid until panels_free. Returns false and sets nothing if the file does not have this matrix, or
+ * has it damaged. */
 bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows);
 /* Gives back to the kernel the pages that were read to compare checksums. */
 void panels_rest(const struct panels *panels);
 
-/* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is too long, or there are too
- * many). */
-int panels_write(const char *path, const struct panels_origin *origin, const struct panels_matrix *matrices, size_t count,
-                 struct error *err);
+/* Writes the matrices [count]. Returns -1 with ERROR_FILE, ERROR_MEMORY or ERROR_INPUT (a name is
+ * too long, or there are too many). */
+int panels_write(const char *path, const struct panels_origin *origin,
+                 const struct panels_matrix *matrices, size_t count, struct error *err);
 
 #endif

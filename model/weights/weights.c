@@ -1,6 +1,6 @@
-/* This file hides how the numbers of a model are stored: it turns the tensors of a file into float32 values, tables and packed
- * linears, and those of the small files beside it into weights of quality estimates and lists of target ids. Lists are made as sets
- * with a bit for each id. */
+/* This file hides how the numbers of a model are stored: it turns the tensors of a file into
+ * float32 values, tables and packed linears, and those of the small files beside it into weights of
+ * quality estimates and lists of target ids. Lists are made as sets with a bit for each id. */
 #include "model/weights/weights.h"
 #include "model/weights/safetensors.h"
 #include <assert.h>
@@ -15,13 +15,15 @@
 /* ---- storage ---- */
 
 /* The container is little-endian, and float32 is used where it is mapped. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine would have to swap bytes here");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "a big-endian machine would have to swap bytes here");
 
 /* The types that parameters may have. Infinity and NaN have all bits of the exponent. */
 static const struct storage {
     const char *name;
     enum stored stored;
-    uint32_t exponents[2]; /* its bits in a word of four bytes, which holds one value or two; 0: all values are finite */
+    uint32_t exponents[2]; /* its bits in a word of four bytes, which holds one value or two; 0: all
+                              values are finite */
 } storages[] = {
     [DTYPE_F32] = {"float32", STORED_FLOAT32, {0x7f800000, 0x7f800000}},
     [DTYPE_F16] = {"float16", STORED_FLOAT16, {0x7c00, 0x7c000000}},
@@ -40,7 +42,8 @@ static bool all_finite(const unsigned char *data, const uint32_t exponents[2]) {
     uint32_t words[CHECKED_BYTES / sizeof(uint32_t)], found = 0;
     memcpy(words, data, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        found |= ((words[i] & exponents[0]) == exponents[0]) | ((words[i] & exponents[1]) == exponents[1]);
+        found |= ((words[i] & exponents[0]) == exponents[0]) |
+                 ((words[i] & exponents[1]) == exponents[1]);
     return !found;
 }
 
@@ -74,14 +77,16 @@ struct parameter {
 struct weights {
     struct backend backend; /* of the linears */
     bool failed;
-    bool vouched;       /* the file was loaded when its packed weights were made, so all values are finite */
+    bool vouched; /* the file was loaded when its packed weights were made, so all values are finite
+                   */
     struct arena arena; /* the parameters, and the values that had to be expanded */
     struct safetensors *file;
     struct parameter *parameters; /* [count], scales included */
     size_t count;
 
-    struct panels *panels;        /* where packed linears may be found; NULL: each is packed */
-    struct panels_matrix *packed; /* [packed_count]: the linears so far, without those that OpenBLAS multiplies */
+    struct panels *panels; /* where packed linears may be found; NULL: each is packed */
+    struct panels_matrix
+        *packed; /* [packed_count]: the linears so far, without those that OpenBLAS multiplies */
     size_t packed_count, packed_room, mapped_count;
     size_t linear_bytes; /* of all linears */
 };
@@ -112,7 +117,8 @@ static int open_parameters(struct weights *weights, const char *path, struct err
     if (!weights->file)
         return -1;
     weights->count = safetensors_count(weights->file);
-    weights->parameters = arena_zalloc(&weights->arena, weights->count, sizeof *weights->parameters);
+    weights->parameters =
+        arena_zalloc(&weights->arena, weights->count, sizeof *weights->parameters);
     if (!weights->parameters)
         return error_memory(err);
     for (size_t i = 0; i < weights->count; i++)
@@ -128,27 +134,34 @@ static int open_parameters(struct weights *weights, const char *path, struct err
             return error_memory(err);
         struct parameter *owner = find_parameter(weights, name);
         if (!owner || owner->tensor->dtype != DTYPE_I8)
-            return error_set(err, ERROR_FORMAT, "tensor %s: the int8 tensor %s is missing", scale->name, name);
+            return error_set(err, ERROR_FORMAT, "tensor %s: the int8 tensor %s is missing",
+                             scale->name, name);
         if (input) {
             if (!is_vector_of(scale, 1))
                 return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [1]", scale->name);
             memcpy(&owner->input_scale, scale->data, sizeof owner->input_scale);
             if (!(owner->input_scale > 0 && owner->input_scale <= FLT_MAX))
-                return error_set(err, ERROR_FORMAT, "tensor %s: must be finite and above 0", scale->name);
+                return error_set(err, ERROR_FORMAT, "tensor %s: must be finite and above 0",
+                                 scale->name);
             continue;
         }
         if (owner->tensor->dims == 0)
-            return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", owner->tensor->name);
+            return error_set(err, ERROR_FORMAT,
+                             "tensor %s: an int8 scalar has no output channels to scale",
+                             owner->tensor->name);
         if (!is_vector_of(scale, owner->tensor->shape[0]) && !is_vector_of(scale, 1))
-            return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu] or [1]", scale->name, owner->tensor->shape[0]);
+            return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu] or [1]",
+                             scale->name, owner->tensor->shape[0]);
         owner->scale = scale;
     }
     for (size_t i = 0; i < weights->count; i++) {
         const struct tensor *tensor = weights->parameters[i].tensor;
         if (tensor->dtype == DTYPE_I32)
-            return error_set(err, ERROR_FORMAT, "tensor %s: parameters cannot be stored as I32", tensor->name);
+            return error_set(err, ERROR_FORMAT, "tensor %s: parameters cannot be stored as I32",
+                             tensor->name);
         if (tensor->dtype == DTYPE_I8 && !weights->parameters[i].scale)
-            return error_set(err, ERROR_FORMAT, "tensor %s: int8 without %s%s", tensor->name, tensor->name, SCALE_SUFFIX);
+            return error_set(err, ERROR_FORMAT, "tensor %s: int8 without %s%s", tensor->name,
+                             tensor->name, SCALE_SUFFIX);
     }
     return 0;
 }
@@ -201,12 +214,15 @@ enum { SHAPE_BYTES = 24 * TENSOR_MAX_DIMS };
 static void format_shape(const size_t *shape, size_t dims, char text[SHAPE_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < dims; i++)
-        length += (size_t)snprintf(text + length, SHAPE_BYTES - length, "%s%zu", i == 0 ? "[" : ", ", shape[i]);
+        length += (size_t)snprintf(text + length, SHAPE_BYTES - length, "%s%zu",
+                                   i == 0 ? "[" : ", ", shape[i]);
     snprintf(text + length, SHAPE_BYTES - length, dims == 0 ? "[]" : "]");
 }
 
-/* Returns the parameter of this name and shape (cols 1: [rows]), or NULL with an error, or if err held one before. */
-static struct parameter *find_shaped(const struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+/* Returns the parameter of this name and shape (cols 1: [rows]), or NULL with an error, or if err
+ * held one before. */
+static struct parameter *find_shaped(const struct weights *weights, const char *name, size_t rows,
+                                     size_t cols, struct error *err) {
     if (err && err->code != ERROR_NONE)
         return NULL;
     struct parameter *parameter = find_parameter(weights, name);
@@ -222,23 +238,28 @@ static struct parameter *find_shaped(const struct weights *weights, const char *
     char found_text[SHAPE_BYTES], needed_text[SHAPE_BYTES];
     format_shape(tensor->shape, tensor->dims, found_text);
     format_shape(needed, dims, needed_text);
-    error_set(err, ERROR_FORMAT, "tensor %s: shape %s, but the model needs %s", tensor->name, found_text, needed_text);
+    error_set(err, ERROR_FORMAT, "tensor %s: shape %s, but the model needs %s", tensor->name,
+              found_text, needed_text);
     return NULL;
 }
 
 /* float32 values are used where they are mapped, if they are aligned. */
 static bool is_in_place(const struct parameter *parameter) {
-    return parameter->tensor->dtype == DTYPE_F32 && (uintptr_t)parameter->tensor->data % alignof(float) == 0;
+    return parameter->tensor->dtype == DTYPE_F32 &&
+           (uintptr_t)parameter->tensor->data % alignof(float) == 0;
 }
 
 /* Returns the scale of an int8 row, which is an output channel. */
 static float scale_of(const struct parameter *parameter, size_t row) {
     float scale;
-    memcpy(&scale, parameter->scale->data + (parameter->scale->shape[0] == 1 ? 0 : row) * sizeof scale, sizeof scale);
+    memcpy(&scale,
+           parameter->scale->data + (parameter->scale->shape[0] == 1 ? 0 : row) * sizeof scale,
+           sizeof scale);
     return scale;
 }
 
-/* Works in pieces of a constant size, which compilers turn into vectors, because decoding expands a row for each token. */
+/* Works in pieces of a constant size, which compilers turn into vectors, because decoding expands a
+ * row for each token. */
 static void expand_int8(const void *data, size_t n, float scale, float *restrict x) {
     enum { PIECE = 16 };
     const signed char *restrict q = data;
@@ -273,8 +294,8 @@ static void expand_row(const struct parameter *parameter, size_t row, size_t col
     }
 }
 
-static int check_finite(const struct weights *weights, const struct parameter *parameter, size_t rows, size_t cols,
-                        struct error *err) {
+static int check_finite(const struct weights *weights, const struct parameter *parameter,
+                        size_t rows, size_t cols, struct error *err) {
     if (weights->vouched)
         return 0;
     size_t finite = count_finite(parameter->tensor, rows * cols);
@@ -282,13 +303,16 @@ static int check_finite(const struct weights *weights, const struct parameter *p
         if (!isfinite(scale_of(parameter, row) * INT8_MIN))
             finite = row * cols;
     if (finite < rows * cols)
-        return error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite", parameter->tensor->name, finite);
+        return error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite",
+                         parameter->tensor->name, finite);
     return 0;
 }
 
-const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols,
+                         struct error *err) {
     struct parameter *parameter = find_shaped(weights, name, rows, cols, err);
-    if (!parameter || (!parameter->values && check_finite(weights, parameter, rows, cols, err) != 0)) {
+    if (!parameter ||
+        (!parameter->values && check_finite(weights, parameter, rows, cols, err) != 0)) {
         weights_fail(weights);
         return NULL;
     }
@@ -314,12 +338,13 @@ size_t weights_rows(const struct weights *weights, const char *name) {
     return tensor && tensor->dims > 0 ? tensor->shape[0] : 0;
 }
 
-int weights_check(const struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+int weights_check(const struct weights *weights, const char *name, size_t rows, size_t cols,
+                  struct error *err) {
     return find_shaped(weights, name, rows, cols, err) ? 0 : -1;
 }
 
-int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
-                  struct error *err) {
+int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols,
+                  struct weights_table *table, struct error *err) {
     *table = (struct weights_table){0};
     struct parameter *parameter = find_shaped(weights, name, rows, cols, err);
     if (!parameter)
@@ -328,7 +353,8 @@ int weights_table(struct weights *weights, const char *name, size_t rows, size_t
     const float *values = expanded ? weights_get(weights, name, rows, cols, err) : NULL;
     if (expanded ? !values : check_finite(weights, parameter, rows, cols, err) != 0)
         return weights_fail(weights);
-    safetensors_rest(weights->file); /* the whole table has been checked, and decoding reads few of its rows */
+    safetensors_rest(
+        weights->file); /* the whole table has been checked, and decoding reads few of its rows */
     parameter->used = true;
     *table = (struct weights_table){.values = values, .parameter = parameter, .cols = cols};
     return 0;
@@ -354,7 +380,8 @@ struct reading {
 static void read_rows(const void *context, size_t first, size_t count, float *rows) {
     const struct reading *reading = context;
     for (size_t i = 0; i < count; i++, rows += reading->in) {
-        expand_row(reading->parameter, first + i, reading->columns, reading->row ? reading->row : rows);
+        expand_row(reading->parameter, first + i, reading->columns,
+                   reading->row ? reading->row : rows);
         if (reading->row)
             memcpy(rows, reading->row + reading->first, reading->in * sizeof *rows);
     }
@@ -362,13 +389,15 @@ static void read_rows(const void *context, size_t first, size_t count, float *ro
         safetensors_rest(reading->weights->file);
 }
 
-/* Sets the weight [out, in] from which a linear is packed, and its scale, or makes the source read the weight in parts. */
-static int read_weight(struct weights *weights, const struct linear_names *names, struct parameter *parameter, bool packs,
-                       struct linear_source *source, struct reading *reading, struct error *err) {
+/* Sets the weight [out, in] from which a linear is packed, and its scale, or makes the source read
+ * the weight in parts. */
+static int read_weight(struct weights *weights, const struct linear_names *names,
+                       struct parameter *parameter, bool packs, struct linear_source *source,
+                       struct reading *reading, struct error *err) {
     size_t in = source->in, columns = names->columns > 0 ? names->columns : in;
 
-    /* One scale for several channels was chosen by another program, whose integers must stay as they are. If each channel has its
-     * own scale, 0 makes packing compute the scales again. */
+    /* One scale for several channels was chosen by another program, whose integers must stay as
+     * they are. If each channel has its own scale, 0 makes packing compute the scales again. */
     float first = parameter->scale ? scale_of(parameter, 0) : 0;
     bool one = parameter->scale && source->out >= 2;
     for (size_t row = 1; one && row < source->out; row++)
@@ -377,7 +406,8 @@ static int read_weight(struct weights *weights, const struct linear_names *names
 
     if (packs && !parameter->values && !is_in_place(parameter)) {
         *reading = (struct reading){weights, parameter, names->first, in, columns, NULL};
-        if (names->columns > 0 && !(reading->row = arena_alloc(&weights->arena, columns, sizeof *reading->row)))
+        if (names->columns > 0 &&
+            !(reading->row = arena_alloc(&weights->arena, columns, sizeof *reading->row)))
             return error_memory(err);
         source->read = read_rows;
         source->context = reading;
@@ -397,12 +427,13 @@ static int read_weight(struct weights *weights, const struct linear_names *names
     return 0;
 }
 
-int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
-                   struct error *err) {
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in,
+                   struct linear *linear, struct error *err) {
     const float *bias = names->bias ? weights_get(weights, names->bias, out, 1, err) : NULL;
     if (names->bias && !bias)
         return -1;
-    struct parameter *parameter = find_shaped(weights, names->weight, out, names->columns > 0 ? names->columns : in, err);
+    struct parameter *parameter =
+        find_shaped(weights, names->weight, out, names->columns > 0 ? names->columns : in, err);
     if (!parameter)
         return weights_fail(weights);
     struct linear_source source = {.bias = bias,
@@ -420,10 +451,12 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
     struct reading reading;
     bool expanded_before = parameter->values != NULL;
     struct arena_mark mark = arena_mark(&weights->arena);
-    if (weights->panels && matrix.packing && panels_find(weights->panels, &matrix, source.lookups)) {
+    if (weights->panels && matrix.packing &&
+        panels_find(weights->panels, &matrix, source.lookups)) {
         source.packed = matrix.packed;
         source.rows = matrix.rows;
-    } else if (read_weight(weights, names, parameter, matrix.packing != NULL, &source, &reading, err) != 0) {
+    } else if (read_weight(weights, names, parameter, matrix.packing != NULL, &source, &reading,
+                           err) != 0) {
         return weights_fail(weights);
     }
     if (weights->packed_count == weights->packed_room) {
@@ -456,7 +489,8 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
 }
 
 struct weights_linears weights_linears(const struct weights *weights) {
-    return (struct weights_linears){weights->packed_count, weights->mapped_count, weights->panels != NULL};
+    return (struct weights_linears){weights->packed_count, weights->mapped_count,
+                                    weights->panels != NULL};
 }
 
 static struct panels_origin origin_of(const struct weights *weights, const char *sha256) {
@@ -476,9 +510,11 @@ int weights_map(struct weights *weights, const char *path, const char *sha256, s
     return weights->panels ? 0 : -1;
 }
 
-int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err) {
+int weights_pack(const struct weights *weights, const char *path, const char *sha256,
+                 struct error *err) {
     if (weights->packed_count == 0)
-        return error_set(err, ERROR_INPUT, "nothing is packed: OpenBLAS multiplies with the weights as they are");
+        return error_set(err, ERROR_INPUT,
+                         "nothing is packed: OpenBLAS multiplies with the weights as they are");
     const struct panels_origin origin = origin_of(weights, sha256);
     return panels_write(path, &origin, weights->packed, weights->packed_count, err);
 }
@@ -486,9 +522,11 @@ int weights_pack(const struct weights *weights, const char *path, const char *sh
 /* ---- the whole file ---- */
 
 int weights_all_used(const struct weights *weights, struct error *err) {
-    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++) {
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count;
+         p++) {
         if (!p->used && !is_scale(p->tensor))
-            return error_set(err, ERROR_FORMAT, "tensor %s: the model has no such parameter", p->tensor->name);
+            return error_set(err, ERROR_FORMAT, "tensor %s: the model has no such parameter",
+                             p->tensor->name);
     }
     return 0;
 }
@@ -501,7 +539,8 @@ void weights_rest(const struct weights *weights) {
 
 size_t weights_bytes(const struct weights *weights) {
     size_t bytes = weights->linear_bytes + arena_bytes(&weights->arena);
-    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++)
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count;
+         p++)
         bytes += p->values && is_in_place(p) ? p->tensor->bytes : 0;
     return bytes;
 }
@@ -513,7 +552,8 @@ static size_t count_values(const struct tensor *tensor) {
 
 size_t weights_parameters(const struct weights *weights) {
     size_t count = 0;
-    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++)
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count;
+         p++)
         count += is_scale(p->tensor) ? 0 : count_values(p->tensor);
     return count;
 }
@@ -521,7 +561,8 @@ size_t weights_parameters(const struct weights *weights) {
 static const struct storage *largest_storage(const struct weights *weights) {
     size_t most = 0;
     enum dtype dtype = DTYPE_F32;
-    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count; p++) {
+    for (const struct parameter *p = weights->parameters; p < weights->parameters + weights->count;
+         p++) {
         if (count_values(p->tensor) > most) {
             most = count_values(p->tensor);
             dtype = p->tensor->dtype;
@@ -541,10 +582,12 @@ const char *weights_storage(const struct weights *weights) {
 /* ---- quality estimates ---- */
 
 /* Each tensor has the numbers of its struct, in the same order. */
-_Static_assert(sizeof(struct quality_regression) == (QUALITY_FEATURES + 1) * sizeof(float), "no padding");
+_Static_assert(sizeof(struct quality_regression) == (QUALITY_FEATURES + 1) * sizeof(float),
+               "no padding");
 
 /* Copies the numbers, since data in the file may be misaligned. */
-static int read_numbers(const struct safetensors *file, const char *name, void *numbers, size_t bytes, struct error *err) {
+static int read_numbers(const struct safetensors *file, const char *name, void *numbers,
+                        size_t bytes, struct error *err) {
     const struct tensor *tensor = safetensors_find(file, name);
     if (!tensor)
         return error_set(err, ERROR_FORMAT, "tensor %s: missing", name);
@@ -562,7 +605,8 @@ int quality_read(const char *path, struct quality_weights *weights, struct error
     if (!file)
         return -1;
     struct quality_weights read = {.log_probs_alone = safetensors_find(file, "log_probs") != NULL};
-    bool older = safetensors_find(file, "doubt") != NULL; /* of version 0.1, which nothing reads any more */
+    bool older =
+        safetensors_find(file, "doubt") != NULL; /* of version 0.1, which nothing reads any more */
     int result = 0;
     if (read.log_probs_alone) {
         result = read_numbers(file, "log_probs", &read.log_probs, sizeof read.log_probs, err);
@@ -610,11 +654,12 @@ static void set_add(uint64_t *set, int id) {
 }
 
 /* Copies the integers, since data in the file may be misaligned. Returns NULL on failure. */
-static const int *read_integers(struct arena *arena, const struct safetensors *file, const char *name, size_t *count,
-                                struct error *err) {
+static const int *read_integers(struct arena *arena, const struct safetensors *file,
+                                const char *name, size_t *count, struct error *err) {
     const struct tensor *tensor = safetensors_find(file, name);
     if (!tensor || tensor->dtype != DTYPE_I32 || tensor->dims != 1) {
-        error_set(err, ERROR_FORMAT, "tensor %s: %s", name, !tensor ? "missing" : "must be I32 with one dimension");
+        error_set(err, ERROR_FORMAT, "tensor %s: %s", name,
+                  !tensor ? "missing" : "must be I32 with one dimension");
         return NULL;
     }
     _Static_assert(sizeof(int) == 4, "I32 is read as int");
@@ -629,12 +674,13 @@ static const int *read_integers(struct arena *arena, const struct safetensors *f
 }
 
 /* Reads the ids of a tensor, each of which must be in the target vocabulary. */
-static const int *read_ids(struct shortlist *list, const struct safetensors *file, const char *name, size_t *count,
-                           struct error *err) {
+static const int *read_ids(struct shortlist *list, const struct safetensors *file, const char *name,
+                           size_t *count, struct error *err) {
     const int *ids = read_integers(&list->arena, file, name, count, err);
     for (size_t i = 0; ids && i < *count; i++) {
         if (ids[i] < 0 || (size_t)ids[i] >= list->vocabulary) {
-            error_set(err, ERROR_FORMAT, "tensor %s: id %d is not in the target vocabulary of %zu", name, ids[i], list->vocabulary);
+            error_set(err, ERROR_FORMAT, "tensor %s: id %d is not in the target vocabulary of %zu",
+                      name, ids[i], list->vocabulary);
             return NULL;
         }
     }
@@ -642,8 +688,8 @@ static const int *read_ids(struct shortlist *list, const struct safetensors *fil
 }
 
 /* Fills a set up to the list's multiple, and turns it into ids. */
-static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena *arena, struct target_ids *found,
-                      struct error *err) {
+static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena *arena,
+                      struct target_ids *found, struct error *err) {
     size_t count = 0;
     for (size_t w = 0; w < list->words; w++)
         count += (size_t)__builtin_popcountll(set[w]);
@@ -662,7 +708,8 @@ static int ids_of_set(const struct shortlist *list, uint64_t *set, struct arena 
     return 0;
 }
 
-static int read_lists(struct shortlist *list, const struct safetensors *file, int end, struct error *err) {
+static int read_lists(struct shortlist *list, const struct safetensors *file, int end,
+                      struct error *err) {
     size_t count, target_count;
     list->multiple = 1;
     if (safetensors_find(file, "multiple")) {
@@ -693,7 +740,8 @@ static int read_lists(struct shortlist *list, const struct safetensors *file, in
             return -1;
         struct named *named = arena_alloc(&list->arena, 1, sizeof *named);
         uint64_t *set = arena_alloc(&list->arena, list->words, sizeof *set);
-        const char *name = arena_copy(&list->arena, tensor + strlen(LIST_PREFIX), strlen(tensor) - strlen(LIST_PREFIX));
+        const char *name = arena_copy(&list->arena, tensor + strlen(LIST_PREFIX),
+                                      strlen(tensor) - strlen(LIST_PREFIX));
         if (!named || !set || !name)
             return error_memory(err);
         *named = (struct named){.name = name, .next = list->named};
@@ -713,22 +761,26 @@ static int read_lists(struct shortlist *list, const struct safetensors *file, in
     if (!list->targets)
         return -1;
     if (count != list->sources + 1)
-        return error_set(err, ERROR_FORMAT, "tensor offsets: %zu numbers, but the source vocabulary needs %zu", count,
+        return error_set(err, ERROR_FORMAT,
+                         "tensor offsets: %zu numbers, but the source vocabulary needs %zu", count,
                          list->sources + 1);
     if (offsets[0] != 0)
         return error_set(err, ERROR_FORMAT, "tensor offsets: must begin with 0");
     for (size_t i = 0; i < list->sources; i++) {
         if (offsets[i] > offsets[i + 1])
-            return error_set(err, ERROR_FORMAT, "tensor offsets: number %zu is less than the one before it", i + 1);
+            return error_set(err, ERROR_FORMAT,
+                             "tensor offsets: number %zu is less than the one before it", i + 1);
     }
     if ((size_t)offsets[list->sources] != target_count)
-        return error_set(err, ERROR_FORMAT, "tensor offsets: end with %d, but there are %zu targets", offsets[list->sources],
-                         target_count);
+        return error_set(err, ERROR_FORMAT,
+                         "tensor offsets: end with %d, but there are %zu targets",
+                         offsets[list->sources], target_count);
     list->offsets = offsets;
     return 0;
 }
 
-struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err) {
+struct shortlist *shortlist_open(const char *path, size_t source_vocabulary,
+                                 size_t target_vocabulary, int end, struct error *err) {
     assert(end >= 0 && (size_t)end < target_vocabulary);
     struct shortlist *list = calloc(1, sizeof *list);
     if (!list) {
@@ -759,7 +811,8 @@ static int by_id(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-int target_ids_add(struct target_ids *list, int *ids, size_t count, struct arena *arena, struct error *err) {
+int target_ids_add(struct target_ids *list, int *ids, size_t count, struct arena *arena,
+                   struct error *err) {
     int *all = arena_alloc(arena, list->count + count, sizeof *all);
     if (!all)
         return error_memory(err);
@@ -775,8 +828,8 @@ int target_ids_add(struct target_ids *list, int *ids, size_t count, struct arena
     return 0;
 }
 
-int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
-                 struct error *err) {
+int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length,
+                 struct arena *arena, struct target_ids *found, struct error *err) {
     uint64_t *set = arena_alloc(arena, list->words, sizeof *set);
     if (!set)
         return error_memory(err);
@@ -790,7 +843,8 @@ int shortlist_of(const struct shortlist *list, const int *source_ids, size_t len
     return ids_of_set(list, set, arena, found, err);
 }
 
-int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found, struct error *err) {
+int shortlist_named(struct shortlist *list, const char *name, struct target_ids *found,
+                    struct error *err) {
     const struct named *named = list->named;
     while (named && strcmp(named->name, name) != 0)
         named = named->next;

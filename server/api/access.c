@@ -1,5 +1,5 @@
-/* This file decides whether a request may be answered: by the state of the server, its key and what that may use, and its rate and
- * quota. */
+/* This file decides whether a request may be answered: by the state of the server, its key and what
+ * that may use, and its rate and quota. */
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -21,14 +21,16 @@ bool api_admit(const struct service *service, const struct request *request, str
     enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
     if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->accepted))
         return true;
-    metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
+    metrics_rejected(service->metrics,
+                     state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
     api_fail_unready(state, reply);
     return false;
 }
 
 /* ---- the key of a request ---- */
 
-const char *const api_key_headers[API_KEY_HEADERS] = {"X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key"};
+const char *const api_key_headers[API_KEY_HEADERS] = {"X-Api-Key", "Ocp-Apim-Subscription-Key",
+                                                      "X-Goog-Api-Key"};
 
 static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
 
@@ -59,8 +61,10 @@ bool api_is_key(const char *name) {
 /* Returns the key that is sent in a header or a field; length 0 if there is none. */
 static struct secret shown_key(const struct call *call) {
     struct secret secret = {0};
-    for (size_t i = 0; call->authorization && secret.length == 0 && i < sizeof schemes / sizeof *schemes; i++)
-        if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) == 0) /* other schemes are meant for a proxy */
+    for (size_t i = 0;
+         call->authorization && secret.length == 0 && i < sizeof schemes / sizeof *schemes; i++)
+        if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) ==
+            0) /* other schemes are meant for a proxy */
             secret = trimmed(call->authorization + strlen(schemes[i]));
     for (size_t i = 0; secret.length == 0 && i < API_KEY_HEADERS; i++)
         secret = trimmed(call->api_keys[i]);
@@ -70,14 +74,16 @@ static struct secret shown_key(const struct call *call) {
     return secret;
 }
 
-/* Returns 1 if the key has a holder, 0 if it is missing or unknown, and -1 if memory runs out. *sent is true if the call has a
- * key. */
-static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
+/* Returns 1 if the key has a holder, 0 if it is missing or unknown, and -1 if memory runs out.
+ * *sent is true if the call has a key. */
+static int find_holder(struct keys *keys, const struct call *call, bool *sent,
+                       struct key_holder *holder) {
     struct secret secret = shown_key(call);
     json_t *root = NULL;
     int found = 0;
 
-    /* A body that may contain the key is parsed twice: here only for the key, since the sender is not known yet. */
+    /* A body that may contain the key is parsed twice: here only for the key, since the sender is
+     * not known yet. */
     if (secret.length == 0 && api_begins_json(call)) {
         root = api_load_json(call->body, call->length, 0, NULL);
         const json_t *value = json_object_get(root, "api_key");
@@ -92,13 +98,15 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent, s
 }
 
 /* LibreTranslate's clients send the key in the body, and so do others in forms. */
-bool api_shows_key(const struct service *service, const struct route *route, const struct call *call, bool form) {
-    bool needed = service->keys && route->access >= ACCESS_USER, in_body = !route->dialects || route->dialects[0]->speaks || form;
+bool api_shows_key(const struct service *service, const struct route *route,
+                   const struct call *call, bool form) {
+    bool needed = service->keys && route->access >= ACCESS_USER,
+         in_body = !route->dialects || route->dialects[0]->speaks || form;
     return !needed || !in_body || shown_key(call).length > 0;
 }
 
-int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
-                  struct reply *reply) {
+int api_authorize(const struct service *service, const struct route *route, const struct call *call,
+                  struct request *request, struct reply *reply) {
     struct key_holder holder;
     bool sent;
     bool lists = route->access == ACCESS_LIST;
@@ -106,16 +114,18 @@ int api_authorize(const struct service *service, const struct route *route, cons
         ((route->access == ACCESS_ADMIN || lists) && call->administrator))
         return 0;
     if (!service->keys)
-        return api_fail(reply, STATUS_FORBIDDEN, NULL,
-                        "this requires an admin API key, and the server was started without --api-keys");
+        return api_fail(
+            reply, STATUS_FORBIDDEN, NULL,
+            "this requires an admin API key, and the server was started without --api-keys");
     int found = find_holder(service->keys, call, &sent, &holder);
     if (found < 0)
         return api_fail_memory(reply);
     if (lists && !found)
         return 0;
     if (!sent)
-        return api_fail(reply, STATUS_UNAUTHORIZED, NULL,
-                        "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
+        return api_fail(
+            reply, STATUS_UNAUTHORIZED, NULL,
+            "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
     if (!found)
         return api_fail(reply, STATUS_FORBIDDEN, NULL, "Invalid API key");
     struct key_holder *key = arena_alloc(&request->arena, 1, sizeof *key);
@@ -136,14 +146,16 @@ bool api_is_administrator(const struct service *service, const struct call *call
     return find_holder(service->keys, call, &sent, &holder) == 1 && holder.admin;
 }
 
-int api_take_models(const struct service *service, const struct route *route, struct request *request, struct reply *reply) {
+int api_take_models(const struct service *service, const struct route *route,
+                    struct request *request, struct reply *reply) {
     struct model_set *all = request->models = catalog_acquire(service->catalog);
     if (!all || !request->key || !*request->key->models)
         return 0;
     struct model_set *allowed = model_set_create(all->generation, NULL);
     for (size_t i = 0; allowed && i < all->count; i++) {
         struct served_model *model = all->all[i];
-        if (keys_allow(request->key, model->info.name) && model_set_add(allowed, served_model_acquire(model), NULL) != 0) {
+        if (keys_allow(request->key, model->info.name) &&
+            model_set_add(allowed, served_model_acquire(model), NULL) != 0) {
             model_set_release(allowed);
             allowed = NULL;
         }
@@ -154,7 +166,8 @@ int api_take_models(const struct service *service, const struct route *route, st
         return api_fail_memory(reply);
     return allowed->count > 0 || route->access == ACCESS_LIST
                ? 0
-               : api_fail(reply, STATUS_FORBIDDEN, NULL, "this API key has access to no loaded model");
+               : api_fail(reply, STATUS_FORBIDDEN, NULL,
+                          "this API key has access to no loaded model");
 }
 
 /* ---- charging a request to its key and its client ---- */
@@ -168,8 +181,10 @@ static struct charge charge_of(const struct request *request, size_t sentences) 
                            .now_s = time(NULL)};
 }
 
-/* Takes the charge from the allowance of the request's client and its key. False: it is used up, and the reply is set. */
-static bool take(const struct service *service, const struct request *request, const struct charge *charge, struct reply *reply) {
+/* Takes the charge from the allowance of the request's client and its key. False: it is used up,
+ * and the reply is set. */
+static bool take(const struct service *service, const struct request *request,
+                 const struct charge *charge, struct reply *reply) {
     struct limit limit = request->key ? request->key->limit : (struct limit){0};
     if (limit.rate <= 0)
         limit.rate = service->options.rate;
@@ -181,10 +196,12 @@ static bool take(const struct service *service, const struct request *request, c
         api_fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
                       "at most %g sentences per second are allowed for each client", limit.rate);
     } else if (verdict == LIMITER_DAILY) {
-        api_fail_busy(service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
-                      "this API key may translate %llu characters a day, and has no room for this text today",
-                      (unsigned long long)limit.daily);
-        reply->retry_after_s = (unsigned)wait_s; /* the wait may be longer than api_fail_busy allows */
+        api_fail_busy(
+            service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
+            "this API key may translate %llu characters a day, and has no room for this text today",
+            (unsigned long long)limit.daily);
+        reply->retry_after_s =
+            (unsigned)wait_s; /* the wait may be longer than api_fail_busy allows */
     } else if (verdict == LIMITER_MEMORY) {
         api_fail_memory(reply);
     }
@@ -196,8 +213,8 @@ bool api_charge(const struct service *service, const struct request *request, st
     return take(service, request, &charge, reply);
 }
 
-void api_check_allowance(const struct service *service, const struct route *route, const struct request *request,
-                         struct reply *reply) {
+void api_check_allowance(const struct service *service, const struct route *route,
+                         const struct request *request, struct reply *reply) {
     if (!route->finish || route->access != ACCESS_USER) /* it does not decode */
         return;
     const struct charge least = charge_of(request, 1);

@@ -1,5 +1,6 @@
-/* This file writes replies in alignd's own dialect: the objects of texts and sentences. It also estimates the length of a reply
- * beforehand. Scratch memory comes from an arena that is freed after each text or sentence. */
+/* This file writes replies in alignd's own dialect: the objects of texts and sentences. It also
+ * estimates the length of a reply beforehand. Scratch memory comes from an arena that is freed
+ * after each text or sentence. */
 #include "server/api/answer.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -27,7 +28,8 @@ struct sentence_view {
     bool apart; /* sentences have no offsets in the whole text */
 };
 
-const char *const finish_reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
+const char *const finish_reasons[] = {
+    [FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
 
 static void put_pair(struct sentence_view *view, size_t source, size_t target) {
     writer_begin_array(view->out, NULL);
@@ -44,15 +46,19 @@ static void put_rows(struct sentence_view *view, const char *key, const float *c
     writer_end_array(view->out);
 }
 
-static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, size_t begin, size_t end) {
-    struct api_place from = {begin, utf16_position(cursor, begin)}, to = {end, utf16_position(cursor, end)};
+static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, size_t begin,
+                       size_t end) {
+    struct api_place from = {begin, utf16_position(cursor, begin)},
+                     to = {end, utf16_position(cursor, end)};
     api_put_place(view->out, NULL, from, to);
 }
 
-static void put_matrix(struct sentence_view *view, const char *key, const struct word_matrix *matrix) {
+static void put_matrix(struct sentence_view *view, const char *key,
+                       const struct word_matrix *matrix) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < matrix->target_count; i++)
-        writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count, matrix->source_count, view->request->digits);
+        writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count,
+                       matrix->source_count, view->request->digits);
     writer_end_array(view->out);
 }
 
@@ -61,14 +67,18 @@ static void put_words(struct sentence_view *view) {
     const struct hypothesis *hypothesis = view->hypothesis;
     struct word_sides sides;
     const struct word_side *const both[] = {&sides.source, &sides.target};
-    const char *const names[] = {"source", "target"}, *const texts[] = {sentence_text(view->sentence), view->rendering.text};
+    const char *const names[] = {"source", "target"}, *const texts[] = {
+                                                          sentence_text(view->sentence),
+                                                          view->rendering.text};
     struct writer *out = view->out;
     struct word_matrix attention, alignment;
-    const struct links_kind *kind = view->request->links ? view->request->links : links_kind_find("best");
+    const struct links_kind *kind =
+        view->request->links ? view->request->links : links_kind_find("best");
     bool head = translator_info(view->sentence->translator).alignment_head;
     struct links links = {0};
     writer_begin_object(out, "words");
-    if (render_words(view->sentence, WORDS_UNICODE, hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
+    if (render_words(view->sentence, WORDS_UNICODE, hypothesis, &view->rendering, view->arena,
+                     &sides, NULL) == 0 &&
         render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) == 0 &&
         render_merge(&sides, hypothesis->alignment, view->arena, &alignment, NULL) == 0) {
         for (size_t i = 0; i < 2; i++) {
@@ -109,9 +119,10 @@ static void put_quality(struct sentence_view *view) {
     struct word_sides sides;
     struct quality quality;
     writer_begin_object(view->out, "quality");
-    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
-        translator_quality(view->sentence, view->hypothesis, sides.target.tokens, sides.target.count, view->arena, &quality,
-                           NULL) == 0) {
+    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, &view->rendering, view->arena,
+                     &sides, NULL) == 0 &&
+        translator_quality(view->sentence, view->hypothesis, sides.target.tokens,
+                           sides.target.count, view->arena, &quality, NULL) == 0) {
         writer_number(view->out, "sentence", (double)quality.sentence);
         writer_numbers(view->out, "words", quality.words, quality.count, DECIMAL_DIGITS);
     } else {
@@ -121,8 +132,8 @@ static void put_quality(struct sentence_view *view) {
     arena_release(view->arena, mark);
 }
 
-static void put_token_offsets(struct sentence_view *view, const char *key, const char *text, const struct token *tokens,
-                              size_t count, bool end) {
+static void put_token_offsets(struct sentence_view *view, const char *key, const char *text,
+                              const struct token *tokens, size_t count, bool end) {
     struct utf16_cursor cursor = {.text = text};
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < count; i++)
@@ -138,8 +149,8 @@ static struct api_place place_after(struct api_place place, const char *text, si
     return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
 }
 
-/* Writes the offsets of the tokens and of the sentence, and the opaque runs, which the translation copies unchanged. If begin is
- * NULL, the sentence has no offsets in the whole text. */
+/* Writes the offsets of the tokens and of the sentence, and the opaque runs, which the translation
+ * copies unchanged. If begin is NULL, the sentence has no offsets in the whole text. */
 static void put_offsets(struct sentence_view *view, const struct api_places *begin) {
     static const struct api_place start = {0, 0};
     const struct sentence *sentence = view->sentence;
@@ -150,8 +161,10 @@ static void put_offsets(struct sentence_view *view, const struct api_places *beg
     put_token_offsets(view, "target", target, view->rendering.tokens, length, view->rows > length);
     if (begin) {
         writer_begin_object(view->out, "span");
-        api_put_place(view->out, "source", begin->source, place_after(begin->source, source, sentence_text_length(sentence)));
-        api_put_place(view->out, "target", begin->target, place_after(begin->target, target, strlen(target)));
+        api_put_place(view->out, "source", begin->source,
+                      place_after(begin->source, source, sentence_text_length(sentence)));
+        api_put_place(view->out, "target", begin->target,
+                      place_after(begin->target, target, strlen(target)));
         writer_end_object(view->out);
     }
     writer_end_object(view->out);
@@ -163,8 +176,10 @@ static void put_offsets(struct sentence_view *view, const struct api_places *beg
         if (!run)
             continue;
         writer_begin_object(view->out, NULL);
-        api_put_place(view->out, "source", place_after(start, source, run->begin), place_after(start, source, run->end));
-        api_put_place(view->out, "target", place_after(start, target, written->begin), place_after(start, target, written->end));
+        api_put_place(view->out, "source", place_after(start, source, run->begin),
+                      place_after(start, source, run->end));
+        api_put_place(view->out, "target", place_after(start, target, written->begin),
+                      place_after(start, target, written->end));
         writer_string(view->out, "kind", opaque_name(run->kind));
         writer_end_object(view->out);
     }
@@ -192,8 +207,10 @@ static bool is_over(const struct sentence_view *view) {
     return writer_ended(view->out) || request_is_over(view->request);
 }
 
-/* Writes one part as [layer][head][row][column]. Pads decoder rows with zeros, since a step attends to no later step. */
-static void put_looks(struct sentence_view *view, enum looks_part part, size_t rows, const char *key) {
+/* Writes one part as [layer][head][row][column]. Pads decoder rows with zeros, since a step attends
+ * to no later step. */
+static void put_looks(struct sentence_view *view, enum looks_part part, size_t rows,
+                      const char *key) {
     const struct look_set *set = &view->sentence->looks->parts[part];
     float row[REQUEST_HEADS_TOKENS + 1];
     if (set->layers == 0)
@@ -207,7 +224,8 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
                 const float *seen = looks_row(view->sentence->looks, part, layer, head, i, &count);
                 memset(row, 0, sizeof row);
                 memcpy(row, seen, count * sizeof *row);
-                writer_numbers(view->out, NULL, row, part == LOOKS_DECODER ? rows : count, view->request->digits);
+                writer_numbers(view->out, NULL, row, part == LOOKS_DECODER ? rows : count,
+                               view->request->digits);
             }
             writer_end_array(view->out);
         }
@@ -216,7 +234,8 @@ static void put_looks(struct sentence_view *view, enum looks_part part, size_t r
     writer_end_array(view->out);
 }
 
-/* Writes the members of one hypothesis. begin locates its sentence in the whole text; NULL omits these offsets. */
+/* Writes the members of one hypothesis. begin locates its sentence in the whole text; NULL omits
+ * these offsets. */
 static void put_hypothesis(struct sentence_view *view, const struct api_places *begin) {
     const struct sentence *sentence = view->sentence;
     const struct hypothesis *hypothesis = view->hypothesis;
@@ -253,7 +272,8 @@ static void put_hypothesis(struct sentence_view *view, const struct api_places *
         writer_begin_array(out, "alignment");
         for (size_t i = 0, j; i < hypothesis->length; i++) {
             const float *row = hypothesis->alignment[i];
-            if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0, &j))
+            if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0,
+                               &j))
                 put_pair(view, own.begin + j, i);
         }
         writer_end_array(out);
@@ -285,7 +305,8 @@ static void view_choose(struct sentence_view *view, const struct hypothesis *hyp
 
 /* Writes the nodes of the search tree. */
 static void put_tree(struct sentence_view *view) {
-    static const char *const states[] = {[BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
+    static const char *const states[] = {
+        [BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
     writer_begin_array(view->out, "beam");
     for (size_t id = 0; id < view->sentence->search.tree.count; id++) {
         const struct branch *b = search_branch(&view->sentence->search, id);
@@ -305,9 +326,10 @@ static void put_tree(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* Writes sentence i of the view's text with its best hypothesis. The output keeps the white space that precedes the sentence in the
- * source. */
-static void put_next(struct sentence_view *view, size_t i, const struct rendering *rendering, struct api_places *at) {
+/* Writes sentence i of the view's text with its best hypothesis. The output keeps the white space
+ * that precedes the sentence in the source. */
+static void put_next(struct sentence_view *view, size_t i, const struct rendering *rendering,
+                     struct api_places *at) {
     const struct text *text = view->text;
     struct span gap = render_gap(text, i);
     at->source = place_after(at->source, text->source + gap.begin, gap.end - gap.begin);
@@ -326,13 +348,15 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
     }
     if (view->request->include & INCLUDE_BEAM)
         put_tree(view);
-    if (view->request->search.n_best > 1) { /* the best hypothesis comes first and repeats the sentence object */
+    if (view->request->search.n_best >
+        1) { /* the best hypothesis comes first and repeats the sentence object */
         writer_begin_array(view->out, "hypotheses");
         for (size_t h = 0; h < view->sentence->count && !is_over(view); h++) {
             struct arena_mark mark = arena_mark(view->arena);
             view_choose(view, &view->sentence->hypotheses[h]);
             writer_begin_object(view->out, NULL);
-            if (translator_render(view->sentence, view->hypothesis, view->arena, &view->rendering, NULL) == 0)
+            if (translator_render(view->sentence, view->hypothesis, view->arena, &view->rendering,
+                                  NULL) == 0)
                 put_hypothesis(view, h == 0 ? begin : NULL);
             else
                 writer_fail(view->out);
@@ -341,14 +365,17 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
         }
         writer_end_array(view->out);
     }
-    at->source = place_after(at->source, sentence_text(view->sentence), sentence_text_length(view->sentence));
+    at->source = place_after(at->source, sentence_text(view->sentence),
+                             sentence_text_length(view->sentence));
     at->target = place_after(at->target, rendering->text, strlen(rendering->text));
 }
 
-void api_put_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out) {
+void api_put_sentence(struct request *request, const struct text *text, size_t i,
+                      struct api_places *at, struct writer *out) {
     struct arena arena;
     arena_init(&arena, SCRATCH_BYTES);
-    struct sentence_view view = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
+    struct sentence_view view = {
+        .request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
     const struct sentence *sentence = &text->sentences[i];
     struct rendering rendering;
     if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
@@ -367,16 +394,21 @@ void api_put_pivot(const struct text *text, struct writer *out) {
     writer_end_array(out);
 }
 
-void api_render_text(struct request *request, const struct text *text, const struct bytes *source, const struct bytes *markup,
-                     struct writer *out) {
+void api_render_text(struct request *request, const struct text *text, const struct bytes *source,
+                     const struct bytes *markup, struct writer *out) {
     struct arena arena;
     struct rendered rendered;
     arena_init(&arena, SCRATCH_BYTES);
-    struct sentence_view view = {
-        .request = request, .include = request->include, .text = text, .arena = &arena, .out = out, .apart = markup != NULL};
+    struct sentence_view view = {.request = request,
+                                 .include = request->include,
+                                 .text = text,
+                                 .arena = &arena,
+                                 .out = out,
+                                 .apart = markup != NULL};
     if (render_text(text, &arena, &rendered, NULL) == 0) {
         writer_begin_object(out, NULL);
-        writer_string_of(out, "text", markup ? markup->start : rendered.text, markup ? markup->length : rendered.length);
+        writer_string_of(out, "text", markup ? markup->start : rendered.text,
+                         markup ? markup->length : rendered.length);
         const struct text *first = request->texts;
         if (text->detected) {
             writer_begin_object(out, "detected");
@@ -384,10 +416,12 @@ void api_render_text(struct request *request, const struct text *text, const str
             writer_number(out, "confidence", text->confidence);
             writer_end_object(out);
         }
-        if (text->detected && (text->model != first->model || text->second != first->second)) { /* the reply names those of first */
+        if (text->detected &&
+            (text->model != first->model ||
+             text->second != first->second)) { /* the reply names those of first */
             const struct served_model *last = text->second ? text->second : text->model;
-            writer_strings(out, "model", last->info.name, "source", text->language ? text->language : text->model->info.source,
-                           NULL);
+            writer_strings(out, "model", last->info.name, "source",
+                           text->language ? text->language : text->model->info.source, NULL);
             if (text->second)
                 api_put_pivot(text, out);
         }
@@ -401,9 +435,11 @@ void api_render_text(struct request *request, const struct text *text, const str
             writer_end_object(out);
         }
         writer_end_array(out);
-        const struct whole whole = {{text->source, text->source_length}, {rendered.text, rendered.length}};
+        const struct whole whole = {{text->source, text->source_length},
+                                    {rendered.text, rendered.length}};
         const struct whole written = source ? (struct whole){*source, *markup} : whole;
-        warnings_put(request, text, markup && !source ? NULL : &written, markup != NULL, &arena, out);
+        warnings_put(request, text, markup && !source ? NULL : &written, markup != NULL, &arena,
+                     out);
         writer_end_object(out);
     } else {
         writer_fail(out);
@@ -411,8 +447,8 @@ void api_render_text(struct request *request, const struct text *text, const str
     arena_done(&arena);
 }
 
-/* Joins the segments, one per line, into one text with all their sentences, so that each warning, for example, appears once.
- * Returns -1 if memory runs out. */
+/* Joins the segments, one per line, into one text with all their sentences, so that each warning,
+ * for example, appears once. Returns -1 if memory runs out. */
 static int join(const struct plan_item *item, struct arena *arena, struct text *out) {
     size_t bytes = 0, count = 0;
     for (size_t i = 0; i < item->count; i++) {
@@ -456,7 +492,8 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
     }
     arena_init(&arena, 1 << 14);
     if (plan_write(plan, item, &arena, &answer) == 0 && join(item, &arena, &text) == 0)
-        api_render_text(request, &text, plan->markup ? NULL : &(struct bytes){item->source, item->length},
+        api_render_text(request, &text,
+                        plan->markup ? NULL : &(struct bytes){item->source, item->length},
                         &(struct bytes){answer.text, answer.length}, out);
     else
         writer_fail(out);
@@ -465,9 +502,12 @@ void api_render_item(struct request *request, const struct plan_item *item, stru
 
 /* ---- the length of an answer ---- */
 
-enum { LARGE_BYTES = 64 * 1024 }; /* an answer of this size takes one or two milliseconds to write */
+enum {
+    LARGE_BYTES = 64 * 1024
+}; /* an answer of this size takes one or two milliseconds to write */
 
-/* These constants approximate the bytes of the parts of an answer. A weight needs WEIGHT_BYTES in addition to its digits. */
+/* These constants approximate the bytes of the parts of an answer. A weight needs WEIGHT_BYTES in
+ * addition to its digits. */
 enum {
     OBJECT_BYTES = 160,
     TOKEN_BYTES = 8,
@@ -480,21 +520,26 @@ enum {
 
 /* Returns the length of hypothesis i or, before it exists, the source's length as an estimate. */
 static size_t target_length(const struct sentence *sentence, size_t i) {
-    return sentence->hypotheses && i < sentence->count ? sentence->hypotheses[i].length : sentence->length;
+    return sentence->hypotheses && i < sentence->count ? sentence->hypotheses[i].length
+                                                       : sentence->length;
 }
 
 static size_t count_of(unsigned bits) {
     return (size_t)__builtin_popcount(bits);
 }
 
-static size_t hypothesis_bytes(const struct request *request, const struct sentence *sentence, size_t i) {
+static size_t hypothesis_bytes(const struct request *request, const struct sentence *sentence,
+                               size_t i) {
     size_t source = sentence->length, target = target_length(sentence, i), both = source + target;
     unsigned include = request->include;
-    size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) + (include & INCLUDE_WORDS ? 2 : 0),
-           lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT | INCLUDE_QUALITY));
+    size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) +
+                      (include & INCLUDE_WORDS ? 2 : 0),
+           lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT |
+                                       INCLUDE_QUALITY));
     return OBJECT_BYTES + sentence_text_length(sentence) + both * TOKEN_BYTES +
-           matrices * source * target * ((size_t)request->digits + WEIGHT_BYTES) + lists * target * NUMBER_BYTES +
-           (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) + (include & INCLUDE_TOP_K ? target * STEP_BYTES : 0);
+           matrices * source * target * ((size_t)request->digits + WEIGHT_BYTES) +
+           lists * target * NUMBER_BYTES + (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) +
+           (include & INCLUDE_TOP_K ? target * STEP_BYTES : 0);
 }
 
 bool api_is_large(const struct request *request) {
@@ -505,7 +550,8 @@ bool api_is_large(const struct request *request) {
     for (size_t i = 0; i < request->job_count && bytes < LARGE_BYTES; i++) {
         const struct job *job = &request->jobs[i];
         if (request->lean) { /* assume that the target is as long as the source */
-            bytes += OBJECT_BYTES + job->source.end - job->source.begin + 2 * (size_t)job->tokens * TOKEN_BYTES;
+            bytes += OBJECT_BYTES + job->source.end - job->source.begin +
+                     2 * (size_t)job->tokens * TOKEN_BYTES;
             continue;
         }
         const struct sentence *sentence = job->sentence;
@@ -514,8 +560,10 @@ bool api_is_large(const struct request *request) {
         for (size_t h = 0; count > 1 && h < count; h++)
             bytes += hypothesis_bytes(request, sentence, h);
         if (request->include & INCLUDE_HEADS)
-            bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * ((size_t)request->digits + WEIGHT_BYTES);
-        size_t branches = sentence->hypotheses ? sentence->search.tree.count : sentence->length * request->search.beam_size;
+            bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) *
+                     ((size_t)request->digits + WEIGHT_BYTES);
+        size_t branches = sentence->hypotheses ? sentence->search.tree.count
+                                               : sentence->length * request->search.beam_size;
         bytes += request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0;
     }
     return bytes >= LARGE_BYTES;
@@ -525,30 +573,38 @@ static size_t least_steps(const struct sentence *sentence, const struct hypothes
     return hypothesis ? hypothesis->length : sentence->options.min_length;
 }
 
-/* Returns the least bytes of an object with this hypothesis: of its keys, and of what is known of its values. NULL: it is not known
- * yet. */
-static size_t least_of_object(const struct request *request, const struct sentence *sentence, const struct hypothesis *hypothesis) {
-    static const char object[] = "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
+/* Returns the least bytes of an object with this hypothesis: of its keys, and of what is known of
+ * its values. NULL: it is not known yet. */
+static size_t least_of_object(const struct request *request, const struct sentence *sentence,
+                              const struct hypothesis *hypothesis) {
+    static const char object[] =
+        "{\"source_text\":\"\",\"text\":\"\",\"score\":0,\"log_prob\":0,\"finish_reason\":\"eos\"}",
                       offset[] = "{\"start\":0,\"end\":0,\"start_utf16\":0,\"end_utf16\":0},",
                       token[] = "{\"token\":\"\",\"log_prob\":0},";
     unsigned include = request->include;
-    size_t bytes = sizeof object - 1 + sentence_text_length(sentence), steps = least_steps(sentence, hypothesis);
+    size_t bytes = sizeof object - 1 + sentence_text_length(sentence),
+           steps = least_steps(sentence, hypothesis);
     for (size_t j = 0; include & INCLUDE_TOKENS && j < sentence->length; j++)
         bytes += strlen(sentence->tokens[j].piece) + strlen("\"\",");
     for (size_t i = 0; include & INCLUDE_TOP_K && hypothesis && i < steps; i++)
         bytes += hypothesis->alternatives[i]->count * (sizeof token - 1);
     if (include & INCLUDE_OFFSETS)
         bytes += (sentence->length + steps) * (sizeof offset - 1);
-    return bytes + count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
+    return bytes + count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps *
+                       sentence->length * strlen("0,");
 }
 
-/* Sampling yields as many hypotheses as the request asks for; a beam yields at least one. The sentence's object repeats the best
- * one, and has the heads and the search tree. */
+/* Sampling yields as many hypotheses as the request asks for; a beam yields at least one. The
+ * sentence's object repeats the best one, and has the heads and the search tree. */
 static size_t least_of_sentence(const struct request *request, const struct sentence *sentence) {
-    static const char branch[] = "{\"id\":0,\"parent\":0,\"step\":0,\"token\":\"\",\"log_prob\":0,\"score\":0,\"state\":\"kept\"},";
+    static const char branch[] = "{\"id\":0,\"parent\":0,\"step\":0,\"token\":\"\",\"log_prob\":0,"
+                                 "\"score\":0,\"state\":\"kept\"},";
     const struct hypothesis *all = sentence->hypotheses;
     bool sample = request->search.strategy == &search_sample;
-    size_t bytes = least_of_object(request, sentence, all), count = all ? sentence->count : sample ? request->search.n_best : 1;
+    size_t bytes = least_of_object(request, sentence, all), count = all ? sentence->count
+                                                                    : sample
+                                                                        ? request->search.n_best
+                                                                        : 1;
     for (size_t h = 0; request->search.n_best > 1 && h < count; h++)
         bytes += least_of_object(request, sentence, all ? &all[h] : NULL);
     if (all && request->include & INCLUDE_BEAM)

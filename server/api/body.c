@@ -9,7 +9,8 @@ static size_t count_blanks(const struct call *call) {
     return blank;
 }
 
-/* A body that begins with { or [ is JSON regardless of its content type, so that plain `curl -d` works. */
+/* A body that begins with { or [ is JSON regardless of its content type, so that plain `curl -d`
+ * works. */
 bool api_begins_json(const struct call *call) {
     size_t blank = count_blanks(call);
     return blank < call->length && (call->body[blank] == '{' || call->body[blank] == '[');
@@ -25,7 +26,8 @@ bool api_is_form(const struct call *call) {
 
 json_t *api_load_value(const struct call *call, struct reply *reply) {
     if (api_is_blank(call)) {
-        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object, or the fields in the query string");
+        api_fail(reply, STATUS_INVALID, NULL,
+                 "the body is empty: send a JSON object, or the fields in the query string");
         return NULL;
     }
     const char *type = call->content_type;
@@ -33,11 +35,14 @@ json_t *api_load_value(const struct call *call, struct reply *reply) {
     bool json = (length == 16 && strncasecmp(type, "application/json", length) == 0) ||
                 (length > 5 && strncasecmp(type + length - 5, "+json", 5) == 0);
     if (!json && !api_begins_json(call)) {
-        api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
+        api_fail(reply, STATUS_MEDIA_TYPE, NULL,
+                 "the body must be a JSON object (content type application/json)");
         return NULL;
     }
-    if (memchr(call->body, '\0', call->length)) { /* jansson ignores a zero byte after a number or a word */
-        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it contains a zero byte");
+    if (memchr(call->body, '\0',
+               call->length)) { /* jansson ignores a zero byte after a number or a word */
+        api_fail(reply, STATUS_INVALID, NULL,
+                 "the body is not valid JSON: it contains a zero byte");
         return NULL;
     }
     json_error_t error;
@@ -48,8 +53,8 @@ json_t *api_load_value(const struct call *call, struct reply *reply) {
         api_fail_memory(reply);
     } else if (!root) {
         const char *what = json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON";
-        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s", what, error.line, error.column,
-                 error.text);
+        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s",
+                 what, error.line, error.column, error.text);
     }
     return root;
 }
@@ -58,7 +63,8 @@ json_t *api_load(const struct call *call, struct reply *reply) {
     json_t *root = api_load_value(call, reply);
     if (!root || json_is_object(root))
         return root;
-    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(root));
+    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s",
+             api_type_name(root));
     json_decref(root);
     return NULL;
 }
@@ -66,8 +72,8 @@ json_t *api_load(const struct call *call, struct reply *reply) {
 int api_check_fields(const struct call *call, struct reply *reply) {
     for (size_t i = 0; i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
-        if (utf8_valid(field->name, strlen(field->name)) && utf8_valid(field->value, field->length) &&
-            !memchr(field->value, '\0', field->length))
+        if (utf8_valid(field->name, strlen(field->name)) &&
+            utf8_valid(field->value, field->length) && !memchr(field->value, '\0', field->length))
             continue;
         return api_fail(reply, STATUS_INVALID, NULL, "the fields are not valid UTF-8");
     }

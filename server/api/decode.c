@@ -1,5 +1,6 @@
-/* This file takes a decoding request from its body to its answer. It finds the dialect, reads other services' fields into an order,
- * gets the models for the languages into memory, and makes the jobs and the answer. */
+/* This file takes a decoding request from its body to its answer. It finds the dialect, reads other
+ * services' fields into an order, gets the models for the languages into memory, and makes the jobs
+ * and the answer. */
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -21,14 +22,16 @@
 
 /* ---- a body becomes jobs ---- */
 
-void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_decode_start(const struct service *service, const struct call *call,
+                      struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
         return;
     bool form = api_is_form(call);
     json_t *body = form ? NULL : api_load_value(call, reply), *root = NULL;
     if (form ? api_check_fields(call, reply) != 0 : !body)
         return;
-    const struct dialect *dialect = reply->dialect = route_spoken(call->route, &(struct dialect_fields){body, call});
+    const struct dialect *dialect = reply->dialect =
+        route_spoken(call->route, &(struct dialect_fields){body, call});
     if (form)
         root = dialect->load(call, reply);
     else if (dialect->merge)
@@ -36,7 +39,8 @@ void api_decode_start(const struct service *service, const struct call *call, st
     else if (json_is_object(body))
         root = json_incref(body);
     else
-        api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(body));
+        api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s",
+                 api_type_name(body));
     json_decref(body);
     if (root)
         dialect->start(dialect, service, root, request, reply);
@@ -78,13 +82,15 @@ int order_string(const json_t *root, const char *name, const char **out, struct 
     return 0;
 }
 
-int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed, const char **out,
-               struct reply *reply) {
+int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed,
+               const char **out, struct reply *reply) {
     if (order_string(root, name, out, reply) != 0)
         return -1;
     while (*out && *words && strcmp(*words, *out) != 0)
         words++;
-    return !*out || *words ? 0 : api_refuse(reply, name, "%s must be %s, got \"%.60s\"", name, allowed, *out);
+    return !*out || *words
+               ? 0
+               : api_refuse(reply, name, "%s must be %s, got \"%.60s\"", name, allowed, *out);
 }
 
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply) {
@@ -93,7 +99,8 @@ int order_flag(const json_t *root, const char *name, bool *out, struct reply *re
     json_int_t number;
     bool integer = api_integer(value, &number);
     *out = json_is_true(value) || number == 1;
-    if (!value || json_is_null(value) || json_is_boolean(value) || (integer && (number == 0 || number == 1)))
+    if (!value || json_is_null(value) || json_is_boolean(value) ||
+        (integer && (number == 0 || number == 1)))
         return 0;
     for (size_t i = 0; json_is_string(value) && i < 8; i++)
         if (strcasecmp(json_string_value(value), words[i / 4][i % 4]) == 0) {
@@ -110,14 +117,16 @@ int order_texts(const json_t *root, struct order *order, size_t most, struct rep
     if (!texts || json_is_null(texts))
         return api_refuse(reply, name, "%s is missing", name);
     if (order->count < 1 || order->count > most)
-        return api_refuse(reply, name, "%s must contain between 1 and %zu strings, got %zu", name, most, order->count);
+        return api_refuse(reply, name, "%s must contain between 1 and %zu strings, got %zu", name,
+                          most, order->count);
     for (size_t i = 0; i < order->count; i++)
         if (!json_is_string(json_is_array(texts) ? json_array_get(texts, i) : texts))
             return api_refuse(reply, name, "%s must be a string or an array of strings", name);
     return 0;
 }
 
-int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply) {
+int order_read(const json_t *root, const char *name, size_t most, struct plan *plan,
+               struct arena *arena, struct reply *reply) {
     struct order order = {.text_name = name};
     if (order_texts(root, &order, most, reply) != 0)
         return -1;
@@ -128,7 +137,8 @@ int order_read(const json_t *root, const char *name, size_t most, struct plan *p
 
 /* ---- orders ---- */
 
-struct order *order_create(struct request *request, const struct order *begun, struct reply *reply) {
+struct order *order_create(struct request *request, const struct order *begun,
+                           struct reply *reply) {
     struct order *order = arena_alloc(&request->arena, 1, sizeof *order);
     if (arena_failed(&request->arena)) {
         api_fail_memory(reply);
@@ -139,9 +149,10 @@ struct order *order_create(struct request *request, const struct order *begun, s
 }
 
 /* Returns true after setting the reply if the request is refused. */
-static bool fails(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
-                  struct reply *reply) {
-    const char *code = refusal == PLAN_SOURCE ? order->source_name : order->target_name, *text = order->text_name;
+static bool fails(enum plan_refusal refusal, const struct order *order,
+                  const struct plan_reason *reason, size_t most, struct reply *reply) {
+    const char *code = refusal == PLAN_SOURCE ? order->source_name : order->target_name,
+               *text = order->text_name;
     if (refusal == PLAN_OK)
         return false;
     if (refusal == PLAN_MEMORY)
@@ -149,14 +160,16 @@ static bool fails(enum plan_refusal refusal, const struct order *order, const st
     else if (order->refuse)
         order->refuse(refusal, reason, most, reply);
     else if (refusal == PLAN_SOURCE || refusal == PLAN_TARGET)
-        api_fail(reply, STATUS_INVALID, code, "%s: \"%.60s\" is not supported", code, reason->asked);
+        api_fail(reply, STATUS_INVALID, code, "%s: \"%.60s\" is not supported", code,
+                 reason->asked);
     else if (refusal == PLAN_PAIR)
-        api_fail(reply, STATUS_INVALID, code, "%s: no model translates from \"%.60s\" to \"%.60s\"", code, reason->source,
-                 reason->target);
+        api_fail(reply, STATUS_INVALID, code, "%s: no model translates from \"%.60s\" to \"%.60s\"",
+                 code, reason->source, reason->target);
     else if (refusal == PLAN_MARKUP)
         api_fail(reply, STATUS_INVALID, text, "%s: %s", text, reason->error.message);
     else
-        api_fail(reply, STATUS_TOO_LARGE, text, "%s must have at most %zu characters, got %zu", text, most, reason->characters);
+        api_fail(reply, STATUS_TOO_LARGE, text, "%s must have at most %zu characters, got %zu",
+                 text, most, reason->characters);
     return true;
 }
 
@@ -169,13 +182,14 @@ static int read_items(struct plan *plan, const struct order *order, struct arena
         plan->items = arena_zalloc(arena, 1, sizeof *plan->items);
         if (!plan->items)
             return -1;
-        *plan->items = (struct plan_item){.source = order->file.start, .length = order->file.length};
+        *plan->items =
+            (struct plan_item){.source = order->file.start, .length = order->file.length};
     }
     return 0;
 }
 
-void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
-                 struct request *request, struct reply *reply) {
+void order_start(struct order *order, const struct dialect *dialect, const struct service *service,
+                 const json_t *root, struct request *request, struct reply *reply) {
     size_t most = order->document ? SIZE_MAX : service->options.max_text_chars;
     struct arena *arena = &request->arena;
     struct plan_reason reason = {0};
@@ -195,7 +209,8 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan->markup = order->markup;
     plan->aligned = order->aligned && !order->markup;
     plan->verbatim = request->verbatim;
-    plan->alternatives = order->alternatives < service->options.rows ? order->alternatives : service->options.rows - 1;
+    plan->alternatives = order->alternatives < service->options.rows ? order->alternatives
+                                                                     : service->options.rows - 1;
     plan->order = order;
     plan->pivot = service->options.pivot;
     enum plan_refusal refusal = plan_choose(plan, request, &reason);
@@ -204,12 +219,14 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     if (fails(refusal, order, &reason, most, reply))
         return;
-    if (order->glossary && request->model) { /* the first model translates everything from one source to one target */
+    if (order->glossary &&
+        request->model) { /* the first model translates everything from one source to one target */
         request->variant = plan->items[0].chosen.variant;
         if (api_use_glossary(service, order->glossary, request, reply) != 0)
             return;
     }
-    if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) || !request->model)
+    if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) ||
+        !request->model)
         return;
     request->characters = reason.characters;
     plan_search(plan, service->options.rows, request);
@@ -217,15 +234,17 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         api_prepare(service, order->text_name, request, reply);
 }
 
-void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                 struct reply *reply) {
+void order_begin(const struct dialect *dialect, const struct service *service, json_t *root,
+                 struct request *request, struct reply *reply) {
     struct order begun = dialect->order, *order;
     if (dialect->several && json_object_get(root, dialect->several))
         begun.text_name = dialect->several;
     if (dialect->own_bytes > 0)
-        begun.own = arena_zalloc(&request->arena, 1, dialect->own_bytes); /* order_create reports a failed allocation */
+        begun.own = arena_zalloc(&request->arena, 1,
+                                 dialect->own_bytes); /* order_create reports a failed allocation */
     if (!(order = order_create(request, &begun, reply)) ||
-        order_texts(root, order, dialect->most_texts ? dialect->most_texts : API_MAX_TEXTS, reply) != 0 ||
+        order_texts(root, order, dialect->most_texts ? dialect->most_texts : API_MAX_TEXTS,
+                    reply) != 0 ||
         order_string(root, order->source_name, &order->source, reply) != 0 ||
         order_string(root, order->target_name, &order->targets[0], reply) != 0 ||
         (dialect->read && dialect->read(root, order, &request->arena, reply) != 0))
@@ -262,10 +281,13 @@ void order_finish(const struct service *service, struct request *request, struct
 
 /* ---- cached answers ---- */
 
-/* Converts a real such as 1.0 to an integer. Returns NULL for other values and from 2^53 on, where integers may share a double. */
+/* Converts a real such as 1.0 to an integer. Returns NULL for other values and from 2^53 on, where
+ * integers may share a double. */
 static json_t *simpler(const json_t *value) {
     double number = json_is_real(value) ? json_real_value(value) : NAN;
-    return number == trunc(number) && fabs(number) < 9007199254740992.0 ? json_integer((json_int_t)number) : NULL;
+    return number == trunc(number) && fabs(number) < 9007199254740992.0
+               ? json_integer((json_int_t)number)
+               : NULL;
 }
 
 static void simplify(json_t *value) {
@@ -285,14 +307,16 @@ static void simplify(json_t *value) {
 }
 
 static struct question question_of(const struct request *request) {
-    return (struct question){request->question, strlen(request->question), request->models->generation};
+    return (struct question){request->question, strlen(request->question),
+                             request->models->generation};
 }
 
-/* The question consists of the dialect, the key's models, the glossary's number, and the object in canonical form: sorted fields
- * without white space. It omits the key, which the cache must not store. The key's models may change the answer, and so may a kept
- * glossary, whose entries may change under its name. If memory runs out, the cache is not used. */
-bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
-                struct reply *reply) {
+/* The question consists of the dialect, the key's models, the glossary's number, and the object in
+ * canonical form: sorted fields without white space. It omits the key, which the cache must not
+ * store. The key's models may change the answer, and so may a kept glossary, whose entries may
+ * change under its name. If memory runs out, the cache is not used. */
+bool api_recall(const struct service *service, const char *dialect, const json_t *root,
+                struct request *request, struct reply *reply) {
     /* the cache omits answers that are random, timed or streamed */
     bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
     if (!service->cache || random || request->streamed || request->include & INCLUDE_TIMING ||
@@ -303,7 +327,8 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     simplify(copy);
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *whole = NULL;
     json_decref(copy);
-    bool lacked = api_lacked_memory(); /* a part may be missing, which would make a different question */
+    bool lacked =
+        api_lacked_memory(); /* a part may be missing, which would make a different question */
     const char *models = request->key ? request->key->models : "";
     size_t glossary = request->kept ? request->kept->number : 0;
     if (lacked || !text || asprintf(&whole, "%s %s %zu %s", dialect, models, glossary, text) < 0)
@@ -325,7 +350,8 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     return answer != NULL;
 }
 
-void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
+void api_decode_finish(const struct service *service, struct request *request,
+                       struct reply *reply) {
     if (pivot_compose(request, NULL) != 0) {
         api_fail_memory(reply);
         return;
@@ -337,15 +363,18 @@ void api_decode_finish(const struct service *service, struct request *request, s
     }
 }
 
-/* ---- missing models: a request waits for the download (server/get/get.h) or gets its progress ---- */
+/* ---- missing models: a request waits for the download (server/get/get.h) or gets its progress
+ * ---- */
 
 enum {
-    ANSWER_US = 300 * 1000, /* time before the deadline that is reserved for the reply that a model is still missing */
+    ANSWER_US = 300 * 1000, /* time before the deadline that is reserved for the reply that a model
+                               is still missing */
     MOST_WAIT_S = 60,
     RETRY_S = 5
 };
 
-/* Releases the request's models, which lack the new model. The request gets the current models when it is prepared again. */
+/* Releases the request's models, which lack the new model. The request gets the current models when
+ * it is prepared again. */
 static void finish_fetch(struct fetch_wait *wait) {
     struct request *request = wait->owner;
     request->fetch = NULL;
@@ -358,10 +387,10 @@ bool api_fetches(const struct service *service, const struct request *request) {
     return fetcher_is_on(service->fetcher) && !(request->key && *request->key->models);
 }
 
-/* Returns true if a model for these languages is being downloaded: either the request waits for it (api_waits), or the reply is set
- * to 503. Returns false if no such model can be downloaded. */
-static bool fetch(const struct service *service, const char *source, const char *target, struct request *request,
-                  struct reply *reply) {
+/* Returns true if a model for these languages is being downloaded: either the request waits for it
+ * (api_waits), or the reply is set to 503. Returns false if no such model can be downloaded. */
+static bool fetch(const struct service *service, const char *source, const char *target,
+                  struct request *request, struct reply *reply) {
     double progress;
     char pair[FETCH_ASKED_BYTES];
     if (!api_fetches(service, request))
@@ -370,8 +399,9 @@ static bool fetch(const struct service *service, const char *source, const char 
         if (!fetcher_could(service->fetcher, source, target))
             return false;
         api_fail(reply, STATUS_UNAVAILABLE, NULL,
-                 "no model from %.60s to %.60s is here yet; send the text by POST as application/json, which downloads it", source,
-                 target);
+                 "no model from %.60s to %.60s is here yet; send the text by POST as "
+                 "application/json, which downloads it",
+                 source, target);
         return true;
     }
     enum fetch_answer answer = fetcher_ask(service->fetcher, source, target, &progress);
@@ -382,7 +412,8 @@ static bool fetch(const struct service *service, const char *source, const char 
     int64_t until_us = request->deadline_us < most_us ? request->deadline_us - ANSWER_US : most_us;
     if (answer == FETCH_BUSY || until_us <= now_us) {
         char message[API_MESSAGE_BYTES];
-        snprintf(message, sizeof message, "the model for %.60s is being downloaded: try again later", pair);
+        snprintf(message, sizeof message,
+                 "the model for %.60s is being downloaded: try again later", pair);
         metrics_rejected(service->metrics, REJECTED_FETCHING);
         api_fail_progress(reply, STATUS_UNAVAILABLE, "fetching", message, progress);
         reply->retry_after_s = RETRY_S;
@@ -390,8 +421,10 @@ static bool fetch(const struct service *service, const char *source, const char 
     }
     struct fetch_wait *wait = request->fetch = arena_zalloc(&request->arena, 1, sizeof *wait);
     if (wait) {
-        *wait = (struct fetch_wait){
-            .deadline_us = until_us, .cancelled = &request->cancelled, .finish = finish_fetch, .owner = request};
+        *wait = (struct fetch_wait){.deadline_us = until_us,
+                                    .cancelled = &request->cancelled,
+                                    .finish = finish_fetch,
+                                    .owner = request};
         strcpy(wait->pair, pair);
     } else {
         api_fail_memory(reply);
@@ -403,29 +436,33 @@ static bool fetch(const struct service *service, const char *source, const char 
 static bool has_leg(const struct model_set *models, const char *source, const char *target) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        if (strcmp(info->task, "translation") == 0 && language_distance(info->source, source) < LANGUAGE_FAR &&
+        if (strcmp(info->task, "translation") == 0 &&
+            language_distance(info->source, source) < LANGUAGE_FAR &&
             (language_distance(info->target, target) < LANGUAGE_FAR || pair_variant(info, target)))
             return true;
     }
     return false;
 }
 
-/* Replies 503 if the download of a model for these languages has failed: that is not the client's fault. */
-static bool fail_fetched(const struct service *service, const char *source, const char *target, struct reply *reply) {
+/* Replies 503 if the download of a model for these languages has failed: that is not the client's
+ * fault. */
+static bool fail_fetched(const struct service *service, const char *source, const char *target,
+                         struct reply *reply) {
     char message[API_MESSAGE_BYTES];
     unsigned retry_s;
     if (!fetcher_failed(service->fetcher, source, target, &retry_s))
         return false;
-    snprintf(message, sizeof message, "the model for %.60s-%.60s could not be downloaded: the server's log has the reason", source,
-             target);
+    snprintf(message, sizeof message,
+             "the model for %.60s-%.60s could not be downloaded: the server's log has the reason",
+             source, target);
     metrics_rejected(service->metrics, REJECTED_FETCHING);
     api_fail_coded(reply, STATUS_UNAVAILABLE, "fetch_failed", NULL, message);
     reply->retry_after_s = retry_s;
     return true;
 }
 
-bool api_fetch_missing(const struct service *service, const char *source, const char *target, struct request *request,
-                       struct reply *reply) {
+bool api_fetch_missing(const struct service *service, const char *source, const char *target,
+                       struct request *request, struct reply *reply) {
     if (!source || !target || !api_fetches(service, request))
         return false;
     if (has_leg(request->models, source, target))
@@ -435,22 +472,27 @@ bool api_fetch_missing(const struct service *service, const char *source, const 
 
     /* try two models via a pivot, each of which is in service or can be downloaded */
     const char *middle = service->options.pivot ? service->options.pivot : "en";
-    bool pivots = strcmp(middle, "none") != 0 && language_distance(middle, source) == LANGUAGE_FAR &&
+    bool pivots = strcmp(middle, "none") != 0 &&
+                  language_distance(middle, source) == LANGUAGE_FAR &&
                   language_distance(middle, target) == LANGUAGE_FAR;
-    bool first = pivots && has_leg(request->models, source, middle), second = pivots && has_leg(request->models, middle, target);
+    bool first = pivots && has_leg(request->models, source, middle),
+         second = pivots && has_leg(request->models, middle, target);
     if (first && second)
         return false;
     if (pivots && (first || fetcher_could(service->fetcher, source, middle)) &&
         (second || fetcher_could(service->fetcher, middle, target)) &&
-        ((!first && fetch(service, source, middle, request, reply)) || (!second && fetch(service, middle, target, request, reply))))
+        ((!first && fetch(service, source, middle, request, reply)) ||
+         (!second && fetch(service, middle, target, request, reply))))
         return true;
-    return fail_fetched(service, source, target, reply) || (pivots && !first && fail_fetched(service, source, middle, reply)) ||
+    return fail_fetched(service, source, target, reply) ||
+           (pivots && !first && fail_fetched(service, source, middle, reply)) ||
            (pivots && !second && fail_fetched(service, middle, target, reply));
 }
 
 /* ---- models in memory ---- */
 
-bool api_has_models(const struct service *service, const struct request *request, struct reply *reply) {
+bool api_has_models(const struct service *service, const struct request *request,
+                    struct reply *reply) {
     if (request->models->count > 0 || api_fetches(service, request))
         return true;
     metrics_rejected(service->metrics, REJECTED_MODEL);
@@ -458,14 +500,16 @@ bool api_has_models(const struct service *service, const struct request *request
     return false;
 }
 
-static struct held_model *find_held(const struct request *request, const struct served_model *model) {
+static struct held_model *find_held(const struct request *request,
+                                    const struct served_model *model) {
     struct held_model *held = request->held;
     while (held && held->model != model)
         held = held->next;
     return held;
 }
 
-/* If wait has no model and no error, the request has ended or the daemon is stopping; preparing it again finds out which. */
+/* If wait has no model and no error, the request has ended or the daemon is stopping; preparing it
+ * again finds out which. */
 static void finish_wait(struct model_wait *wait) {
     struct request *request = wait->owner;
     find_held(request, wait->model)->loaded = wait->loaded;
@@ -474,11 +518,13 @@ static void finish_wait(struct model_wait *wait) {
     request->finish(request);
 }
 
-/* Replies 503 with Retry-After, since the client is not to blame and the failure may be temporary. */
-static void fail_model(const struct service *service, const struct served_model *model, const struct error *error,
-                       struct reply *reply) {
+/* Replies 503 with Retry-After, since the client is not to blame and the failure may be temporary.
+ */
+static void fail_model(const struct service *service, const struct served_model *model,
+                       const struct error *error, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_MODEL);
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "model \"%.60s\" cannot be loaded: %s", model->info.name, error->message);
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "model \"%.60s\" cannot be loaded: %s",
+             model->info.name, error->message);
     reply->retry_after_s = 10;
 }
 
@@ -486,8 +532,10 @@ bool api_waits(const struct request *request) {
     return request->fetch || (request->wait && request->wait->error.code == ERROR_NONE);
 }
 
-/* Returns true if the request holds the model in memory. Otherwise sets the reply or makes the request wait for the model. */
-static bool has_model(const struct service *service, struct served_model *model, struct request *request, struct reply *reply) {
+/* Returns true if the request holds the model in memory. Otherwise sets the reply or makes the
+ * request wait for the model. */
+static bool has_model(const struct service *service, struct served_model *model,
+                      struct request *request, struct reply *reply) {
     struct error error = {0};
     struct held_model *held = find_held(request, model);
     if (!held && (held = arena_zalloc(&request->arena, 1, sizeof *held)) != NULL) {
@@ -528,7 +576,8 @@ static bool has_model(const struct service *service, struct served_model *model,
 }
 
 /* Does the same as has_model for all models of the request's texts. */
-static bool has_models(const struct service *service, struct request *request, struct reply *reply) {
+static bool has_models(const struct service *service, struct request *request,
+                       struct reply *reply) {
     if (request->wait) { /* loading has failed with an error */
         fail_model(service, request->wait->model, &request->wait->error, reply);
         return false;
@@ -552,16 +601,19 @@ static bool has_models(const struct service *service, struct request *request, s
 
 /* ---- jobs ---- */
 
-static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
+static void fail_internal(const struct request *request, const struct error *error,
+                          struct reply *reply) {
     if (error->code == ERROR_MEMORY) {
         api_fail_memory(reply);
         return;
     }
-    log_event(LOG_ERROR, "internal_error", log_text("id", request->id), log_text("message", error->message));
+    log_event(LOG_ERROR, "internal_error", log_text("id", request->id),
+              log_text("message", error->message));
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 
-void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
+void api_prepare(const struct service *service, const char *field, struct request *request,
+                 struct reply *reply) {
     const char *const names[] = {[REQUEST_TEXT] = field,
                                  [REQUEST_TARGET] = request->target_name,
                                  [REQUEST_SPLIT] = "split_sentences",
@@ -573,7 +625,8 @@ void api_prepare(const struct service *service, const char *field, struct reques
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
-    if (verdict != SCHEDULER_ACCEPTED) { /* this check is the cheapest, and under overload most requests end here */
+    if (verdict != SCHEDULER_ACCEPTED) { /* this check is the cheapest, and under overload most
+                                            requests end here */
         api_fail_refused(service, verdict, request, reply);
         return;
     }
@@ -581,7 +634,8 @@ void api_prepare(const struct service *service, const char *field, struct reques
         return;
     int result = request_prepare(request, request->loaded->translator, &input, &error);
     if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field, request->budget.most_sentences);
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,
+                 request->budget.most_sentences);
     else if (error.code == ERROR_LENGTH)
         api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error.message);
     else if (error.code == ERROR_INPUT)
@@ -597,18 +651,21 @@ void api_prepare(const struct service *service, const char *field, struct reques
     size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
     size_t kept = request_answer_bytes(request);
     if (request_window(request) > limits->jobs)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
-                 request->job_count);
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu",
+                 field, limits->jobs, request->job_count);
     else if (work > limits->work)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu",
+                 field, limits->work, work);
     else if (most > 0 && bytes > most)
         api_fail(reply, STATUS_TOO_LARGE, field,
-                 "%s has a sentence that could need %zu bytes of memory while it is decoded, and at most %zu are allowed: ask for "
+                 "%s has a sentence that could need %zu bytes of memory while it is decoded, and "
+                 "at most %zu are allowed: ask for "
                  "fewer hypotheses (beam_size, n_best) or a smaller max_length",
                  field, bytes, most);
     else if (kept > service->options.request_memory)
         api_fail(reply, STATUS_TOO_LARGE, field,
-                 "%s would need about %zu bytes of memory for its translation, and at most %zu are allowed: send it in parts",
+                 "%s would need about %zu bytes of memory for its translation, and at most %zu are "
+                 "allowed: send it in parts",
                  field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
@@ -616,20 +673,22 @@ void api_prepare(const struct service *service, const char *field, struct reques
 }
 
 /* Replies with the reason why the second of two models cannot translate the output of the first. */
-static void fail_second(const struct request *request, const struct error *error, struct reply *reply) {
+static void fail_second(const struct request *request, const struct error *error,
+                        struct reply *reply) {
     if (error->code == ERROR_MEMORY)
         api_fail_memory(reply);
     else
         api_fail(reply, error->code == ERROR_LENGTH ? STATUS_TOO_LARGE : STATUS_INVALID, "text",
-                 "what model \"%.60s\" makes of the text cannot be translated further: %s", request->texts[0].model->info.name,
-                 error->message);
+                 "what model \"%.60s\" makes of the text cannot be translated further: %s",
+                 request->texts[0].model->info.name, error->message);
 }
 
 bool api_fail_decoded(const struct request *request, struct reply *reply) {
     if (atomic_load(&request->failed)) {
         const struct error *failure = request->failure;
         bool refused = failure->code == ERROR_LENGTH || failure->code == ERROR_INPUT;
-        (request->texts[0].second && refused ? fail_second : fail_internal)(request, failure, reply);
+        (request->texts[0].second && refused ? fail_second : fail_internal)(request, failure,
+                                                                            reply);
         return true;
     }
     for (size_t i = 0; i < request->job_count && !request->lean; i++) {
@@ -652,9 +711,11 @@ int api_go_on(struct request *request, struct reply *reply) {
 
 enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
     if (request->reload)
-        return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
+        return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED
+                                                                 : SCHEDULER_CLOSED;
     if (request->fetch)
-        return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED : SCHEDULER_FULL;
+        return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED
+                                                               : SCHEDULER_FULL;
     if (!api_waits(request))
         return scheduler_submit(service->scheduler, request);
     if (catalog_await(service->catalog, request->wait)) /* the request may have been freed */

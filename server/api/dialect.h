@@ -1,18 +1,21 @@
-/* A dialect defines what requests for a decoding endpoint look like and how they are answered. Several dialects may share a path;
- * the fields of a request then show which one it speaks. A new dialect is a file that defines one, and its place in the rows of the
- * table of routes (server/endpoints/routes.c). */
+/* A dialect defines what requests for a decoding endpoint look like and how they are answered.
+ * Several dialects may share a path; the fields of a request then show which one it speaks. A new
+ * dialect is a file that defines one, and its place in the rows of the table of routes
+ * (server/endpoints/routes.c). */
 #ifndef ALIGND_DIALECT_H
 #define ALIGND_DIALECT_H
 
 #include "server/api/plan.h"
 
-/* The fields of a request: those of a JSON object or, if that is NULL, of a form and the query string. */
+/* The fields of a request: those of a JSON object or, if that is NULL, of a form and the query
+ * string. */
 struct dialect_fields {
     const json_t *root;
     const struct call *call;
 };
 bool dialect_has(const struct dialect_fields *fields, const char *name);
-/* Returns the field of this name in the form or the query string, regardless of the body. NULL: there is no such field. */
+/* Returns the field of this name in the form or the query string, regardless of the body. NULL:
+ * there is no such field. */
 const struct api_field *dialect_sent(const struct call *call, const char *name);
 /* Returns the first of the route's dialects whose fields these are, or else the first of all. */
 const struct dialect *route_spoken(const struct route *route, const struct dialect_fields *fields);
@@ -21,39 +24,48 @@ const struct dialect *route_spoken(const struct route *route, const struct diale
 struct dialect_error {
     unsigned status;
     const char *code, *field, *message; /* field NULL: no field is to blame */
-    const double *progress;             /* progress of a download that the client should wait for; NULL: none */
+    const double *progress; /* progress of a download that the client should wait for; NULL: none */
 };
 
 /* ---- orders: the path of most dialects ---- */
 
-/* Converts a form and the query string, in valid UTF-8, to an object of strings, without API keys (api_is_key). If a field is
- * repeated, the first one counts, but the dialect's `several` becomes an array. NULL: the reply is set. */
+/* Converts a form and the query string, in valid UTF-8, to an object of strings, without API keys
+ * (api_is_key). If a field is repeated, the first one counts, but the dialect's `several` becomes
+ * an array. NULL: the reply is set. */
 json_t *order_load(const struct call *call, struct reply *reply);
-/* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is set. */
-int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
-/* The same for a string that must be one of these words. words: NULL-terminated. allowed: the words as an error message lists them.
- */
-int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed, const char **out,
-               struct reply *reply);
-/* Reads a flag: true, 1 or "1", "true", "on"; false if absent. -1: the value is neither a flag nor its opposite; the reply is
+/* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is
  * set. */
+int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
+/* The same for a string that must be one of these words. words: NULL-terminated. allowed: the words
+ * as an error message lists them.
+ */
+int order_word(const json_t *root, const char *name, const char *const *words, const char *allowed,
+               const char **out, struct reply *reply);
+/* Reads a flag: true, 1 or "1", "true", "on"; false if absent. -1: the value is neither a flag nor
+ * its opposite; the reply is set. */
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply);
-/* Sets order->texts and count from the field text_name: at most `most` strings. -1: the reply is set. */
+/* Sets order->texts and count from the field text_name: at most `most` strings. -1: the reply is
+ * set. */
 int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply);
-/* The same for this field, read into a separate plan, for requests that are answered without a translation. */
-int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
+/* The same for this field, read into a separate plan, for requests that are answered without a
+ * translation. */
+int order_read(const json_t *root, const char *name, size_t most, struct plan *plan,
+               struct arena *arena, struct reply *reply);
 
 struct dialect;
-/* Makes a new order that begins as this one. NULL: the reply is set, also if the request's arena lacked memory earlier. */
+/* Makes a new order that begins as this one. NULL: the reply is set, also if the request's arena
+ * lacked memory earlier. */
 struct order *order_create(struct request *request, const struct order *begun, struct reply *reply);
-/* Makes jobs of the order, or sets the reply. root: as for api_recall; NULL: the answer is not cached. */
-void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
-                 struct request *request, struct reply *reply);
+/* Makes jobs of the order, or sets the reply. root: as for api_recall; NULL: the answer is not
+ * cached. */
+void order_start(struct order *order, const struct dialect *dialect, const struct service *service,
+                 const json_t *root, struct request *request, struct reply *reply);
 
-/* The start of a dialect: reads texts (its `several`, if the object has that field), languages and the dialect's other fields
+/* The start of a dialect: reads texts (its `several`, if the object has that field), languages and
+ * the dialect's other fields
  * (`read`), and starts. */
-void order_begin(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                 struct reply *reply);
+void order_begin(const struct dialect *dialect, const struct service *service, json_t *root,
+                 struct request *request, struct reply *reply);
 
 /* Sets the reply to the output of the dialect's put, after the jobs have ended. */
 void order_finish(const struct service *service, struct request *request, struct reply *reply);
@@ -66,39 +78,48 @@ struct dialect {
     const char *name; /* part of the cache's question (api_recall) */
     /* Returns true if the fields belong to this dialect. NULL if it shares no route with others. */
     bool (*speaks)(const struct dialect_fields *fields);
-    /* Converts a form or a query string, in valid UTF-8, to the object that start takes. NULL: the reply is set. */
+    /* Converts a form or a query string, in valid UTF-8, to the object that start takes. NULL: the
+     * reply is set. */
     json_t *(*load)(const struct call *call, struct reply *reply);
-    /* Converts a JSON body and the query string to that object; the caller still owns the body. Returns NULL after setting the
-     * reply. If this member is NULL, the body itself is that object. */
+    /* Converts a JSON body and the query string to that object; the caller still owns the body.
+     * Returns NULL after setting the reply. If this member is NULL, the body itself is that object.
+     */
     json_t *(*merge)(const struct call *call, json_t *body, struct reply *reply);
     /* Makes jobs of the object (api_prepare), or sets the reply. */
-    void (*start)(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                  struct reply *reply);
+    void (*start)(const struct dialect *dialect, const struct service *service, json_t *root,
+                  struct request *request, struct reply *reply);
     /* Sets the reply after the jobs have ended. */
     api_finish *finish;
     /* For order_load: the field that may be repeated; NULL: none. */
     const char *several;
-    /* For order_begin: how each order begins, the most texts (0: API_MAX_TEXTS), and the bytes of order->own (0: it has none). */
+    /* For order_begin: how each order begins, the most texts (0: API_MAX_TEXTS), and the bytes of
+     * order->own (0: it has none). */
     struct order order;
     size_t most_texts, own_bytes;
-    /* For order_begin: reads the other fields. Returns -1 after setting the reply. NULL: there are no others. */
+    /* For order_begin: reads the other fields. Returns -1 after setting the reply. NULL: there are
+     * no others. */
     int (*read)(const json_t *root, struct order *order, struct arena *arena, struct reply *reply);
     /* For order_finish: writes the answer. */
-    void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena);
+    void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers,
+                struct arena *arena);
     /* Writes the body of an error reply, which is one object. NULL: as api_fail_coded does. */
     void (*put_error)(struct writer *w, const struct dialect_error *error);
-    /* Refuses a kept glossary that does not exist (NULL: with 400), or that has no entries for the languages (NULL: as one that
-     * does not exist). message: what alignd's own dialect says. Returns -1 after setting the reply. */
+    /* Refuses a kept glossary that does not exist (NULL: with 400), or that has no entries for the
+     * languages (NULL: as one that does not exist). message: what alignd's own dialect says.
+     * Returns -1 after setting the reply. */
     int (*lacks_glossary)(bool exists, const char *message, struct reply *reply);
-    /* The status of an error, if the other service uses another one. NULL: the error's own status. */
+    /* The status of an error, if the other service uses another one. NULL: the error's own status.
+     */
     unsigned (*status_of)(const struct dialect_error *error);
 };
 
-extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
-extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
-    dialect_immersive, dialect_kiss, dialect_deeplx;
+extern const struct dialect dialect_translate, dialect_attention, dialect_libre,
+    dialect_libre_detect, dialect_microsoft_detect;
+extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft,
+    dialect_microsoft_break, dialect_immersive, dialect_kiss, dialect_deeplx;
 
-/* Returns true if the request speaks Microsoft's dialect; microsoft_languages answers its GET /languages. */
+/* Returns true if the request speaks Microsoft's dialect; microsoft_languages answers its GET
+ * /languages. */
 bool microsoft_speaks(const struct dialect_fields *fields);
 void microsoft_languages(const struct call *call, struct request *request, struct reply *reply);
 

@@ -1,6 +1,7 @@
-/* POST /documents translates a file of a form in its own format and replies with the translated file. LibreTranslate's POST
- * /translate_file does the same, but keeps the file and replies with its URL. DeepL's POST /v2/document replies before the file is
- * translated, and keeps the file, too. */
+/* POST /documents translates a file of a form in its own format and replies with the translated
+ * file. LibreTranslate's POST /translate_file does the same, but keeps the file and replies with
+ * its URL. DeepL's POST /v2/document replies before the file is translated, and keeps the file,
+ * too. */
 #include "model/base/utf8.h"
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
@@ -15,8 +16,8 @@
 #include <string.h>
 
 enum { BASE_BYTES = 280 /* a host name has at most 255 bytes */, API_MOST_KEYS = KEY_GLOBS_MOST };
-/* A document queues at most WORKER_WINDOW sentences per worker at once, since other requests of the same client wait until these
- * are taken, and at most 1 / QUEUE_SHARE of the queue. */
+/* A document queues at most WORKER_WINDOW sentences per worker at once, since other requests of the
+ * same client wait until these are taken, and at most 1 / QUEUE_SHARE of the queue. */
 enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4 };
 
 /* Holds the parts of the answer that the plan lacks. order->own points to this structure. */
@@ -28,19 +29,21 @@ struct document_order {
 
 /* ---- names ---- */
 
-/* Makes "film.fr.srt" from "film.srt", using only the last part of a path. Replaces bytes that are not UTF-8, or that a file system
- * may refuse, with '_'. */
-static void make_name(const char *sent, const char *target, const struct document_format *format, char name[API_FILE_NAME_BYTES]) {
+/* Makes "film.fr.srt" from "film.srt", using only the last part of a path. Replaces bytes that are
+ * not UTF-8, or that a file system may refuse, with '_'. */
+static void make_name(const char *sent, const char *target, const struct document_format *format,
+                      char name[API_FILE_NAME_BYTES]) {
     const char *base = sent && *sent ? sent : "document";
     for (const char *c = base; *c; c++)
         base = *c == '/' || *c == '\\' ? c + 1 : base;
     const char *dot = strrchr(base, '.');
-    size_t most = API_FILE_NAME_BYTES / 2, stem = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    size_t most = API_FILE_NAME_BYTES / 2,
+           stem = dot && dot > base ? (size_t)(dot - base) : strlen(base);
     size_t first = strcspn(format->extensions, " ");
     bool known = dot && dot > base && strlen(dot) < 32;
     stem = utf8_clip(base, stem, most);
-    snprintf(name, API_FILE_NAME_BYTES, "%.*s.%.16s.%.*s", (int)stem, base, target, known ? (int)strlen(dot + 1) : (int)first,
-             known ? dot + 1 : format->extensions);
+    snprintf(name, API_FILE_NAME_BYTES, "%.*s.%.16s.%.*s", (int)stem, base, target,
+             known ? (int)strlen(dot + 1) : (int)first, known ? dot + 1 : format->extensions);
     for (char *c = name; *c;) {
         bool valid;
         size_t bytes = utf8_first(c, strlen(c), &valid);
@@ -67,20 +70,25 @@ enum field_kind {
     FIELDS
 };
 
-/* The table has the fields' names in alignd's own dialect, which refuses unknown fields, in LibreTranslate's and in DeepL's. A name
- * is "" if the dialect lacks the field. */
+/* The table has the fields' names in alignd's own dialect, which refuses unknown fields, in
+ * LibreTranslate's and in DeepL's. A name is "" if the dialect lacks the field. */
 enum document_dialect { OWN, LIBRE, DEEPL };
 static const char *const names_of[][FIELDS] = {
-    [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings", "bilingual", "", ""},
+    [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings",
+             "bilingual", "", ""},
     [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", ""},
-    [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "", "filename", "glossary_id"}};
+    [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "",
+               "filename", "glossary_id"}};
 
-/* Finds the fields and checks that they are text. The file is checked when it is decoded, since the decoder's error has the
- * position. sent [FIELDS] keeps NULL for a missing field. keys may be repeated; sent has its first value. */
-static int find_fields(const struct call *call, enum document_dialect dialect, const struct api_field **sent, struct reply *reply) {
+/* Finds the fields and checks that they are text. The file is checked when it is decoded, since the
+ * decoder's error has the position. sent [FIELDS] keeps NULL for a missing field. keys may be
+ * repeated; sent has its first value. */
+static int find_fields(const struct call *call, enum document_dialect dialect,
+                       const struct api_field **sent, struct reply *reply) {
     const char *const *names = names_of[dialect];
     if (!call->form)
-        return api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
+        return api_fail(reply, STATUS_MEDIA_TYPE, NULL,
+                        "send the document as the part file of a form (multipart/form-data)");
     for (size_t i = 0; i < call->field_count; i++) {
         struct call field = {.fields = &call->fields[i], .field_count = 1};
         if (strcmp(call->fields[i].name, "file") != 0 && api_check_fields(&field, reply) != 0)
@@ -98,53 +106,65 @@ static int find_fields(const struct call *call, enum document_dialect dialect, c
         if (known < FIELDS && !sent[known])
             sent[known] = field;
     }
-    return sent[FILE_FIELD] ? 0 : api_refuse(reply, "file", "file is missing: send it as a part of the form");
+    return sent[FILE_FIELD]
+               ? 0
+               : api_refuse(reply, "file", "file is missing: send it as a part of the form");
 }
 
 static const char *value_of(const struct api_field *field) {
     return field && field->length > 0 ? field->value : NULL;
 }
 
-static int read_format(const struct api_field *const *sent, enum document_dialect dialect, struct order *order,
-                       struct reply *reply) {
+static int read_format(const struct api_field *const *sent, enum document_dialect dialect,
+                       struct order *order, struct reply *reply) {
     const struct api_field *file = sent[FILE_FIELD];
     const char *name = value_of(sent[FORMAT_FIELD]), *file_name = value_of(sent[NAME_FIELD]);
     char all[DOCUMENT_NAMES_BYTES];
     if (!file_name)
         file_name = file->file_name;
-    order->document = name && dialect != DEEPL ? document_find(name) : document_guess(file_name, file->media_type);
+    order->document = name && dialect != DEEPL ? document_find(name)
+                                               : document_guess(file_name, file->media_type);
     document_names(all);
     if (!order->document && name && dialect != DEEPL)
         return api_refuse(reply, "format", "format must be one of %s, got \"%.60s\"", all, name);
-    if (order->document) /* DeepL's clients send the format of the result, which must be that of the file */
-        return !name || dialect != DEEPL || document_find(name) == order->document || document_guess(name, NULL) == order->document
+    if (order->document) /* DeepL's clients send the format of the result, which must be that of the
+                            file */
+        return !name || dialect != DEEPL || document_find(name) == order->document ||
+                       document_guess(name, NULL) == order->document
                    ? 0
-                   : api_refuse(reply, "output_format", "output_format must be that of the file, %s, got \"%.60s\"",
+                   : api_refuse(reply, "output_format",
+                                "output_format must be that of the file, %s, got \"%.60s\"",
                                 order->document->name, name);
-    const char *dot = file_name ? strrchr(file_name, '.') : NULL, *why = document_refusal(file_name);
+    const char *dot = file_name ? strrchr(file_name, '.') : NULL,
+               *why = document_refusal(file_name);
     if (why)
         return api_refuse(reply, "file", "%s", why);
     if (dot && dot[1])
-        return api_refuse(reply, "file", "a file with the file extension \"%.*s\" cannot be translated; supported types: %s",
-                          (int)utf8_clip(dot, strlen(dot), 20), dot, all);
+        return api_refuse(
+            reply, "file",
+            "a file with the file extension \"%.*s\" cannot be translated; supported types: %s",
+            (int)utf8_clip(dot, strlen(dot), 20), dot, all);
     return api_refuse(reply, "file", "the file's name has no known extension: set %s to one of %s",
                       dialect == DEEPL ? "filename" : "format", all);
 }
 
 /* Reads all fields named keys into order->keys. */
-static int read_keys(const struct call *call, const struct api_field *first, struct order *order, struct arena *arena,
-                     struct reply *reply) {
+static int read_keys(const struct call *call, const struct api_field *first, struct order *order,
+                     struct arena *arena, struct reply *reply) {
     const char *texts[API_MOST_KEYS];
     size_t count = 0;
     struct error error = {0};
     if (!first)
         return 0;
     if (strcmp(order->document->name, "json") != 0)
-        return api_refuse(reply, "keys", "keys selects values of JSON files only, and this file is %s", order->document->name);
+        return api_refuse(reply, "keys",
+                          "keys selects values of JSON files only, and this file is %s",
+                          order->document->name);
     for (size_t i = 0; i < call->field_count; i++)
         if (strcmp(call->fields[i].name, "keys") == 0) {
             if (count == API_MOST_KEYS)
-                return api_refuse(reply, "keys", "keys may be given at most %d times", API_MOST_KEYS);
+                return api_refuse(reply, "keys", "keys may be given at most %d times",
+                                  API_MOST_KEYS);
             texts[count++] = call->fields[i].value;
         }
     order->keys = key_globs_parse(texts, count, arena, &error);
@@ -165,10 +185,12 @@ static int read_flag(const struct api_field *field, bool usual, bool *out, struc
 }
 
 /* Reads protect, which is JSON as in other requests. */
-static int read_protect(const struct api_field *field, struct request *request, struct reply *reply) {
+static int read_protect(const struct api_field *field, struct request *request,
+                        struct reply *reply) {
     if (!value_of(field))
         return 0;
-    json_t *value = api_load_json(field->value, field->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    json_t *value =
+        api_load_json(field->value, field->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     int result = -1;
     if (api_lacked_memory())
         api_fail_memory(reply);
@@ -181,8 +203,9 @@ static int read_protect(const struct api_field *field, struct request *request, 
 }
 
 /* Reads the fields and the file into order, which already has the dialect's field names. */
-static int read_order(const struct service *service, const struct call *call, enum document_dialect dialect, struct order *order,
-                      struct request *request, struct reply *reply) {
+static int read_order(const struct service *service, const struct call *call,
+                      enum document_dialect dialect, struct order *order, struct request *request,
+                      struct reply *reply) {
     const struct api_field *sent[FIELDS] = {NULL};
     if (find_fields(call, dialect, sent, reply) != 0)
         return -1;
@@ -192,7 +215,8 @@ static int read_order(const struct service *service, const struct call *call, en
     if (!own || !order->notes)
         return api_fail_memory(reply);
     order->notes->arena = arena;
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
     const char *host = call->host ? call->host : "";
     size_t length = strspn(host, plain);
     if (length > 0 && host[length] == '\0' && length < BASE_BYTES - sizeof "https://")
@@ -202,32 +226,43 @@ static int read_order(const struct service *service, const struct call *call, en
     order->targets[0] = value_of(sent[TARGET_FIELD]);
     order->glossary = value_of(sent[GLOSSARY_FIELD]);
     if (!order->targets[0])
-        return api_refuse(reply, order->target_name, "%s is missing: the code of the language to translate to", order->target_name);
+        return api_refuse(reply, order->target_name,
+                          "%s is missing: the code of the language to translate to",
+                          order->target_name);
     if (order->glossary && !order->source)
-        return api_refuse(reply, order->source_name, "%s is required with glossary_id", order->source_name);
+        return api_refuse(reply, order->source_name, "%s is required with glossary_id",
+                          order->source_name);
     bool warned = true;
-    if (read_format(sent, dialect, order, reply) != 0 || read_keys(call, sent[KEYS_FIELD], order, arena, reply) != 0 ||
+    if (read_format(sent, dialect, order, reply) != 0 ||
+        read_keys(call, sent[KEYS_FIELD], order, arena, reply) != 0 ||
         read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
         read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
         read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)
         return -1;
     order->unwarned = !warned;
-    const char *bilingual = value_of(sent[BILINGUAL_FIELD]); /* "below" puts the translation below the source */
+    const char *bilingual =
+        value_of(sent[BILINGUAL_FIELD]); /* "below" puts the translation below the source */
     order->bilingual = bilingual != NULL;
     if (bilingual && strcmp(bilingual, "below") != 0)
         return api_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"", bilingual);
     if (bilingual && !order->document->bilingual)
-        return api_refuse(reply, "bilingual", "bilingual is not possible in %s files", order->document->name);
+        return api_refuse(reply, "bilingual", "bilingual is not possible in %s files",
+                          order->document->name);
 
     /* the length of a text bounds the work of reading it; an archive has its own limits */
     const struct api_field *file = sent[FILE_FIELD];
-    struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
+    struct document document = {.format = order->document,
+                                .source = file->value,
+                                .length = file->length,
+                                .notes = order->notes};
     struct error error = {0};
     size_t most = service->options.max_body_bytes;
     if (!order->document->archive && file->length > most)
-        return api_fail(reply, STATUS_TOO_LARGE, "file", "file must have at most %zu bytes, got %zu", most, file->length);
+        return api_fail(reply, STATUS_TOO_LARGE, "file",
+                        "file must have at most %zu bytes, got %zu", most, file->length);
     if (document_decode(&document, file->media_type, order->source, arena, &error) != 0)
-        return error.code == ERROR_MEMORY ? api_fail_memory(reply) : api_refuse(reply, "file", "file: %s", error.message);
+        return error.code == ERROR_MEMORY ? api_fail_memory(reply)
+                                          : api_refuse(reply, "file", "file: %s", error.message);
     order->file = (struct bytes){document.source, document.length};
     order->encoding = document.encoding;
 
@@ -238,8 +273,8 @@ static int read_order(const struct service *service, const struct call *call, en
     return 0;
 }
 
-static void start(const struct service *service, const struct call *call, enum document_dialect dialect, struct request *request,
-                  struct reply *reply) {
+static void start(const struct service *service, const struct call *call,
+                  enum document_dialect dialect, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
         return;
     const struct order begun = {.text_name = "file",
@@ -248,7 +283,8 @@ static void start(const struct service *service, const struct call *call, enum d
                                 .count = 1,
                                 .target_count = 1,
                                 .markup = true};
-    size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE, window = WORKER_WINDOW * service->options.workers;
+    size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE,
+           window = WORKER_WINDOW * service->options.workers;
     request->window = window < most ? window : most > 0 ? most : 1;
     request->lean = true;
     struct order *order = order_create(request, &begun, reply);
@@ -256,16 +292,18 @@ static void start(const struct service *service, const struct call *call, enum d
         order_start(order, NULL, service, NULL, request, reply);
 }
 
-void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_document_start(const struct service *service, const struct call *call,
+                        struct request *request, struct reply *reply) {
     start(service, call, OWN, request, reply);
 }
 
-void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_file_start(const struct service *service, const struct call *call, struct request *request,
+                    struct reply *reply) {
     start(service, call, LIBRE, request, reply);
 }
 
-void api_deepl_document_start(const struct service *service, const struct call *call, struct request *request,
-                              struct reply *reply) {
+void api_deepl_document_start(const struct service *service, const struct call *call,
+                              struct request *request, struct reply *reply) {
     start(service, call, DEEPL, request, reply);
 }
 
@@ -315,16 +353,19 @@ static unsigned codes_of(const struct document_notes *notes) {
     return codes;
 }
 
-void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
+void api_document_finish(const struct service *service, struct request *request,
+                         struct reply *reply) {
     const struct plan_answer *file = take_answer(request, reply);
     const struct plan *plan = request->plan;
     if (!file)
         return;
     const struct order *order = plan->order;
     const struct document_order *own = order->own;
-    if (request->streamed) { /* the last event is one line, so a file that is not UTF-8 is sent in base64 */
+    if (request->streamed) { /* the last event is one line, so a file that is not UTF-8 is sent in
+                                base64 */
         bool binary = order->document->archive || order->encoding;
-        const char *encoded = binary ? encode_base64(file->text, file->length, &request->arena) : NULL;
+        const char *encoded =
+            binary ? encode_base64(file->text, file->length, &request->arena) : NULL;
         if (binary && !encoded) {
             api_fail_memory(reply);
             return;
@@ -359,15 +400,16 @@ void api_document_finish(const struct service *service, struct request *request,
 
 /* ---- files that clients download later ---- */
 
-/* Reads the id at the beginning of the path's variable part. The rest of that part is only for people. */
+/* Reads the id at the beginning of the path's variable part. The rest of that part is only for
+ * people. */
 static void read_id(const struct route *route, const char *path, char id[KEPT_ID_BYTES]) {
     size_t length;
     const char *sent = route_part(route, path, &length);
     snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
 }
 
-/* Marks a file as sent once the kernel has accepted all of it. The client may still lose the file, and can download it again for a
- * while unless the file belongs to an order. */
+/* Marks a file as sent once the kernel has accepted all of it. The client may still lose the file,
+ * and can download it again for a while unless the file belongs to an order. */
 static void note_sent(const struct service *service, const struct route *route, const char *path) {
     char id[KEPT_ID_BYTES];
     read_id(route, path, id);
@@ -376,12 +418,16 @@ static void note_sent(const struct service *service, const struct route *route, 
 
 /* Replies with a kept file and takes over its text. */
 static void reply_kept(const struct kept_view *view, char *text, struct reply *reply) {
-    *reply = (struct reply){
-        .status = STATUS_OK, .content_type = view->file.content_type, .body = text, .length = view->file.length, .sent = note_sent};
+    *reply = (struct reply){.status = STATUS_OK,
+                            .content_type = view->file.content_type,
+                            .body = text,
+                            .length = view->file.length,
+                            .sent = note_sent};
     memcpy(reply->file_name, view->file.name, sizeof reply->file_name);
 }
 
-void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_file(const struct service *service, const struct call *call, struct request *request,
+              struct reply *reply) {
     (void)request;
     char id[KEPT_ID_BYTES], *text;
     struct kept_view view;
@@ -402,13 +448,15 @@ void api_file_finish(const struct service *service, struct request *request, str
     const struct plan *plan = request->plan;
     const struct document_order *own = plan->order->own;
     struct kept_file file = {.owner = request->client,
-                             .content_type = document_type(plan->order->document, plan->order->encoding),
+                             .content_type =
+                                 document_type(plan->order->document, plan->order->encoding),
                              .length = answer->length};
     struct error error = {0};
     char id[KEPT_ID_BYTES];
     memcpy(file.name, own->file_name, sizeof file.name);
     if (kept_files_add(service->files, &file, answer->text, id, &error) == 0) {
-        char encoded[3 * API_FILE_NAME_BYTES], address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
+        char encoded[3 * API_FILE_NAME_BYTES],
+            address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
         percent_encode(own->file_name, encoded);
         snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, encoded);
         struct writer w = api_begin_answer(service);
@@ -416,7 +464,8 @@ void api_file_finish(const struct service *service, struct request *request, str
         writer_string(&w, "translatedFileUrl", address);
         writer_end_object(&w);
         api_reply_answer(service, reply, &w);
-        reply->warnings = reply->status == STATUS_OK ? plan->warnings->codes | codes_of(plan->order->notes) : 0;
+        reply->warnings =
+            reply->status == STATUS_OK ? plan->warnings->codes | codes_of(plan->order->notes) : 0;
     } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);
     } else {
@@ -426,18 +475,21 @@ void api_file_finish(const struct service *service, struct request *request, str
 
 /* ---- DeepL's documents ---- */
 
-/* Replies, before the request is decoded, with the id and the key by which the client asks for the file later. */
+/* Replies, before the request is decoded, with the id and the key by which the client asks for the
+ * file later. */
 void api_detach(const struct service *service, struct request *request, struct reply *reply) {
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
     const struct plan *plan = request->plan;
     struct document_order *own = plan->order->own;
-    const struct kept_order order = {request->client, &request->pending, request->job_count, request->characters};
+    const struct kept_order order = {request->client, &request->pending, request->job_count,
+                                     request->characters};
     struct error error = {0};
     if (kept_files_order(service->files, &order, id, key, &error) != 0) {
         if (error.code == ERROR_MEMORY)
             api_fail_memory(reply);
         else
-            api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply, "too many documents of yours are kept");
+            api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
+                          "too many documents of yours are kept");
         return;
     }
     memcpy(own->id, id, sizeof own->id);
@@ -462,11 +514,13 @@ void api_settle(const struct service *service, struct request *request, const st
     api_lacked_memory();
 }
 
-/* Finds the order, which must be of the same API key, by the id in the path and document_key in the form or the JSON. Sets *text as
- * kept_files_find does. Returns -1 after setting the reply. */
-static int find_order(const struct service *service, const struct call *call, const struct request *request,
-                      struct kept_view *order, char **text, struct reply *reply) {
-    char id[KEPT_ID_BYTES + 1], key[KEPT_ID_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
+/* Finds the order, which must be of the same API key, by the id in the path and document_key in the
+ * form or the JSON. Sets *text as kept_files_find does. Returns -1 after setting the reply. */
+static int find_order(const struct service *service, const struct call *call,
+                      const struct request *request, struct kept_view *order, char **text,
+                      struct reply *reply) {
+    char id[KEPT_ID_BYTES + 1],
+        key[KEPT_ID_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
     struct error error = {0};
     size_t length;
     const char *part = route_part(call->route, call->path, &length), *sent = NULL;
@@ -485,11 +539,12 @@ static int find_order(const struct service *service, const struct call *call, co
         return result;
     if (error.code == ERROR_MEMORY)
         return api_fail_memory(reply);
-    return api_fail(reply, STATUS_NOT_FOUND, NULL, "document not found or expired, or the document_key is wrong");
+    return api_fail(reply, STATUS_NOT_FOUND, NULL,
+                    "document not found or expired, or the document_key is wrong");
 }
 
-void api_deepl_document_status(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply) {
+void api_deepl_document_status(const struct service *service, const struct call *call,
+                               struct request *request, struct reply *reply) {
     struct kept_view order;
     if (find_order(service, call, request, &order, NULL, reply) != 0)
         return;
@@ -502,7 +557,8 @@ void api_deepl_document_status(const struct service *service, const struct call 
     writer_begin_object(&w, NULL);
     writer_strings(&w, "document_id", order.id, "status", state, NULL);
     if (translating) { /* estimate the time from the pace so far */
-        double passed_s = (double)(clock_us() - order.began_us) * 1e-6, left_s = passed_s / (double)(order.total - order.left);
+        double passed_s = (double)(clock_us() - order.began_us) * 1e-6,
+               left_s = passed_s / (double)(order.total - order.left);
         writer_count(&w, "seconds_remaining", (size_t)(left_s * (double)order.left) + 1);
     }
     if (order.state == KEPT_READY)
@@ -513,8 +569,8 @@ void api_deepl_document_status(const struct service *service, const struct call 
     api_reply_json(reply, &w);
 }
 
-void api_deepl_document_result(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply) {
+void api_deepl_document_result(const struct service *service, const struct call *call,
+                               struct request *request, struct reply *reply) {
     struct kept_view order;
     char *text;
     if (find_order(service, call, request, &order, &text, reply) != 0)

@@ -1,5 +1,6 @@
-/* The fields of alignd's own dialect. JSON, forms and query strings send them. One table (fields.c) has the type, range and
- * destination of each; the searches' parameters (server/decode/request.c) extend it. */
+/* The fields of alignd's own dialect. JSON, forms and query strings send them. One table (fields.c)
+ * has the type, range and destination of each; the searches' parameters (server/decode/request.c)
+ * extend it. */
 #ifndef ALIGND_FIELDS_H
 #define ALIGND_FIELDS_H
 
@@ -28,10 +29,12 @@ struct api_form {
 };
 
 struct field_type {
-    /* Checks the value and writes it to its place in struct api_form. Returns -1 after setting the reply. */
+    /* Checks the value and writes it to its place in struct api_form. Returns -1 after setting the
+     * reply. */
     int (*read)(const struct field *field, json_t *value, void *out, struct reply *reply);
-    /* Converts the text of a form's field to a JSON value. text: NUL-terminated, without a NUL in it. Returns NULL if the text does
-     * not have this type; read will then refuse the string. If this member is NULL, the value is the string. */
+    /* Converts the text of a form's field to a JSON value. text: NUL-terminated, without a NUL in
+     * it. Returns NULL if the text does not have this type; read will then refuse the string. If
+     * this member is NULL, the value is the string. */
     json_t *(*from_text)(const char *text, size_t length);
     bool several; /* a form may repeat it: an array */
 };
@@ -51,15 +54,17 @@ bool field_find(const char *name, enum api_kind kind, struct field *field);
 /* Returns the i-th name that `include` may have, without "all", or NULL after the last. */
 const char *field_include_name(size_t i);
 
-/* Returns the values of a body without fields; the model has the other defaults (parameters_settle). */
+/* Returns the values of a body without fields; the model has the other defaults
+ * (parameters_settle). */
 struct api_form api_default_form(enum api_kind kind);
-/* Sets the fields that the object has, over the defaults. It refuses unknown fields, so that a typo is not silently ignored, and
- * fields that the strategy does not use. -1: the reply is set. */
+/* Sets the fields that the object has, over the defaults. It refuses unknown fields, so that a typo
+ * is not silently ignored, and fields that the strategy does not use. -1: the reply is set. */
 int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
 
 /* Sets request->forced from force_attention. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);
 /* Sets request->glossary from glossary, once the request has its model. -1: the reply is set. */
-int api_read_glossary(const struct service *service, json_t *value, struct request *request, struct reply *reply);
+int api_read_glossary(const struct service *service, json_t *value, struct request *request,
+                      struct reply *reply);
 
 #endif

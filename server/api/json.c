@@ -1,5 +1,5 @@
-/* This file parses JSON. jansson parses with reserved memory, since it does not always report a failed
- * allocation. */
+/* This file parses JSON. jansson parses with reserved memory, since it does not always report a
+ * failed allocation. */
 #include "server/api/json.h"
 #include "model/base/arena.h"
 #include "server/base/strings.h"
@@ -66,7 +66,8 @@ const char *api_type_name(const json_t *value) {
     }
 }
 
-void api_put_place(struct writer *out, const char *key, struct api_place begin, struct api_place end) {
+void api_put_place(struct writer *out, const char *key, struct api_place begin,
+                   struct api_place end) {
     writer_begin_object(out, key);
     writer_count(out, "start", begin.bytes);
     writer_count(out, "end", end.bytes);

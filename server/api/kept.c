@@ -1,4 +1,5 @@
-/* This file stores answers and files in memory, and chooses which of them to evict when the space is full. */
+/* This file stores answers and files in memory, and chooses which of them to evict when the space
+ * is full. */
 #include "server/api/kept.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
@@ -26,7 +27,8 @@ struct cached {
 
 TAILQ_HEAD(cached_list, cached);
 
-/* The cache uses a balanced tree instead of a hash table, so that no choice of questions can make it slow. */
+/* The cache uses a balanced tree instead of a hash table, so that no choice of questions can make
+ * it slow. */
 struct cache {
     size_t capacity; /* constant */
 
@@ -47,7 +49,8 @@ struct cache *cache_create(size_t capacity) {
 }
 
 static int compare_questions(const void *a, const void *b) {
-    const struct question *x = &((const struct cached *)a)->question, *y = &((const struct cached *)b)->question;
+    const struct question *x = &((const struct cached *)a)->question,
+                          *y = &((const struct cached *)b)->question;
     if (x->length != y->length)
         return x->length < y->length ? -1 : 1;
     return memcmp(x->bytes, y->bytes, x->length);
@@ -92,7 +95,8 @@ static struct cached *find_cached(const struct cache *cache, const struct questi
 char *cache_find(struct cache *cache, const struct question *question, unsigned *mark) {
     char *answer = NULL;
     pthread_mutex_lock(&cache->lock);
-    struct cached *entry = enter_epoch(cache, question->epoch) ? find_cached(cache, question) : NULL;
+    struct cached *entry =
+        enter_epoch(cache, question->epoch) ? find_cached(cache, question) : NULL;
     if (entry) {
         TAILQ_REMOVE(&cache->order, entry, order);
         TAILQ_INSERT_TAIL(&cache->order, entry, order);
@@ -104,8 +108,10 @@ char *cache_find(struct cache *cache, const struct question *question, unsigned 
     return answer;
 }
 
-void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark) {
-    size_t answer_bytes = strlen(answer) + 1, bytes = sizeof(struct cached) + question->length + answer_bytes;
+void cache_keep(struct cache *cache, const struct question *question, const char *answer,
+                unsigned mark) {
+    size_t answer_bytes = strlen(answer) + 1,
+           bytes = sizeof(struct cached) + question->length + answer_bytes;
     struct cached *entry = malloc(bytes);
     if (!entry)
         return;
@@ -217,7 +223,8 @@ static struct kept_share share_of(const struct kept_files *files, uint64_t owner
     return share;
 }
 
-/* Returns the entry that goes first: of the owner with the most if it has more than its share, or else of any. */
+/* Returns the entry that goes first: of the owner with the most if it has more than its share, or
+ * else of any. */
 static struct kept_entry *choose_victim(const struct kept_files *files) {
     bool by_bytes = files->bytes > files->limits.bytes;
     size_t limit = by_bytes ? files->limits.bytes : files->limits.count, most = limit / KEPT_SHARE;
@@ -277,9 +284,10 @@ static char *copy_text(const char *text, size_t length) {
     return copy;
 }
 
-/* Makes an id, appends a copy of the entry, and takes over its text, even if it fails. Returns -1 with ERROR_MEMORY, or with
- * ERROR_LENGTH: its owner has no room for it. */
-static int add_entry(struct kept_files *files, const struct kept_entry *with, char id[KEPT_ID_BYTES], struct error *err) {
+/* Makes an id, appends a copy of the entry, and takes over its text, even if it fails. Returns -1
+ * with ERROR_MEMORY, or with ERROR_LENGTH: its owner has no room for it. */
+static int add_entry(struct kept_files *files, const struct kept_entry *with,
+                     char id[KEPT_ID_BYTES], struct error *err) {
     struct kept_entry *entry = malloc(sizeof *entry);
     if (!entry || make_id(id) != 0) {
         free(with->text);
@@ -299,16 +307,17 @@ static int add_entry(struct kept_files *files, const struct kept_entry *with, ch
     return kept ? 0 : error_set(err, ERROR_LENGTH, no_room);
 }
 
-int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text, char id[KEPT_ID_BYTES],
-                   struct error *err) {
+int kept_files_add(struct kept_files *files, const struct kept_file *file, const char *text,
+                   char id[KEPT_ID_BYTES], struct error *err) {
     if (file->length > files->limits.bytes)
         return error_set(err, ERROR_LENGTH, no_room);
-    const struct kept_entry entry = {.view = {.state = KEPT_READY, .file = *file}, .text = copy_text(text, file->length)};
+    const struct kept_entry entry = {.view = {.state = KEPT_READY, .file = *file},
+                                     .text = copy_text(text, file->length)};
     return entry.text ? add_entry(files, &entry, id, err) : error_memory(err);
 }
 
-int kept_files_order(struct kept_files *files, const struct kept_order *order, char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES],
-                     struct error *err) {
+int kept_files_order(struct kept_files *files, const struct kept_order *order,
+                     char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES], struct error *err) {
     struct kept_entry entry = {.view = {.state = KEPT_PENDING,
                                         .file = {.owner = order->owner},
                                         .total = order->total,
@@ -323,7 +332,8 @@ int kept_files_order(struct kept_files *files, const struct kept_order *order, c
     return 0;
 }
 
-void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file, const char *text, const char *message) {
+void kept_files_end(struct kept_files *files, const char *id, const struct kept_file *file,
+                    const char *text, const char *message) {
     bool fits = text && file->length <= files->limits.bytes;
     char *copy = fits ? copy_text(text, file->length) : NULL;
     if (text)
@@ -347,8 +357,8 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
     free(copy);
 }
 
-int kept_files_find(struct kept_files *files, const struct kept_query *query, struct kept_view *view, char **text,
-                    struct error *err) {
+int kept_files_find(struct kept_files *files, const struct kept_query *query,
+                    struct kept_view *view, char **text, struct error *err) {
     const char *key = query->key;
     char *copy = NULL;
     int result = 0;

@@ -1,4 +1,5 @@
-/* This file checks API keys and limits their use. It stores only hashes of keys, and a search takes the same time for all keys. */
+/* This file checks API keys and limits their use. It stores only hashes of keys, and a search takes
+ * the same time for all keys. */
 #include "server/api/keys.h"
 #include "model/base/file.h"
 #include "server/base/strings.h"
@@ -10,12 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEYS = 10000, MAX_FILE_BYTES = 1 << 24 };
+enum {
+    HASH_BYTES = 32,
+    HASH_DIGITS = 2 * HASH_BYTES,
+    RANDOM_BYTES = 32,
+    MAX_KEYS = 10000,
+    MAX_FILE_BYTES = 1 << 24
+};
 
 /* The prefix identifies an alignd key that has leaked into a log or a repository. */
 #define SECRET_PREFIX "alignd-"
 _Static_assert(sizeof SECRET_PREFIX + 2 * RANDOM_BYTES <= KEY_SECRET_BYTES, "a secret fits");
-_Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS + KEY_MODELS_BYTES < KEY_LINE_BYTES, "a line fits");
+_Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS + KEY_MODELS_BYTES < KEY_LINE_BYTES,
+               "a line fits");
 
 struct key {
     struct key_holder holder;
@@ -62,11 +70,14 @@ static int read_limits(char *text, struct key_holder *holder, struct error *err)
             which++;
         if (which == LIMITS)
             return error_set(err, ERROR_INPUT,
-                             "a limit must be rate=N, burst=N, daily=N, models=NAME,NAME or priority=batch, got \"%.60s\"", word);
+                             "a limit must be rate=N, burst=N, daily=N, models=NAME,NAME or "
+                             "priority=batch, got \"%.60s\"",
+                             word);
         const char *value = word + strlen(names[which]);
         if (which == MODELS) {
             if (!*value || strlen(value) >= KEY_MODELS_BYTES)
-                return error_set(err, ERROR_INPUT, "models must be names separated by ',', at most %d bytes together",
+                return error_set(err, ERROR_INPUT,
+                                 "models must be names separated by ',', at most %d bytes together",
                                  KEY_MODELS_BYTES - 1);
             strcpy(holder->models, value);
             continue;
@@ -81,8 +92,8 @@ static int read_limits(char *text, struct key_holder *holder, struct error *err)
         double number = strtod(value, &end), most = which == RATE ? 1e6 : 1e15;
         bool valid = *value >= '0' && *value <= '9' && *end == '\0' && number > 0 && number <= most;
         if (!valid || (which != RATE && number != floor(number)))
-            return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0", (int)strlen(names[which]) - 1, word,
-                             which == RATE ? "" : "whole ");
+            return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0",
+                             (int)strlen(names[which]) - 1, word, which == RATE ? "" : "whole ");
         if (which == RATE)
             holder->limit.rate = number;
         else if (which == BURST)
@@ -117,9 +128,11 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     char *hash = strtok_r(NULL, blanks, &rest);
     struct key key = {0};
     if (!role || !hash)
-        return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH, optionally followed by limits");
+        return error_set(err, ERROR_INPUT,
+                         "a line must be NAME ROLE HASH, optionally followed by limits");
     if (!is_key_name(name))
-        return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters without any of \"#=\\",
+        return error_set(err, ERROR_INPUT,
+                         "a name must have 1 to %d visible ASCII characters without any of \"#=\\",
                          KEY_NAME_BYTES - 1);
     key.holder.admin = strcmp(role, "admin") == 0;
     if (!key.holder.admin && strcmp(role, "user") != 0)
@@ -137,7 +150,8 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
         if (strcmp(other->holder.name, name) == 0)
             return error_set(err, ERROR_INPUT, "the name %s occurs twice", name);
         if (memcmp(other->hash, key.hash, HASH_BYTES) == 0)
-            return error_set(err, ERROR_INPUT, "%s has the same key as %s", name, other->holder.name);
+            return error_set(err, ERROR_INPUT, "%s has the same key as %s", name,
+                             other->holder.name);
     }
     struct key *keys = reallocarray(table->keys, table->count + 1, sizeof *keys);
     if (!keys)
@@ -154,7 +168,9 @@ int keys_reload(struct keys *keys, struct error *err) {
     size_t length, number = 0;
     if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
         return -1;
-    int result = strlen(text) == length ? 0 : error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
+    int result = strlen(text) == length
+                     ? 0
+                     : error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
     for (char *rest = text, *line; result == 0 && (line = strsep(&rest, "\n")) != NULL;) {
         struct error why = {0};
         number++;
@@ -203,7 +219,8 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
     if (hash_secret(secret, length, hash) != 0)
         return -1;
     pthread_mutex_lock(&keys->lock);
-    for (size_t i = 0; i < keys->table.count; i++) { /* compare all keys, so that the time does not reveal which key matched */
+    for (size_t i = 0; i < keys->table.count;
+         i++) { /* compare all keys, so that the time does not reveal which key matched */
         const struct key *key = &keys->table.keys[i];
         found = gnutls_memcmp(key->hash, hash, HASH_BYTES) == 0 ? key : found;
     }
@@ -213,12 +230,14 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
     return found != NULL;
 }
 
-int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES],
-              struct error *err) {
+int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_SECRET_BYTES],
+              char line[KEY_LINE_BYTES], struct error *err) {
     unsigned char random[RANDOM_BYTES], hash[HASH_BYTES];
     char digits[HASH_DIGITS + 1];
     if (!is_key_name(name))
-        return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters without any of \"#=\\, got \"%.60s\"",
+        return error_set(err, ERROR_INPUT,
+                         "--name must have 1 to %d visible ASCII characters without any of \"#=\\, "
+                         "got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
     struct key_holder holder = {.admin = admin}; /* needed only to check the limits */
     char *copy = strdup(limits ? limits : "");
@@ -229,14 +248,15 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
     size_t prefix = sizeof SECRET_PREFIX - 1;
     int code = gnutls_rnd(GNUTLS_RND_KEY, random, sizeof random);
     if (code != 0)
-        return error_set(err, ERROR_FILE, "cannot generate random numbers: %s", gnutls_strerror(code));
+        return error_set(err, ERROR_FILE, "cannot generate random numbers: %s",
+                         gnutls_strerror(code));
     strcpy(secret, SECRET_PREFIX);
     hex_print(random, sizeof random, secret + prefix);
     if (hash_secret(secret, strlen(secret), hash) != 0)
         return error_set(err, ERROR_FILE, "SHA-256 is not available");
     hex_print(hash, sizeof hash, digits);
-    int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, admin ? "admin" : "user", digits, limits ? " " : "",
-                          limits ? limits : "");
+    int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, admin ? "admin" : "user",
+                          digits, limits ? " " : "", limits ? limits : "");
     return length < KEY_LINE_BYTES ? 0 : error_set(err, ERROR_INPUT, "--limits is too long");
 }
 
@@ -251,7 +271,7 @@ static const double ROUNDING = 1e-9; /* tokens */
 struct bucket {
     uint64_t client;
     double rate;
-    double spent;       /* tokens missing from a full bucket at counted_us; more than the burst is debt */
+    double spent; /* tokens missing from a full bucket at counted_us; more than the burst is debt */
     int64_t counted_us; /* 0: unused */
 };
 
@@ -287,8 +307,10 @@ static double spent_of(const struct bucket *bucket, int64_t now_us) {
     return fmax(0, bucket->spent - bucket->rate * (double)(now_us - bucket->counted_us) * 1e-6);
 }
 
-/* Requires the lock. A new client takes over the fullest bucket of its set if `open` is set; otherwise returns NULL. */
-static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int64_t now_us, bool open) {
+/* Requires the lock. A new client takes over the fullest bucket of its set if `open` is set;
+ * otherwise returns NULL. */
+static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int64_t now_us,
+                                  bool open) {
     struct bucket *set = limiter->buckets[client % SETS], *fullest = set;
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].counted_us != 0 && set[i].client == client)
@@ -302,13 +324,16 @@ static struct bucket *find_bucket(struct limiter *limiter, uint64_t client, int6
     return fullest;
 }
 
-/* Requires the lock. Resets count.today on a new day. Returns NULL if no account exists or memory runs out. */
-static struct account *find_account(struct limiter *limiter, const char *name, int64_t now_s, bool open) {
+/* Requires the lock. Resets count.today on a new day. Returns NULL if no account exists or memory
+ * runs out. */
+static struct account *find_account(struct limiter *limiter, const char *name, int64_t now_s,
+                                    bool open) {
     size_t i = 0;
     while (i < limiter->account_count && strcmp(limiter->accounts[i].name, name) != 0)
         i++;
     if (i == limiter->account_count) {
-        struct account *accounts = open ? reallocarray(limiter->accounts, i + 1, sizeof *accounts) : NULL;
+        struct account *accounts =
+            open ? reallocarray(limiter->accounts, i + 1, sizeof *accounts) : NULL;
         if (!accounts)
             return NULL;
         limiter->accounts = accounts;
@@ -324,11 +349,14 @@ static struct account *find_account(struct limiter *limiter, const char *name, i
     return account;
 }
 
-enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *charge, const struct limit *limit, double *wait_s) {
+enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *charge,
+                                  const struct limit *limit, double *wait_s) {
     enum limiter_verdict verdict = LIMITER_TAKEN;
-    double wanted = (double)charge->sentences, burst = (double)limit->burst, needed = fmin(wanted, burst), left = needed;
+    double wanted = (double)charge->sentences, burst = (double)limit->burst,
+           needed = fmin(wanted, burst), left = needed;
     pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = limit->rate > 0 ? find_bucket(limiter, charge->client, charge->now_us, true) : NULL;
+    struct bucket *bucket =
+        limit->rate > 0 ? find_bucket(limiter, charge->client, charge->now_us, true) : NULL;
     if (bucket) {
         bucket->spent = spent_of(bucket, charge->now_us);
         bucket->rate = limit->rate;
@@ -341,8 +369,8 @@ enum limiter_verdict limiter_take(struct limiter *limiter, const struct charge *
         *wait_s = (needed - left) / limit->rate;
     } else if (!account) {
         verdict = LIMITER_MEMORY;
-    } else if (limit->daily > 0 &&
-               (account->count.today > limit->daily || charge->characters > limit->daily - account->count.today)) {
+    } else if (limit->daily > 0 && (account->count.today > limit->daily ||
+                                    charge->characters > limit->daily - account->count.today)) {
         verdict = LIMITER_DAILY;
         *wait_s = (double)(DAY_S - charge->now_s % DAY_S);
     } else {

@@ -1,8 +1,10 @@
-/* This file provides facts about languages: ICU and CLDR have names and the likely script and region of a code, CLD2 detects the
- * language of a text, and a logistic model rates the guess. The file is C++ because CLD2 is. */
+/* This file provides facts about languages: ICU and CLDR have names and the likely script and
+ * region of a code, CLD2 detects the language of a text, and a logistic model rates the guess. The
+ * file is C++ because CLD2 is. */
 #include <algorithm>
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
+#pragma GCC diagnostic ignored                                                                     \
+    "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
@@ -24,8 +26,8 @@ extern "C" {
 #include <unicode/ustring.h>
 #include <unicode/utf8.h>
 
-/* CLD2 accepts at most four expected languages. For a text of one or two words, expected languages outweigh the words themselves:
- * CLD2 then takes "Hello" for French. */
+/* CLD2 accepts at most four expected languages. For a text of one or two words, expected languages
+ * outweigh the words themselves: CLD2 then takes "Hello" for French. */
 enum { MAX_EXPECTED = 4, SHORT_BYTES = 16, CODE_BYTES = 32 };
 
 /* ---- names and codes ---- */
@@ -52,11 +54,13 @@ bool language_widen(char *code) {
     return true;
 }
 
-/* Maps codes that ISO 639 has withdrawn, and those of LibreTranslate and other services, to the codes that are used here. */
-static const char *const aliases[][2] = {{"iw", "he"},         {"in", "id"},         {"ji", "yi"},         {"jw", "jv"},
-                                         {"mo", "ro"},         {"no", "nb"},         {"tl", "fil"},        {"pb", "pt-BR"},
-                                         {"zh-CN", "zh-Hans"}, {"zh-SG", "zh-Hans"}, {"zh-TW", "zh-Hant"}, {"zh-HK", "zh-Hant"},
-                                         {"zt", "zh-Hant"}};
+/* Maps codes that ISO 639 has withdrawn, and those of LibreTranslate and other services, to the
+ * codes that are used here. */
+static const char *const aliases[][2] = {
+    {"iw", "he"},         {"in", "id"},         {"ji", "yi"},         {"jw", "jv"},
+    {"mo", "ro"},         {"no", "nb"},         {"tl", "fil"},        {"pb", "pt-BR"},
+    {"zh-CN", "zh-Hans"}, {"zh-SG", "zh-Hans"}, {"zh-TW", "zh-Hant"}, {"zh-HK", "zh-Hant"},
+    {"zt", "zh-Hant"}};
 
 static const char *without_alias(const char *code) {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
@@ -110,7 +114,9 @@ void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
 }
 
 void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]) {
-    size_t length = header ? strspn(header, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") : 0;
+    size_t length =
+        header ? strspn(header, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+               : 0;
     bool usable = length > 0 && length < LANGUAGE_CODE_BYTES && strchr(",; \t", header[length]);
     snprintf(code, LANGUAGE_CODE_BYTES, "%.*s", usable ? (int)length : 2, usable ? header : "en");
 }
@@ -121,7 +127,8 @@ bool language_is_rtl(const char *code) {
 
 /* ---- variants ---- */
 
-/* Describes a language with its likely script and region according to ICU. region is true if the code itself has a region. */
+/* Describes a language with its likely script and region according to ICU. region is true if the
+ * code itself has a region. */
 struct language {
     char language[ULOC_LANG_CAPACITY], script[ULOC_SCRIPT_CAPACITY], likely[ULOC_COUNTRY_CAPACITY];
     bool region;
@@ -132,13 +139,16 @@ static bool language_read(const char *code, struct language *out) {
     /* A label may name a language for which codes use its macrolanguage (CLDR's aliases). */
     static const struct {
         const char *label, *wide;
-    } labels[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"}, {"khk", "mn"}, {"lvs", "lv"},
-                  {"npi", "ne"}, {"pes", "fa"}, {"plt", "mg"}, {"swh", "sw"}, {"uzn", "uz"}, {"zsm", "ms"}};
-    char plain[ULOC_FULLNAME_CAPACITY], own[ULOC_LANG_CAPACITY], likely[ULOC_FULLNAME_CAPACITY], region[ULOC_COUNTRY_CAPACITY];
+    } labels[] = {{"arb", "ar"}, {"azj", "az"}, {"cmn", "zh"}, {"ekk", "et"},
+                  {"khk", "mn"}, {"lvs", "lv"}, {"npi", "ne"}, {"pes", "fa"},
+                  {"plt", "mg"}, {"swh", "sw"}, {"uzn", "uz"}, {"zsm", "ms"}};
+    char plain[ULOC_FULLNAME_CAPACITY], own[ULOC_LANG_CAPACITY], likely[ULOC_FULLNAME_CAPACITY],
+        region[ULOC_COUNTRY_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     uloc_getLanguage(code, own, sizeof own, &status);
     uloc_getCountry(code, region, sizeof region, &status);
-    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || strlen(own) < 2 || strlen(own) > 3)
+    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || strlen(own) < 2 ||
+        strlen(own) > 3)
         return false;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         if (strcmp(own, labels[i].label) == 0)
@@ -162,7 +172,8 @@ const char *language_among(const char *const *labels, size_t count, const char *
     int most = 0;
     bool known = count > 0 && language_read(code, &asked);
     for (size_t i = 0; known && i < count; i++) {
-        /* fits is 0 if the label does not match, 1 if the label has no region, and 2 if the region matches, too */
+        /* fits is 0 if the label does not match, 1 if the label has no region, and 2 if the region
+         * matches, too */
         int fits = 0;
         if (language_read(labels[i], &label) && strcmp(label.language, asked.language) == 0 &&
             strcmp(label.script, asked.script) == 0)
@@ -178,7 +189,9 @@ const char *language_among(const char *const *labels, size_t count, const char *
 void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]) {
     struct language language;
     UErrorCode status = U_ZERO_ERROR;
-    int32_t length = language_read(variant, &language) ? uloc_toLanguageTag(variant, code, VARIANT_CODE_BYTES, true, &status) : 0;
+    int32_t length = language_read(variant, &language)
+                         ? uloc_toLanguageTag(variant, code, VARIANT_CODE_BYTES, true, &status)
+                         : 0;
     if (length <= 0 || length >= VARIANT_CODE_BYTES || U_FAILURE(status))
         snprintf(code, VARIANT_CODE_BYTES, "%s", variant);
 }
@@ -193,23 +206,28 @@ struct cld2_guess {
     double score; /* score of the letters per kB, about 1,000 for typical text */
 };
 
-/* Writes the likeliest languages of a text of any bytes, best first. Prefers the codes in expected, which are separated by commas;
- * expected may be NULL. Returns the number of guesses, or -1 if memory runs out. */
-static int detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]) {
+/* Writes the likeliest languages of a text of any bytes, best first. Prefers the codes in expected,
+ * which are separated by commas; expected may be NULL. Returns the number of guesses, or -1 if
+ * memory runs out. */
+static int detect(const char *text, size_t length, bool markup, const char *expected,
+                  struct cld2_guess guesses[CLD2_GUESSES]) {
     CLD2::CLDHints hints = {expected, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
     CLD2::Language languages[CLD2_GUESSES];
-    int percents[CLD2_GUESSES], text_bytes, valid_bytes, bytes = length > INT_MAX ? INT_MAX : static_cast<int>(length);
+    int percents[CLD2_GUESSES], text_bytes, valid_bytes,
+        bytes = length > INT_MAX ? INT_MAX : static_cast<int>(length);
     double scores[CLD2_GUESSES];
     bool reliable;
     int count = 0;
     if (reserve_fill(nullptr) != 0) /* CLD2 leaks its memory if it throws */
         return -1;
     try {
-        CLD2::ExtDetectLanguageSummaryCheckUTF8(text, bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents, scores,
-                                                nullptr, &text_bytes, &reliable, &valid_bytes);
+        CLD2::ExtDetectLanguageSummaryCheckUTF8(
+            text, bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents, scores,
+            nullptr, &text_bytes, &reliable, &valid_bytes);
         if (valid_bytes < bytes) /* retry with the text before the first control character */
-            CLD2::ExtDetectLanguageSummaryCheckUTF8(text, valid_bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages,
-                                                    percents, scores, nullptr, &text_bytes, &reliable, &valid_bytes);
+            CLD2::ExtDetectLanguageSummaryCheckUTF8(
+                text, valid_bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents,
+                scores, nullptr, &text_bytes, &reliable, &valid_bytes);
     } catch (...) { /* CLD2 ran out of memory */
         return -1;
     }
@@ -228,7 +246,8 @@ static bool is_known(const char *code) {
     return CLD2::GetLanguageFromName(code) != CLD2::UNKNOWN_LANGUAGE;
 }
 
-/* Returns true if both codes mean the same language and the detector knows it: "nb" and "no", "he" and "iw". */
+/* Returns true if both codes mean the same language and the detector knows it: "nb" and "no", "he"
+ * and "iw". */
 static bool is_synonym(const char *a, const char *b) {
     return is_known(a) && CLD2::GetLanguageFromName(a) == CLD2::GetLanguageFromName(b);
 }
@@ -244,9 +263,10 @@ static bool is_language(const char *code, const char *detected) {
     return false;
 }
 
-/* Sets best from the result of detect. Returns true if a guess is one of the codes [count], or if detect failed. */
-static bool language_choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
-                            struct language_guess *best) {
+/* Sets best from the result of detect. Returns true if a guess is one of the codes [count], or if
+ * detect failed. */
+static bool language_choose(const struct cld2_guess *guesses, int guess_count,
+                            const char *const *codes, size_t count, struct language_guess *best) {
     best->failed = guess_count < 0;
     for (int i = 0; i < guess_count; i++) {
         for (size_t j = 0; j < count; j++) {
@@ -259,22 +279,26 @@ static bool language_choose(const struct cld2_guess *guesses, int guess_count, c
     return best->failed;
 }
 
-/* The confidence of a guess depends on CLD2's score, the agreement of its two answers, and the letters. It does not depend on
- * CLD2's percentage, which is 96% English for an Italian sentence with one English word. The weights were fitted once to messages
- * of Debian's programs. python3 -m weights.evaluation.detection prints how often guesses of each confidence are right. With --fit
- * it fits new weights, which differ from these, since some inputs are nearly redundant and many weights fit equally well. */
+/* The confidence of a guess depends on CLD2's score, the agreement of its two answers, and the
+ * letters. It does not depend on CLD2's percentage, which is 96% English for an Italian sentence
+ * with one English word. The weights were fitted once to messages of Debian's programs. python3 -m
+ * weights.evaluation.detection prints how often guesses of each confidence are right. With --fit it
+ * fits new weights, which differ from these, since some inputs are nearly redundant and many
+ * weights fit equally well. */
 enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,
                                                   -1.057, -1.508, -10.413, 1.635, 1.197};
 
-/* Returns the set of letters that a language uses, or NULL if it is unknown. The caller closes the set with uset_close. */
+/* Returns the set of letters that a language uses, or NULL if it is unknown. The caller closes the
+ * set with uset_close. */
 static USet *letters_of(const char *code) {
     UErrorCode status = U_ZERO_ERROR;
     UResourceBundle *data = ures_open(NULL, code, &status);
     bool known = U_SUCCESS(status) && status != U_USING_DEFAULT_WARNING;
     int32_t length = 0;
-    const UChar *pattern = known ? ures_getStringByKey(data, "ExemplarCharacters", &length, &status) : NULL;
+    const UChar *pattern =
+        known ? ures_getStringByKey(data, "ExemplarCharacters", &length, &status) : NULL;
     USet *set = pattern && U_SUCCESS(status) ? uset_openPattern(pattern, length, &status) : NULL;
     ures_close(data);
     if (U_SUCCESS(status))
@@ -283,10 +307,12 @@ static USet *letters_of(const char *code) {
     return NULL;
 }
 
-/* Sets the features and the confidence. top is the detector's best guess without expected languages, or NULL. */
-static void set_confidence(const char *text, size_t length, const char *const *codes, size_t count, const struct cld2_guess *top,
-                           struct language_guess *guess) {
-    /* count the letters, and those that the language does not use, except in capitalized words, which are often names */
+/* Sets the features and the confidence. top is the detector's best guess without expected
+ * languages, or NULL. */
+static void set_confidence(const char *text, size_t length, const char *const *codes, size_t count,
+                           const struct cld2_guess *top, struct language_guess *guess) {
+    /* count the letters, and those that the language does not use, except in capitalized words,
+     * which are often names */
     USet *written = letters_of(codes[guess->index]);
     size_t letters = 0, foreign = 0, bytes = utf8_clip(text, length, CONFIDENCE_BYTES);
     bool name = false, inside = false;
@@ -324,17 +350,21 @@ static void set_confidence(const char *text, size_t length, const char *const *c
     guess->confidence = round(1000 / (1 + exp(-sum))) / 10;
 }
 
-struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count) {
+struct language_guess language_detect(const char *text, size_t length, bool markup,
+                                      const char *const *codes, size_t count) {
     char expected[MAX_EXPECTED * CODE_BYTES];
     struct cld2_guess all[CLD2_GUESSES], guesses[CLD2_GUESSES];
     struct language_guess best = {};
     int all_count = detect(text, length, markup, NULL, all);
-    bool found = (length < SHORT_BYTES || count > MAX_EXPECTED) && language_choose(all, all_count, codes, count, &best);
+    bool found = (length < SHORT_BYTES || count > MAX_EXPECTED) &&
+                 language_choose(all, all_count, codes, count, &best);
     for (size_t first = 0; !found && !best.failed && first < count;) {
         size_t at = 0, begin = first, last = std::min<size_t>(first + MAX_EXPECTED, count);
         for (; first < last; first++) /* list codes that can be expected together */
-            at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", first > begin ? "," : "", CODE_BYTES - 2, codes[first]);
-        found = language_choose(guesses, detect(text, length, markup, expected, guesses), codes, count, &best);
+            at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", first > begin ? "," : "",
+                                   CODE_BYTES - 2, codes[first]);
+        found = language_choose(guesses, detect(text, length, markup, expected, guesses), codes,
+                                count, &best);
     }
     best.failed |= all_count < 0;
     if (!best.failed && (found || all_count > 0))
@@ -344,19 +374,23 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
 
 /* ---- texts in the wrong language ---- */
 
-/* python3 -m weights.evaluation.warnings evaluates these thresholds (weights/EXPERIMENTS.md has its table). CLD2 takes one in a
- * hundred English texts shorter than CHECK_SHORT_BYTES for some other language, but hardly any for French or German. A text with at
- * least LEAST_SHARE percent of the expected language passes, since names and titles are often in another language. */
+/* python3 -m weights.evaluation.warnings evaluates these thresholds (weights/EXPERIMENTS.md has its
+ * table). CLD2 takes one in a hundred English texts shorter than CHECK_SHORT_BYTES for some other
+ * language, but hardly any for French or German. A text with at least LEAST_SHARE percent of the
+ * expected language passes, since names and titles are often in another language. */
 enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
 
-/* Returns true if the codes mean the same language: "zh" of a model also matches the detector's "zh-Hant". */
+/* Returns true if the codes mean the same language: "zh" of a model also matches the detector's
+ * "zh-Hant". */
 static bool is_same(const char *code, const char *detected) {
     char wide[CODE_BYTES];
     snprintf(wide, sizeof wide, "%s", detected);
-    return is_language(code, detected) || is_synonym(code, detected) || (language_widen(wide) && language_same(wide, code));
+    return is_language(code, detected) || is_synonym(code, detected) ||
+           (language_widen(wide) && language_same(wide, code));
 }
 
-struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count) {
+struct language_other language_check(const char *text, size_t length, const char *code,
+                                     const char *const *likely, size_t count) {
     struct cld2_guess guesses[CLD2_GUESSES];
     struct language_other other = {};
     size_t bytes = utf8_clip(text, length, CHECK_BYTES);
@@ -378,7 +412,8 @@ struct language_other language_check(const char *text, size_t length, const char
 
     /* convert CLD2's code to BCP-47: "iw" to "he" */
     UErrorCode status = U_ZERO_ERROR;
-    int32_t code_bytes = uloc_toLanguageTag(guesses[0].code, other.code, LANGUAGE_CODE_BYTES, false, &status);
+    int32_t code_bytes =
+        uloc_toLanguageTag(guesses[0].code, other.code, LANGUAGE_CODE_BYTES, false, &status);
     if (U_FAILURE(status) || code_bytes >= LANGUAGE_CODE_BYTES)
         snprintf(other.code, sizeof other.code, "%s", guesses[0].code);
     return other;

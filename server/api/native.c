@@ -1,5 +1,6 @@
-/* This file implements alignd's own dialect of /translate and /attention: it chooses the model of each text, checks combinations of
- * fields, and writes the answer around the texts. It converts a form or a query string to JSON and reads it like any body. */
+/* This file implements alignd's own dialect of /translate and /attention: it chooses the model of
+ * each text, checks combinations of fields, and writes the answer around the texts. It converts a
+ * form or a query string to JSON and reads it like any body. */
 #include "model/base/utf8.h"
 #include "server/api/answer.h"
 #include "server/api/dialect.h"
@@ -17,7 +18,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* ---- the model of each text: the named one, the one with the nearest languages, or two in sequence ---- */
+/* ---- the model of each text: the named one, the one with the nearest languages, or two in
+ * sequence ---- */
 
 enum { MISFIT = 4 * LANGUAGE_FAR, PAIRS_BYTES = 240, ADVICE_BYTES = 120 };
 
@@ -25,8 +27,9 @@ static int target_distance(const struct translator_info *info, const char *code)
     return pair_variant(info, code) ? 0 : language_distance(info->target, code);
 }
 
-/* Returns the distance of a model from the requested languages, or MISFIT. A missing field fits any model. A folder that cannot be
- * read has no languages. At equal distance, a model of many languages ranks after a model of one pair. */
+/* Returns the distance of a model from the requested languages, or MISFIT. A missing field fits any
+ * model. A folder that cannot be read has no languages. At equal distance, a model of many
+ * languages ranks after a model of one pair. */
 static int misfit(const struct translator_info *info, const struct api_form *form) {
     if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
         return MISFIT;
@@ -34,20 +37,25 @@ static int misfit(const struct translator_info *info, const struct api_form *for
         return MISFIT;
     int source = form->source ? pair_source_distance(info, form->source) : 0;
     int target = form->target_language ? target_distance(info, form->target_language) : 0;
-    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? 2 * (source + target) + (info->languages != NULL) : MISFIT;
+    return source < LANGUAGE_FAR && target < LANGUAGE_FAR
+               ? 2 * (source + target) + (info->languages != NULL)
+               : MISFIT;
 }
 
 static bool matches(const struct translator_info *info, const struct api_form *form) {
     return misfit(info, form) < MISFIT;
 }
 
-/* Returns the model that fits best, or NULL. Among equals, prefers the default model, then the first. */
-static struct served_model *find_model(const struct model_set *models, const char *usual, const struct api_form *form) {
+/* Returns the model that fits best, or NULL. Among equals, prefers the default model, then the
+ * first. */
+static struct served_model *find_model(const struct model_set *models, const char *usual,
+                                       const struct api_form *form) {
     struct served_model *model = NULL;
     int least = MISFIT;
     for (size_t i = 0; i < models->count; i++) {
         int far = misfit(&models->all[i]->info, form);
-        bool preferred = model && far == least && usual && strcmp(models->all[i]->info.name, usual) == 0;
+        bool preferred =
+            model && far == least && usual && strcmp(models->all[i]->info.name, usual) == 0;
         if (far < least || (far < MISFIT && preferred)) {
             least = far;
             model = models->all[i];
@@ -56,21 +64,25 @@ static struct served_model *find_model(const struct model_set *models, const cha
     return model;
 }
 
-/* Writes the distinct pairs of the matching models, such as "en-fr, fr-en", as far as they fit. Returns the number of pairs. */
-static size_t list_pairs(const struct model_set *models, const struct api_form *form, char text[PAIRS_BYTES]) {
+/* Writes the distinct pairs of the matching models, such as "en-fr, fr-en", as far as they fit.
+ * Returns the number of pairs. */
+static size_t list_pairs(const struct model_set *models, const struct api_form *form,
+                         char text[PAIRS_BYTES]) {
     size_t pairs = 0, length = 0, left_out = 0;
     *text = '\0';
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         size_t j = 0;
-        while (j < i && !(matches(&models->all[j]->info, form) && language_same(models->all[j]->info.source, info->source) &&
+        while (j < i && !(matches(&models->all[j]->info, form) &&
+                          language_same(models->all[j]->info.source, info->source) &&
                           language_same(models->all[j]->info.target, info->target)))
             j++;
         if (!matches(info, form) || j < i)
             continue;
         pairs++;
         char pair[2 * LANGUAGE_CODE_BYTES];
-        size_t bytes = (size_t)snprintf(pair, sizeof pair, "%s%.15s-%.15s", length > 0 ? ", " : "", info->source, info->target);
+        size_t bytes = (size_t)snprintf(pair, sizeof pair, "%s%.15s-%.15s", length > 0 ? ", " : "",
+                                        info->source, info->target);
         if (left_out > 0 || length + bytes + sizeof ", and 4294967295 more" > PAIRS_BYTES)
             left_out++;
         else
@@ -89,11 +101,13 @@ static bool is_code(const char *text) {
 }
 
 /* Refuses the request, and blames the field that excludes all models. */
-static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
+static int fail_model(const struct model_set *models, const struct api_form *form,
+                      struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
         known_model |= matches(&models->all[i]->info, &(struct api_form){.model = form->model});
-        known_source |= matches(&models->all[i]->info, &(struct api_form){.model = form->model, .source = form->source});
+        known_source |= matches(&models->all[i]->info,
+                                &(struct api_form){.model = form->model, .source = form->source});
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
@@ -101,7 +115,8 @@ static int fail_model(const struct model_set *models, const struct api_form *for
         struct api_form other = *form;
         other.variant = NULL;
         struct served_model *model = find_model(models, NULL, &other);
-        return model ? api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant)
+        return model ? api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"",
+                                  model->info.name, form->variant)
                      : fail_model(models, &other, reply);
     }
 
@@ -111,17 +126,21 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     if (is_code(form->source) && is_code(form->target_language))
         snprintf(pair, sizeof pair, " %.15s-%.15s", form->source, form->target_language);
     if (!form->model)
-        snprintf(advice, sizeof advice, "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
+        snprintf(advice, sizeof advice,
+                 "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
     if (!known_source)
         return api_refuse(reply, "source", "%s from \"%.60s\"%s", which, form->source, advice);
     if (!form->source)
-        return api_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language, advice);
-    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source, form->target_language, advice);
+        return api_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language,
+                          advice);
+    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source,
+                      form->target_language, advice);
 }
 
-/* Refuses a target that no model writes. The message helps clients of earlier versions, which sent a translation in this field. */
-static int check_target(const struct service *service, const struct model_set *models, const struct api_form *form,
-                        struct reply *reply) {
+/* Refuses a target that no model writes. The message helps clients of earlier versions, which sent
+ * a translation in this field. */
+static int check_target(const struct service *service, const struct model_set *models,
+                        const struct api_form *form, struct reply *reply) {
     char any[1][32];
     if (fetcher_sources(service->fetcher, form->target_language, any, 1) > 0)
         return 0;
@@ -135,31 +154,37 @@ static int check_target(const struct service *service, const struct model_set *m
         while (j < i && !language_same(models->all[j]->info.target, info->target))
             j++;
         if (*info->target && j == i && length + LANGUAGE_CODE_BYTES + 2 < sizeof codes)
-            length += (size_t)snprintf(codes + length, sizeof codes - length, "%s%.15s", length > 0 ? ", " : "", info->target);
+            length += (size_t)snprintf(codes + length, sizeof codes - length, "%s%.15s",
+                                       length > 0 ? ", " : "", info->target);
     }
-    return api_refuse(reply, "target",
-                      "target must be a language code, one of %s, got \"%.60s\"; send your own translation in "
-                      "\"translation\"",
-                      codes, form->target_language);
+    return api_refuse(
+        reply, "target",
+        "target must be a language code, one of %s, got \"%.60s\"; send your own translation in "
+        "\"translation\"",
+        codes, form->target_language);
 }
 
 /* Sets one or two models of a text, as the form requests. */
-static int choose(const struct service *service, const struct api_form *form, struct request *request, struct text *text,
-                  struct reply *reply) {
+static int choose(const struct service *service, const struct api_form *form,
+                  struct request *request, struct text *text, struct reply *reply) {
     const struct model_set *models = request->models;
     bool pair = !form->model && !form->variant && form->source && form->target_language;
-    struct served_model *last = text->model = find_model(models, service->options.default_model, form);
-    if (!last && pair && pair_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
+    struct served_model *last = text->model =
+        find_model(models, service->options.default_model, form);
+    if (!last && pair &&
+        pair_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
         last = text->second;
-    if (!last && pair && api_fetch_missing(service, form->source, form->target_language, request, reply))
+    if (!last && pair &&
+        api_fetch_missing(service, form->source, form->target_language, request, reply))
         return -1;
     if (!last)
         return fail_model(models, form, reply);
 
     text->language = pair_source_variant(&text->model->info, form->source);
     if (last->info.languages && !text->language)
-        return api_refuse(reply, "source", "source is missing: model \"%.60s\" reads %zu languages, such as %.60s", last->info.name,
-                          last->info.variant_count, last->info.variants[0]);
+        return api_refuse(reply, "source",
+                          "source is missing: model \"%.60s\" reads %zu languages, such as %.60s",
+                          last->info.name, last->info.variant_count, last->info.variants[0]);
 
     /* the default is the variant of the model's own target */
     const char *code = form->variant ? form->variant : form->target_language;
@@ -169,58 +194,69 @@ static int choose(const struct service *service, const struct api_form *form, st
     *(text->second ? &text->second_variant : &text->variant) = variant;
     if (variant || !pair_needs_variant(&last->info))
         return 0;
-    return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", last->info.name,
-                      last->info.variant_count, last->info.variants[0]);
+    return api_refuse(reply, "variant",
+                      "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s",
+                      last->info.name, last->info.variant_count, last->info.variants[0]);
 }
 
 static json_t *item(json_t *value, size_t i) {
     return json_is_array(value) ? json_array_get(value, i) : value;
 }
 
-/* Detects the language of each text and chooses its models, since the texts may be in several languages. */
-static int choose_detected(const struct service *service, struct api_form *form, size_t count, struct request *request,
-                           struct reply *reply) {
+/* Detects the language of each text and chooses its models, since the texts may be in several
+ * languages. */
+static int choose_detected(const struct service *service, struct api_form *form, size_t count,
+                           struct request *request, struct reply *reply) {
     /* collect the languages from which one or two models can reach the target */
     const struct model_set *models = request->models;
-    struct plan_codes codes = {.all = arena_alloc(&request->arena, plan_most_codes(models) + 1, sizeof *codes.all)};
+    struct plan_codes codes = {
+        .all = arena_alloc(&request->arena, plan_most_codes(models) + 1, sizeof *codes.all)};
     bool pairs = !form->model && !form->variant && form->target_language;
     for (size_t i = 0; codes.all && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i % models->count]->info;
         struct text two;
         if (i < models->count ? !matches(info, form)
                               : !pairs || !*info->source || info->languages ||
-                                    !pair_find_pivot(models, service->options.pivot, info->source, form->target_language, &two))
+                                    !pair_find_pivot(models, service->options.pivot, info->source,
+                                                     form->target_language, &two))
             continue;
         plan_add_sources(info, &codes);
     }
-    struct text *chosen = arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* one for each code */
+    struct text *chosen =
+        arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* one for each code */
     if (!codes.all || !chosen)
         return api_fail_memory(reply);
     if (codes.count == 0 && pairs && api_fetches(service, request)) {
-        /* detect the first text's language among those from which a model to the target can be downloaded */
+        /* detect the first text's language among those from which a model to the target can be
+         * downloaded */
         enum { MOST_SOURCES = 128 };
         char sources[MOST_SOURCES][32];
         const char *list[MOST_SOURCES];
         const json_t *text = item(form->text, 0);
-        size_t source_count = fetcher_sources(service->fetcher, form->target_language, sources, MOST_SOURCES);
+        size_t source_count =
+            fetcher_sources(service->fetcher, form->target_language, sources, MOST_SOURCES);
         for (size_t i = 0; i < source_count; i++)
             list[i] = sources[i];
         if (source_count == 0)
-            list[source_count++] = "en"; /* assume English while the list is not known or lacks the target */
-        struct language_guess guess = language_detect(json_string_value(text), json_string_length(text), false, list, source_count);
-        if (!guess.failed && api_fetch_missing(service, list[guess.index], form->target_language, request, reply))
+            list[source_count++] =
+                "en"; /* assume English while the list is not known or lacks the target */
+        struct language_guess guess = language_detect(
+            json_string_value(text), json_string_length(text), false, list, source_count);
+        if (!guess.failed &&
+            api_fetch_missing(service, list[guess.index], form->target_language, request, reply))
             return -1;
     }
     if (codes.count == 0)
         return fail_model(models, form, reply);
     for (size_t i = 0; i < count; i++) {
         const json_t *text = item(form->text, i);
-        struct language_guess guess =
-            language_detect(json_string_value(text), json_string_length(text), false, codes.all, codes.count);
+        struct language_guess guess = language_detect(
+            json_string_value(text), json_string_length(text), false, codes.all, codes.count);
         if (guess.failed)
             return api_fail_memory(reply);
         form->source = codes.all[guess.index];
-        if (!chosen[guess.index].model && choose(service, form, request, &chosen[guess.index], reply) != 0)
+        if (!chosen[guess.index].model &&
+            choose(service, form, request, &chosen[guess.index], reply) != 0)
             return -1;
         form->texts[i] = chosen[guess.index];
         form->texts[i].detected = form->source;
@@ -229,12 +265,13 @@ static int choose_detected(const struct service *service, struct api_form *form,
     return 0;
 }
 
-/* Sets form->texts [count] and, from the last model of the first text, the request's model, language and variant. Detects each
- * text's language if source is "auto", or if it is missing and target is given without model or the model reads many. Without
- * model, target and variant, uses the default model or, if all fitting models have one pair, the first. Returns -1 after setting
+/* Sets form->texts [count] and, from the last model of the first text, the request's model,
+ * language and variant. Detects each text's language if source is "auto", or if it is missing and
+ * target is given without model or the model reads many. Without model, target and variant, uses
+ * the default model or, if all fitting models have one pair, the first. Returns -1 after setting
  * the reply. */
-static int choose_models(const struct service *service, struct api_form *form, size_t count, struct request *request,
-                         struct reply *reply) {
+static int choose_models(const struct service *service, struct api_form *form, size_t count,
+                         struct request *request, struct reply *reply) {
     char pairs[PAIRS_BYTES];
     const char *usual = service->options.default_model;
     bool automatic = form->source && language_same(form->source, "auto");
@@ -243,10 +280,12 @@ static int choose_models(const struct service *service, struct api_form *form, s
     form->texts = arena_zalloc(&request->arena, count, sizeof *form->texts);
     if (!form->texts)
         return api_fail_memory(reply);
-    if (form->attention && form->target_language && check_target(service, request->models, form, reply) != 0)
+    if (form->attention && form->target_language &&
+        check_target(service, request->models, form, reply) != 0)
         return -1;
 
-    bool usual_fits = false, many = false; /* many is true if the named model reads many languages */
+    bool usual_fits = false,
+         many = false; /* many is true if the named model reads many languages */
     for (size_t i = 0; i < request->models->count; i++) {
         const struct translator_info *info = &request->models->all[i]->info;
         usual_fits |= usual && strcmp(info->name, usual) == 0 && matches(info, form);
@@ -254,13 +293,18 @@ static int choose_models(const struct service *service, struct api_form *form, s
     if (!form->model && !form->target_language && !form->variant) {
         if (!usual_fits && list_pairs(request->models, form, pairs) > 1)
             return form->source
-                       ? api_refuse(reply, "target", "target is missing: the models from \"%.60s\" are for %s", form->source, pairs)
-                       : api_refuse(reply, "target", "source and target are missing, and so is model: the models are for %s",
+                       ? api_refuse(reply, "target",
+                                    "target is missing: the models from \"%.60s\" are for %s",
+                                    form->source, pairs)
+                       : api_refuse(reply, "target",
+                                    "source and target are missing, and so is model: the models "
+                                    "are for %s",
                                     pairs);
         form->model = usual_fits ? usual : NULL;
     }
     for (size_t i = 0; form->model && i < request->models->count; i++)
-        many |= strcmp(request->models->all[i]->info.name, form->model) == 0 && request->models->all[i]->info.languages;
+        many |= strcmp(request->models->all[i]->info.name, form->model) == 0 &&
+                request->models->all[i]->info.languages;
     bool detects = !form->source && (automatic || (form->target_language && !form->model) || many);
     if (detects ? choose_detected(service, form, count, request, reply) != 0
                 : choose(service, form, request, &form->texts[0], reply) != 0)
@@ -269,68 +313,91 @@ static int choose_models(const struct service *service, struct api_form *form, s
         form->texts[i] = form->texts[0];
     request->model = form->texts[0].second ? form->texts[0].second : form->texts[0].model;
     request->language = form->texts[0].second ? NULL : form->texts[0].language;
-    request->variant = form->texts[0].second ? form->texts[0].second_variant : form->texts[0].variant;
+    request->variant =
+        form->texts[0].second ? form->texts[0].second_variant : form->texts[0].variant;
     return 0;
 }
 
 /* ---- combinations of fields ---- */
 
 /* Checks a string or an array of strings, which may have at most `most` characters together. */
-static int check_texts(const char *field, json_t *value, size_t most, size_t *count, struct reply *reply) {
+static int check_texts(const char *field, json_t *value, size_t most, size_t *count,
+                       struct reply *reply) {
     size_t characters = 0;
     if (!json_is_string(value) && !json_is_array(value))
-        return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field, api_type_name(value));
+        return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field,
+                          api_type_name(value));
     *count = json_is_array(value) ? json_array_size(value) : 1;
     if (*count < 1 || *count > API_MAX_TEXTS)
-        return api_refuse(reply, field, "%s must contain between 1 and %d strings, got %zu", field, API_MAX_TEXTS, *count);
+        return api_refuse(reply, field, "%s must contain between 1 and %d strings, got %zu", field,
+                          API_MAX_TEXTS, *count);
     for (size_t i = 0; i < *count; i++) {
         const json_t *text = item(value, i);
         if (!json_is_string(text))
-            return api_refuse(reply, field, "%s must be a string or an array of strings, got %s at index %zu", field,
-                              api_type_name(text), i);
+            return api_refuse(reply, field,
+                              "%s must be a string or an array of strings, got %s at index %zu",
+                              field, api_type_name(text), i);
         characters += utf8_count(json_string_value(text), json_string_length(text));
     }
     if (characters <= most)
         return 0;
-    return api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
+    return api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu",
+                    field, most, characters);
 }
 
-/* Checks the limits of numbers that depend on another field. Beam search, sampling and exact search may have several hypotheses. */
+/* Checks the limits of numbers that depend on another field. Beam search, sampling and exact search
+ * may have several hypotheses. */
 static int check_numbers(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     size_t n_best = search->n_best;
     if (parameters_beam(search) && search->beam_size > rows)
-        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, search->beam_size);
+        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows,
+                          search->beam_size);
     if (search->max_length > 0 && search->min_length > search->max_length)
-        return api_refuse(reply, "min_length", "min_length must be between 0 and max_length (%zu), got %zu", search->max_length,
-                          search->min_length);
+        return api_refuse(reply, "min_length",
+                          "min_length must be between 0 and max_length (%zu), got %zu",
+                          search->max_length, search->min_length);
     if (form->translation && n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu", n_best);
+        return api_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu",
+                          n_best);
     if (search->strategy == &search_greedy && n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu", n_best);
+        return api_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu",
+                          n_best);
     if (search->strategy == &search_beam && n_best > search->beam_size)
-        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu", search->beam_size, n_best);
+        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu",
+                          search->beam_size, n_best);
     if (search->strategy == &search_sample && n_best > rows)
-        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows, n_best);
+        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows,
+                          n_best);
     return 0;
 }
 
 /* Refuses fields for which this model has no data. */
-static int check_model(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
+static int check_model(const struct translator_info *info, const struct api_form *form,
+                       struct reply *reply) {
     if (form->include & INCLUDE_QUALITY && !info->quality)
-        return api_refuse(reply, "include", "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
+        return api_refuse(reply, "include",
+                          "include must not contain quality: model \"%.60s\" does not estimate it",
+                          info->name);
     if (form->include & INCLUDE_HEADS && !info->heads)
-        return api_refuse(reply, "include", "include must not contain heads: model \"%.60s\" has no heads", info->name);
+        return api_refuse(reply, "include",
+                          "include must not contain heads: model \"%.60s\" has no heads",
+                          info->name);
     if (info->attention)
         return 0;
-    if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
-        return api_refuse(
-            reply, "include",
-            "include must not contain attention, soft_alignment, alignment or words: model \"%.60s\" has no attention", info->name);
+    if (form->include &
+        (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
+        return api_refuse(reply, "include",
+                          "include must not contain attention, soft_alignment, alignment or words: "
+                          "model \"%.60s\" has no attention",
+                          info->name);
     if (form->search.coverage_penalty > 0)
-        return api_refuse(reply, "coverage_penalty", "coverage_penalty must be 0: model \"%.60s\" has no attention", info->name);
+        return api_refuse(reply, "coverage_penalty",
+                          "coverage_penalty must be 0: model \"%.60s\" has no attention",
+                          info->name);
     if (form->force_attention)
-        return api_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force", info->name);
+        return api_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force",
+                          info->name);
     return 0;
 }
 
@@ -347,32 +414,38 @@ static int check_pivot(const struct api_form *form, const struct text *text, str
     const char *first = text->model->info.name, *second = text->second->info.name;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].given)
-            return api_refuse(reply, fields[i].field,
-                              "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"", fields[i].field,
-                              first, second);
+            return api_refuse(
+                reply, fields[i].field,
+                "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"",
+                fields[i].field, first, second);
     if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
-        return api_refuse(
-            reply, "include",
-            "include must not contain heads or quality: the text is translated by two models, \"%.60s\" and \"%.60s\"", first,
-            second);
+        return api_refuse(reply, "include",
+                          "include must not contain heads or quality: the text is translated by "
+                          "two models, \"%.60s\" and \"%.60s\"",
+                          first, second);
     return 0;
 }
 
 /* Checks everything that does not need the models' tokenizers. */
-static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
-                      struct reply *reply) {
-    size_t translations = 0, most = service->options.max_text_chars, prefix = utf8_count(form->prefix, strlen(form->prefix));
+static int check_form(const struct service *service, struct api_form *form, size_t *count,
+                      struct request *request, struct reply *reply) {
+    size_t translations = 0, most = service->options.max_text_chars,
+           prefix = utf8_count(form->prefix, strlen(form->prefix));
     if (check_texts("text", form->text, most, count, reply) != 0 ||
-        (form->translation && check_texts("translation", form->translation, most, &translations, reply) != 0))
+        (form->translation &&
+         check_texts("translation", form->translation, most, &translations, reply) != 0))
         return -1;
-    if (form->translation && (translations != *count || json_is_array(form->translation) != json_is_array(form->text)))
+    if (form->translation &&
+        (translations != *count || json_is_array(form->translation) != json_is_array(form->text)))
         return api_refuse(reply, "translation",
-                          "translation must be a string if text is a string, or an array as long as text (%zu), got %zu", *count,
-                          translations);
+                          "translation must be a string if text is a string, or an array as long "
+                          "as text (%zu), got %zu",
+                          *count, translations);
     if (form->translation && prefix > 0)
         return api_refuse(reply, "prefix", "prefix must be empty when translation is given");
     if (prefix > most)
-        return api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, prefix);
+        return api_fail(reply, STATUS_TOO_LARGE, "prefix",
+                        "prefix must have at most %zu characters, got %zu", most, prefix);
     const char *phrases = form->glossary ? "glossary" : form->protect ? "protect" : NULL;
     if (form->translation && phrases)
         return api_refuse(reply, phrases, "%s must be omitted when translation is given", phrases);
@@ -383,28 +456,35 @@ static int check_form(const struct service *service, struct api_form *form, size
         form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
     for (size_t i = 0; form->include & INCLUDE_ALL && i < *count; i++) {
         const struct text *text = &form->texts[i];
-        const struct translator_info *first = &text->model->info, *second = text->second ? &text->second->info : first;
+        const struct translator_info *first = &text->model->info,
+                                     *second = text->second ? &text->second->info : first;
         if (text->second || !first->quality)
             form->include &= ~(unsigned)INCLUDE_QUALITY;
         if (!first->attention || !second->attention)
-            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS);
+            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT |
+                                         INCLUDE_ALIGNMENT | INCLUDE_WORDS);
     }
     form->include &= ~INCLUDE_ALL;
     parameters_settle(&form->search, &request->model->info, service->options.rows);
     if (check_numbers(form, service->options.rows, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
-        return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
+        return api_refuse(reply, "force_attention",
+                          "force_attention must be used with one text only, got %zu", *count);
     if (form->include & INCLUDE_HEADS && *count > 1)
-        return api_refuse(reply, "include", "include: heads must be used with one text only, got %zu", *count);
+        return api_refuse(reply, "include",
+                          "include: heads must be used with one text only, got %zu", *count);
     for (size_t i = 0; i < *count; i++) {
         const struct text *text = &form->texts[i];
         if (i > 0 && text->model == text[-1].model && text->second == text[-1].second)
             continue;
         if (i > 0 && form->glossary)
-            return api_refuse(reply, "glossary", "glossary requires texts in one language, or source: they look like %s and %s",
-                              text[-1].detected, text->detected);
-        if ((text->second && check_pivot(form, text, reply) != 0) || check_model(&text->model->info, form, reply) != 0 ||
+            return api_refuse(
+                reply, "glossary",
+                "glossary requires texts in one language, or source: they look like %s and %s",
+                text[-1].detected, text->detected);
+        if ((text->second && check_pivot(form, text, reply) != 0) ||
+            check_model(&text->model->info, form, reply) != 0 ||
             (text->second && check_model(&text->second->info, form, reply) != 0))
             return -1;
     }
@@ -420,18 +500,22 @@ static bool may_be_marked(const struct request *request) {
     return false;
 }
 
-/* If format is not text or a text has marks, sets request->plan and one text per segment. Returns -1 after setting the reply. */
+/* If format is not text or a text has marks, sets request->plan and one text per segment. Returns
+ * -1 after setting the reply. */
 static int read_markup(const struct api_form *form, struct request *request, struct reply *reply) {
     bool text = strcmp(form->format, "text") == 0, marked = !text;
     struct error error = {0};
     request->plan = NULL; /* a request that waited for its model is read again */
     const char *unfit = text ? NULL : form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
     if (unfit)
-        return api_refuse(reply, unfit, "%s must be omitted when format is %s", unfit, form->format);
+        return api_refuse(reply, unfit, "%s must be omitted when format is %s", unfit,
+                          form->format);
     if (!text && form->include & INCLUDE_HEADS)
-        return api_refuse(reply, "include", "include must not contain heads when format is %s", form->format);
-    if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
-                 form->force_attention || form->include & INCLUDE_HEADS || !may_be_marked(request)))
+        return api_refuse(reply, "include", "include must not contain heads when format is %s",
+                          form->format);
+    if (text && (request->verbatim || form->attention || form->translation || form->stream ||
+                 form->prefix[0] || form->force_attention || form->include & INCLUDE_HEADS ||
+                 !may_be_marked(request)))
         return 0;
 
     /* each text is an item */
@@ -452,15 +536,17 @@ static int read_markup(const struct api_form *form, struct request *request, str
                           .order = strcmp(form->format, "xml") == 0 ? &xml : &markup};
     for (size_t i = 0; i < plan->count; i++) {
         const struct text *whole = &request->texts[i];
-        items[i] = (struct plan_item){.source = whole->source,
-                                      .length = whole->source_length,
-                                      .chosen = *whole,
-                                      .source_language = whole->language ? whole->language : whole->model->info.source,
-                                      .target_language = target,
-                                      .count = 1};
+        items[i] = (struct plan_item){
+            .source = whole->source,
+            .length = whole->source_length,
+            .chosen = *whole,
+            .source_language = whole->language ? whole->language : whole->model->info.source,
+            .target_language = target,
+            .count = 1};
     }
     if (plan_parse(plan, arena, &error) != 0)
-        return error.code == ERROR_INPUT ? api_refuse(reply, "text", "text: %s", error.message) : api_fail_memory(reply);
+        return error.code == ERROR_INPUT ? api_refuse(reply, "text", "text: %s", error.message)
+                                         : api_fail_memory(reply);
     for (size_t i = 0; i < plan->count; i++)
         marked |= items[i].marked;
     if (!marked)
@@ -485,14 +571,16 @@ static enum api_kind kind_of(const struct dialect *dialect) {
 static json_t *native_load(const struct call *call, struct reply *reply) {
     if (!native_speaks(&(struct dialect_fields){.call = call})) {
         api_fail(reply, STATUS_INVALID, "text",
-                 "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
+                 "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form "
+                 "with text; /translate also takes q");
         return NULL;
     }
     json_t *root = json_object();
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *sent = &call->fields[i];
         struct field field;
-        const struct field_type *type = field_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
+        const struct field_type *type =
+            field_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
         json_t *former = json_object_get(root, sent->name), *value = NULL;
         if (former && type && !type->several) {
             api_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
@@ -523,16 +611,18 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
 }
 
 /* Checks all fields without tokenizing, and then looks up the answer or prepares the request. */
-static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                         struct reply *reply) {
+static void native_start(const struct dialect *dialect, const struct service *service, json_t *root,
+                         struct request *request, struct reply *reply) {
     size_t count;
     enum api_kind kind = kind_of(dialect);
     struct api_form form = api_default_form(kind);
     uint64_t *seed = &form.search.sampling.seed;
     if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
         *seed = (uint64_t)clock_us();
-    *seed >>= 11; /* a JavaScript number has 53 bits, and every client can then send the seed back */
-    if (api_read_form(root, kind, &form, reply) != 0 || check_form(service, &form, &count, request, reply) != 0 ||
+    *seed >>=
+        11; /* a JavaScript number has 53 bits, and every client can then send the seed back */
+    if (api_read_form(root, kind, &form, reply) != 0 ||
+        check_form(service, &form, &count, request, reply) != 0 ||
         (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
         (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
         (form.protect && api_read_protect(form.protect, request, reply) != 0))
@@ -542,12 +632,14 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->texts = form.texts;
     request->characters = 0; /* a request that waited for its model is read again */
     for (size_t i = 0; i < count; i++) {
-        const json_t *source = item(form.text, i), *target = form.translation ? item(form.translation, i) : NULL;
+        const json_t *source = item(form.text, i),
+                     *target = form.translation ? item(form.translation, i) : NULL;
         struct text *text = &request->texts[i];
         text->source_length = json_string_length(source);
         text->source = arena_copy(arena, json_string_value(source), text->source_length);
         text->target_length = json_string_length(target);
-        text->target = target ? arena_copy(arena, json_string_value(target), text->target_length) : NULL;
+        text->target =
+            target ? arena_copy(arena, json_string_value(target), text->target_length) : NULL;
         request->characters += utf8_count(json_string_value(source), text->source_length);
     }
     request->prefix_length = strlen(form.prefix);
@@ -561,7 +653,8 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->include = form.include;
     request->digits = (int)form.digits;
     request->links = form.links;
-    request->aligns = (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
+    request->aligns = (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS |
+                                       INCLUDE_QUALITY)) != 0;
     request->replace_unknowns = form.replace_unknowns;
     request->verbatim = request->verbatim || form.verbatim;
     request->streamed = form.stream;
@@ -579,14 +672,18 @@ static void native_start(const struct dialect *dialect, const struct service *se
 }
 
 /* Writes {"model","source","target", "translations" or "results": [{"text","sentences"}]}. */
-static void native_finish(const struct service *service, struct request *request, struct reply *reply) {
+static void native_finish(const struct service *service, struct request *request,
+                          struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
-    const struct text *first = request->text_count > 0 && request->texts[0].second ? request->texts : NULL; /* set for two models */
+    const struct text *first = request->text_count > 0 && request->texts[0].second
+                                   ? request->texts
+                                   : NULL; /* set for two models */
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
-    bool many = request->language && request->variant; /* the reply has the request's languages, not the model's */
+    bool many = request->language &&
+                request->variant; /* the reply has the request's languages, not the model's */
     writer_strings(&w, "model", info->name, "source",
                    first  ? first->model->info.source
                    : many ? request->language
@@ -611,8 +708,14 @@ static void native_finish(const struct service *service, struct request *request
     api_reply_answer(service, reply, &w);
 }
 
-const struct dialect dialect_translate = {
-    .name = "translate", .speaks = native_speaks, .load = native_load, .start = native_start, .finish = native_finish};
+const struct dialect dialect_translate = {.name = "translate",
+                                          .speaks = native_speaks,
+                                          .load = native_load,
+                                          .start = native_start,
+                                          .finish = native_finish};
 
-const struct dialect dialect_attention = {
-    .name = "attention", .speaks = native_speaks, .load = native_load, .start = native_start, .finish = native_finish};
+const struct dialect dialect_attention = {.name = "attention",
+                                          .speaks = native_speaks,
+                                          .load = native_load,
+                                          .start = native_start,
+                                          .finish = native_finish};

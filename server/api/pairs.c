@@ -32,20 +32,24 @@ int pair_target_distance(const struct translator_info *info, const char *code) {
     return pair_needs_variant(info) ? LANGUAGE_FAR : language_distance(info->target, code);
 }
 
-bool pair_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target,
-                     struct text *out) {
+bool pair_find_pivot(const struct model_set *models, const char *through, const char *source,
+                     const char *target, struct text *out) {
     int least = 3 * LANGUAGE_FAR;
     bool off = through && strcmp(through, "none") == 0;
-    for (size_t i = 0; !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
+    for (size_t i = 0;
+         !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
         struct served_model *second = models->all[i];
         const char *middle = second->info.source;
         bool meets = pair_translates(&second->info) && !second->info.languages &&
                      language_distance(middle, source) >= LANGUAGE_FAR &&
                      (!through || language_distance(middle, through) < LANGUAGE_FAR);
         int far = meets ? pair_target_distance(&second->info, target) : LANGUAGE_FAR;
-        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count; j++) { /* find the nearest first model for this second model */
+        for (size_t j = 0; far < LANGUAGE_FAR && j < models->count;
+             j++) { /* find the nearest first model for this second model */
             const struct translator_info *info = &models->all[j]->info;
-            int from = pair_translates(info) && !info->languages ? language_distance(info->source, source) : LANGUAGE_FAR;
+            int from = pair_translates(info) && !info->languages
+                           ? language_distance(info->source, source)
+                           : LANGUAGE_FAR;
             int to = from < LANGUAGE_FAR ? pair_target_distance(info, middle) : LANGUAGE_FAR;
             if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)
                 continue;

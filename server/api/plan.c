@@ -1,6 +1,6 @@
-/* This file plans the translation of strings or a document, mostly for the dialects of other services. A plan chooses one or two
- * models for each string and target, makes the request's texts from the strings, and makes the answers from the translated
- * texts. */
+/* This file plans the translation of strings or a document, mostly for the dialects of other
+ * services. A plan chooses one or two models for each string and target, makes the request's texts
+ * from the strings, and makes the answers from the translated texts. */
 #include "server/api/plan.h"
 #include "model/base/utf8.h"
 #include "server/api/json.h"
@@ -15,7 +15,8 @@
 
 /* ---- lists of languages ---- */
 
-/* Adds a code unless the list has it. Copies the code to the arena, or keeps the pointer if arena is NULL. */
+/* Adds a code unless the list has it. Copies the code to the arena, or keeps the pointer if arena
+ * is NULL. */
 static void add_code(const char *code, struct arena *arena, struct plan_codes *codes) {
     for (size_t i = 0; i < codes->count; i++)
         if (language_same(codes->all[i], code))
@@ -30,14 +31,16 @@ void plan_add_sources(const struct translator_info *info, struct plan_codes *cod
         add_code(info->languages ? info->variants[i] : info->source, NULL, codes);
 }
 
-/* Adds the targets of a source, or of all sources if source is NULL. If pairs is set, skips models that read many languages. */
-static void add_targets(const struct model_set *models, const char *source, bool pairs, struct arena *arena,
-                        struct plan_codes *codes) {
+/* Adds the targets of a source, or of all sources if source is NULL. If pairs is set, skips models
+ * that read many languages. */
+static void add_targets(const struct model_set *models, const char *source, bool pairs,
+                        struct arena *arena, struct plan_codes *codes) {
     char code[VARIANT_CODE_BYTES];
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         bool several = pair_needs_variant(info);
-        bool reads = !source || (info->languages ? pair_source_variant(info, source) != NULL : language_same(info->source, source));
+        bool reads = !source || (info->languages ? pair_source_variant(info, source) != NULL
+                                                 : language_same(info->source, source));
         if (!pair_translates(info) || !reads || (pairs && info->languages))
             continue;
         for (size_t v = 0; several && v < info->variant_count; v++) {
@@ -56,8 +59,10 @@ size_t plan_most_codes(const struct model_set *models) {
     return most;
 }
 
-int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
-    *codes = (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
+int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena,
+                   struct plan_codes *codes) {
+    *codes =
+        (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
     for (size_t i = 0; codes->all && sources && i < models->count; i++)
         if (pair_translates(&models->all[i]->info))
             plan_add_sources(&models->all[i]->info, codes);
@@ -66,15 +71,19 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
     return arena_failed(arena) ? -1 : 0;
 }
 
-int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes, struct reply *reply) {
+int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes,
+              struct reply *reply) {
     if (api_is_loading(request, reply))
         return -1;
-    return plan_languages(request->models, sources, targets, &request->arena, codes) == 0 ? 0 : api_fail_memory(reply);
+    return plan_languages(request->models, sources, targets, &request->arena, codes) == 0
+               ? 0
+               : api_fail_memory(reply);
 }
 
-int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
-                 struct plan_codes *codes) {
-    *codes = (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
+int plan_targets(const struct model_set *models, const char *source, const char *pivot,
+                 struct arena *arena, struct plan_codes *codes) {
+    *codes =
+        (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
     if (!codes->all)
         return -1;
     add_targets(models, source, false, arena, codes);
@@ -90,7 +99,8 @@ int plan_targets(const struct model_set *models, const char *source, const char 
     return arena_failed(arena) ? -1 : 0;
 }
 
-/* Returns the models' code that is nearest to the requested one, or NULL if no model knows the language. */
+/* Returns the models' code that is nearest to the requested one, or NULL if no model knows the
+ * language. */
 static const char *find_language(const struct model_set *models, const char *asked) {
     const char *nearest = NULL;
     int least = LANGUAGE_FAR;
@@ -110,7 +120,8 @@ static const char *find_language(const struct model_set *models, const char *ask
     return variant ? variant : nearest;
 }
 
-struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
+struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup,
+                              const struct model_set *models) {
     /* collect the models' source languages without duplicates */
     struct plan_codes codes = {.all = calloc(plan_most_codes(models) + 1, sizeof *codes.all)};
     size_t length = 0;
@@ -129,7 +140,8 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
     if (text && codes.count == 0) {
         found = (struct plan_guess){"en", 0};
     } else if (text) {
-        struct language_guess guess = language_detect(text, length - 1, markup, codes.all, codes.count);
+        struct language_guess guess =
+            language_detect(text, length - 1, markup, codes.all, codes.count);
         found = (struct plan_guess){guess.failed ? NULL : codes.all[guess.index], guess.confidence};
     }
     free(text);
@@ -139,10 +151,12 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
 /* ---- the models of a pair of languages ---- */
 
-/* Chooses the model that is nearest to the pair of languages or, if no model fits, two models. At equal distance, prefers a model
- * of one pair to one of many languages, and then the first model. */
-static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
-                                     const char *pivot, struct plan_reason *reason) {
+/* Chooses the model that is nearest to the pair of languages or, if no model fits, two models. At
+ * equal distance, prefers a model of one pair to one of many languages, and then the first model.
+ */
+static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target,
+                                     const struct model_set *models, const char *pivot,
+                                     struct plan_reason *reason) {
     int least = 4 * LANGUAGE_FAR;
     struct text *chosen = &item->chosen;
     reason->from = source;
@@ -206,17 +220,20 @@ static struct document document_of(const struct plan *plan, const struct plan_it
                              .notes = order->notes};
 }
 
-static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
+static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena,
+                      struct error *err) {
     int read = 0;
     if (plan->order->document) {
         struct document document = document_of(plan, item);
         read = document_read(&document, arena, &item->markup, err);
     } else if (plan->markup && plan->order->tags) {
-        read = markup_parse_xml(item->source, item->length, plan->order->tags, arena, &item->markup, err);
+        read = markup_parse_xml(item->source, item->length, plan->order->tags, arena, &item->markup,
+                                err);
     } else if (plan->markup) {
         read = markup_parse_html(item->source, item->length, arena, &item->markup, err);
     } else {
-        read = document_read_text(item->source, item->length, plan->order->joined, arena, &item->markup, &item->marked, err);
+        read = document_read_text(item->source, item->length, plan->order->joined, arena,
+                                  &item->markup, &item->marked, err);
     }
     if (read != 0)
         return -1;
@@ -230,9 +247,10 @@ static enum plan_refusal refusal_of(const struct error *err) {
     return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
 }
 
-/* Guesses one language for all strings, or one for each if order->apart is set. Unpacks an archive and guesses its language from
- * the beginning of its text. */
-static enum plan_refusal guess_sources(struct plan *plan, struct request *request, struct plan_reason *reason) {
+/* Guesses one language for all strings, or one for each if order->apart is set. Unpacks an archive
+ * and guesses its language from the beginning of its text. */
+static enum plan_refusal guess_sources(struct plan *plan, struct request *request,
+                                       struct plan_reason *reason) {
     enum { MOST_BYTES = 64 * 1024 };
     size_t together = plan->order->apart ? 1 : plan->strings;
     if (plan->order->document && plan->order->document->archive) {
@@ -256,15 +274,18 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
     }
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
-        bool tags = (plan->markup && !plan->order->document) || marks_are_in((struct bytes){item->source, item->length});
-        item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models) : plan->items[0].guess;
+        bool tags = (plan->markup && !plan->order->document) ||
+                    marks_are_in((struct bytes){item->source, item->length});
+        item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models)
+                                        : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
     }
     return PLAN_OK;
 }
 
-enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason) {
+enum plan_refusal plan_choose(struct plan *plan, struct request *request,
+                              struct plan_reason *reason) {
     const struct order *order = plan->order;
     plan->guessed = !order->source || language_same(order->source, "auto");
     enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request, reason) : PLAN_OK;
@@ -272,7 +293,8 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         return refusal;
 
     /* make one item for each string and target */
-    struct plan_item *items = arena_alloc(&request->arena, order->target_count, plan->strings * sizeof *items);
+    struct plan_item *items =
+        arena_alloc(&request->arena, order->target_count, plan->strings * sizeof *items);
     if (!items)
         return PLAN_MEMORY;
     for (size_t i = 0; i < order->target_count; i++)
@@ -285,12 +307,14 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         item->source_language = plan_source(plan, i);
         item->target_language = order->targets[i / plan->strings];
 
-        /* find an earlier item with the same target and source, which is near the front, since languages are few */
+        /* find an earlier item with the same target and source, which is near the front, since
+         * languages are few */
         size_t before = i - i % plan->strings;
         while (before < i && items[before].source_language != item->source_language)
             before++;
         if (before == i)
-            refusal = choose_item(item, item->source_language, item->target_language, request->models, plan->pivot, reason);
+            refusal = choose_item(item, item->source_language, item->target_language,
+                                  request->models, plan->pivot, reason);
         else
             item->chosen = items[before].chosen;
         if (!request->model)
@@ -310,9 +334,11 @@ size_t plan_characters(const struct plan *plan, size_t index) {
 }
 
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
-    for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
+    for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim));
+         i++) {
         struct plan_item *item = &plan->items[i];
-        const struct plan_item *same = &plan->items[i % plan->strings]; /* each string is parsed once for all its targets */
+        const struct plan_item *same =
+            &plan->items[i % plan->strings]; /* each string is parsed once for all its targets */
         if (i >= plan->strings) {
             item->markup = same->markup;
             item->marked = same->marked;
@@ -343,7 +369,8 @@ int plan_cut(struct plan *plan, struct request *request) {
         const struct plan_item *twin = NULL;
         for (size_t j = i % plan->strings; chosen->second && !twin && j < i; j += plan->strings) {
             const struct text *before = &plan->items[j].chosen;
-            if (before->second && before->model == chosen->model && before->variant == chosen->variant)
+            if (before->second && before->model == chosen->model &&
+                before->variant == chosen->variant)
                 twin = &plan->items[j];
         }
         item->texts = text;
@@ -359,7 +386,8 @@ int plan_cut(struct plan *plan, struct request *request) {
     return 0;
 }
 
-enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
+enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request,
+                               struct plan_reason *reason) {
     if (plan_parse(plan, &request->arena, &reason->error) != 0)
         return refusal_of(&reason->error);
     for (size_t i = 0; i < plan->count; i++)
@@ -388,22 +416,26 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
 
 /* ---- answers ---- */
 
-/* Renders the translation of a text, or the text itself if the translation is blank, since some clients treat an empty answer as a
- * failure. */
-static int render_item(const struct text *text, struct arena *arena, struct rendered *out, struct plan_answer *answer) {
+/* Renders the translation of a text, or the text itself if the translation is blank, since some
+ * clients treat an empty answer as a failure. */
+static int render_item(const struct text *text, struct arena *arena, struct rendered *out,
+                       struct plan_answer *answer) {
     if (render_text(text, arena, out, NULL) != 0)
         return -1;
     bool lost = segmenter_trim(out->text, out->length).begin == out->length;
-    *answer = lost ? (struct plan_answer){text->source, text->source_length} : (struct plan_answer){out->text, out->length};
+    *answer = lost ? (struct plan_answer){text->source, text->source_length}
+                   : (struct plan_answer){out->text, out->length};
     return 0;
 }
 
-int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena,
+               struct plan_answer *answer) {
     struct markup markup = item->markup;
     markup.language = item->target_language;
     markup.from = item->source_language;
     *answer = (struct plan_answer){item->source, item->length};
-    struct markup_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(arena, item->count, sizeof *translations);
     for (size_t i = 0; i < item->count; i++) {
         if (!translations || document_translate(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
@@ -416,7 +448,8 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
         written = document_write(&document, &markup, translations, arena, &length, NULL);
     } else {
         written = plan->markup ? markup_write(&markup, translations, arena, &length, NULL)
-                               : document_write_text(item->source, item->length, &markup, translations, arena, &length, NULL);
+                               : document_write_text(item->source, item->length, &markup,
+                                                     translations, arena, &length, NULL);
     }
     if (!written)
         return -1;
@@ -427,7 +460,8 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
 
 static void answers_add(struct plan_answers *answers, const struct plan_answer *answer) {
     for (size_t i = 0; i < answers->count; i++) {
-        if (answers->all[i].length == answer->length && memcmp(answers->all[i].text, answer->text, answer->length) == 0)
+        if (answers->all[i].length == answer->length &&
+            memcmp(answers->all[i].text, answer->text, answer->length) == 0)
             return;
     }
     answers->all[answers->count++] = *answer;
@@ -445,16 +479,20 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
         if (!all[i].all)
             return NULL;
         if (item->chosen.model &&
-            (segments ? plan_write(plan, item, arena, &answer) : render_item(&item->texts[0], arena, &rendered, &answer)) != 0)
+            (segments ? plan_write(plan, item, arena, &answer)
+                      : render_item(&item->texts[0], arena, &rendered, &answer)) != 0)
             return NULL;
         answers_add(&all[i], &answer);
         for (size_t rank = 1; rank <= others; rank++) {
-            /* make a text from the hypotheses of this rank; a sentence with fewer hypotheses contributes its last */
+            /* make a text from the hypotheses of this rank; a sentence with fewer hypotheses
+             * contributes its last */
             struct text ranked = item->texts[0];
-            struct sentence *sentences = ranked.sentences = arena_alloc(arena, ranked.count, sizeof *ranked.sentences);
+            struct sentence *sentences = ranked.sentences =
+                arena_alloc(arena, ranked.count, sizeof *ranked.sentences);
             for (size_t s = 0; sentences && s < ranked.count; s++) {
                 sentences[s] = item->texts[0].sentences[s]; /* the shared members are only read */
-                sentences[s].hypotheses += rank < sentences[s].count ? rank : sentences[s].count - 1;
+                sentences[s].hypotheses +=
+                    rank < sentences[s].count ? rank : sentences[s].count - 1;
             }
             if (!sentences || render_item(&ranked, arena, &rendered, &answer) != 0)
                 return NULL;
@@ -471,8 +509,8 @@ static struct span shifted(struct span span, size_t by) {
 }
 
 /* Extends each sentence to the beginning of the next. */
-static int cut_sentences(const struct text *text, const struct rendered *rendered, struct arena *arena,
-                         struct plan_alignment *out) {
+static int cut_sentences(const struct text *text, const struct rendered *rendered,
+                         struct arena *arena, struct plan_alignment *out) {
     size_t count = text->count > 0 ? text->count : 1;
     struct plan_pair *sentences = out->sentences = arena_zalloc(arena, count, sizeof *sentences);
     if (!sentences)
@@ -489,7 +527,8 @@ static int cut_sentences(const struct text *text, const struct rendered *rendere
 
 int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out) {
     const struct text itself = {.source = item->source, .source_length = item->length};
-    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* itself stands for an untranslated item */
+    const struct text *text =
+        item->count > 0 ? &item->texts[0] : &itself; /* itself stands for an untranslated item */
     struct rendered rendered = {.length = item->length};
     struct plan_answer answer = {.length = item->length};
     size_t room = 0;
@@ -505,17 +544,21 @@ int plan_align(const struct plan_item *item, struct arena *arena, struct plan_al
         struct word_matrix matrix;
         if (!translator_info(sentence->translator).attention)
             continue;
-        if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered.sentences[i], arena, &sides, NULL) != 0 ||
+        if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered.sentences[i], arena, &sides,
+                         NULL) != 0 ||
             render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
             return -1;
-        struct plan_pair *words = arena_grow(arena, out->words, out->word_count, &room, matrix.target_count, sizeof *words);
+        struct plan_pair *words = arena_grow(arena, out->words, out->word_count, &room,
+                                             matrix.target_count, sizeof *words);
         if (!words)
             return -1;
         out->words = words;
         for (size_t word = 0, source; word < matrix.target_count; word++)
-            if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count, matrix.ends[word], &source))
-                words[out->word_count++] = (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
-                                                              shifted(sides.target.words[word], rendered.begins[i])};
+            if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count,
+                               matrix.ends[word], &source))
+                words[out->word_count++] =
+                    (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
+                                       shifted(sides.target.words[word], rendered.begins[i])};
     }
     return cut_sentences(text, &rendered, arena, out);
 }

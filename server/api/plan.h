@@ -1,4 +1,5 @@
-/* Plans: strings or markup in a pair of languages, and the translation of each; dialects of other services share them. */
+/* Plans: strings or markup in a pair of languages, and the translation of each; dialects of other
+ * services share them. */
 #ifndef ALIGND_PLAN_H
 #define ALIGND_PLAN_H
 
@@ -14,76 +15,92 @@ struct plan_guess {
     double confidence; /* 0 to 100 */
 };
 
-/* One string in one target language. It is one text of the request or, for markup, one text for each segment. */
+/* One string in one target language. It is one text of the request or, for markup, one text for
+ * each segment. */
 struct plan_item {
     const char *source; /* [length], valid UTF-8 */
     size_t length;
-    struct text chosen; /* its models and languages, which its texts get; model NULL: it is in the target language already and is
-                         * not translated */
-    struct plan_guess guess;                       /* guesses of the source language, if the request does not give it */
+    struct text chosen; /* its models and languages, which its texts get; model NULL: it is in the
+                         * target language already and is not translated */
+    struct plan_guess guess; /* guesses of the source language, if the request does not give it */
     const char *source_language, *target_language; /* the values of lang attributes */
     struct text *texts;                            /* [count] */
     size_t count;
     bool parsed; /* html and count are set */
-    bool marked; /* it is a text with marks (server/markup/markup.h), which is handled like markup */
+    bool
+        marked; /* it is a text with marks (server/markup/markup.h), which is handled like markup */
     struct markup markup;
 };
 
-/* The plan by which a request's texts make its answer, in the request's arena. Dialects that use plans set request->plan. */
+/* The plan by which a request's texts make its answer, in the request's arena. Dialects that use
+ * plans set request->plan. */
 struct plan {
-    struct plan_item *items; /* [count]: all strings in the first target language, then all in the next */
+    struct plan_item
+        *items; /* [count]: all strings in the first target language, then all in the next */
     size_t count, strings;
     bool markup;
-    bool aligned;                    /* plan_align will be called: marks in texts are not recognized */
-    bool verbatim;                   /* marks in texts are not recognized */
-    size_t alternatives;             /* alternatives for each translation; markup has none */
-    bool guessed;                    /* the source language is detected */
-    const struct order *order;       /* the order that it carries out */
-    const char *pivot;               /* as in struct service_options */
+    bool aligned;              /* plan_align will be called: marks in texts are not recognized */
+    bool verbatim;             /* marks in texts are not recognized */
+    size_t alternatives;       /* alternatives for each translation; markup has none */
+    bool guessed;              /* the source language is detected */
+    const struct order *order; /* the order that it carries out */
+    const char *pivot;         /* as in struct service_options */
     const struct warnings *warnings; /* set after its texts are decoded */
 };
 
 /* The reason for refusing a request. */
-enum plan_refusal { PLAN_OK, PLAN_MEMORY, PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR, PLAN_MARKUP, PLAN_LENGTH };
+enum plan_refusal {
+    PLAN_OK,
+    PLAN_MEMORY,
+    PLAN_SOURCE,
+    PLAN_TARGET,
+    PLAN_PAIR,
+    PLAN_MARKUP,
+    PLAN_LENGTH
+};
 
 /* The details of a refusal, for its message. */
 struct plan_reason {
-    const char *from, *to;       /* PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR: the codes that were asked for */
-    const char *asked;           /* PLAN_SOURCE, PLAN_TARGET: the code that no model knows */
-    const char *source, *target; /* PLAN_PAIR: languages without a model between them, as the models name them */
-    size_t characters;           /* PLAN_LENGTH: the number of characters */
-    struct error error;          /* PLAN_MARKUP: the error in it */
+    const char *from, *to; /* PLAN_SOURCE, PLAN_TARGET, PLAN_PAIR: the codes that were asked for */
+    const char *asked;     /* PLAN_SOURCE, PLAN_TARGET: the code that no model knows */
+    const char *source,
+        *target; /* PLAN_PAIR: languages without a model between them, as the models name them */
+    size_t characters;  /* PLAN_LENGTH: the number of characters */
+    struct error error; /* PLAN_MARKUP: the error in it */
 };
 
 enum { PLAN_MOST_TARGETS = 16 };
 
-/* The order of a request, in its arena. texts and, until order_start, the codes are borrowed from the JSON. */
+/* The order of a request, in its arena. texts and, until order_start, the codes are borrowed from
+ * the JSON. */
 struct order {
-    const json_t *texts;                    /* a string, or an array of strings; read by order_texts */
-    size_t count;                           /* number of texts */
-    bool array;                             /* texts is an array */
-    const char *source;                     /* a language code; NULL or "auto": detect it */
+    const json_t *texts; /* a string, or an array of strings; read by order_texts */
+    size_t count;        /* number of texts */
+    bool array;          /* texts is an array */
+    const char *source;  /* a language code; NULL or "auto": detect it */
     const char *targets[PLAN_MOST_TARGETS]; /* [target_count] */
     size_t target_count;
-    const char *glossary;                              /* name or id of a kept glossary; NULL: none */
+    const char *glossary; /* name or id of a kept glossary; NULL: none */
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
     bool markup, aligned;                              /* as in a plan */
     bool whole;                                        /* each text is one sentence */
-    bool apart;                                        /* if the source language is not given, each text is detected separately */
-    bool joined;                                       /* a sentence may run over line ends, which stay */
-    bool unwarned;                                     /* skip warnings that take time */
-    bool bilingual;                                    /* the document contains both its source and the translation */
-    size_t alternatives;                               /* at most the workers' rows - 1 */
-    /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of characters. NULL: the words of
-     * alignd's own dialect. */
-    void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply);
-    const struct xml_tags *tags;            /* the markup is XML with these options; NULL: HTML */
-    const struct document_format *document; /* the markup is a document of this format; NULL: not a document */
-    struct bytes file;                      /* the document, in the arena; then texts is NULL */
-    const struct encoding *encoding;        /* of the document, in the arena; NULL: UTF-8 */
-    const struct key_globs *keys;           /* the values to translate; NULL: all */
-    struct document_notes *notes;           /* the document's name, in the arena */
-    void *own;                              /* for the dialect */
+    bool apart;          /* if the source language is not given, each text is detected separately */
+    bool joined;         /* a sentence may run over line ends, which stay */
+    bool unwarned;       /* skip warnings that take time */
+    bool bilingual;      /* the document contains both its source and the translation */
+    size_t alternatives; /* at most the workers' rows - 1 */
+    /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of
+     * characters. NULL: the words of alignd's own dialect. */
+    void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most,
+                   struct reply *reply);
+    const struct xml_tags *tags; /* the markup is XML with these options; NULL: HTML */
+    const struct document_format
+        *document;     /* the markup is a document of this format; NULL: not a document */
+    struct bytes file; /* the document, in the arena; then texts is NULL */
+    const struct encoding *encoding; /* of the document, in the arena; NULL: UTF-8 */
+    const struct key_globs *keys;    /* the values to translate; NULL: all */
+    struct document_notes *notes;    /* the document's name, in the arena */
+    void *own;                       /* for the dialect */
 };
 
 /* Language codes without duplicates, of the models or in the arena. */
@@ -91,44 +108,54 @@ struct plan_codes {
     const char **all; /* [count] */
     size_t count;
 };
-/* Collects the models' languages: sources first, then targets, as requested; for a model with variants, its variants' languages.
- * Returns -1 if memory runs out. */
-int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes);
-/* The same for an endpoint that lists them. -1: models are loading, or memory runs out; the reply is set. */
-int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes, struct reply *reply);
+/* Collects the models' languages: sources first, then targets, as requested; for a model with
+ * variants, its variants' languages. Returns -1 if memory runs out. */
+int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena,
+                   struct plan_codes *codes);
+/* The same for an endpoint that lists them. -1: models are loading, or memory runs out; the reply
+ * is set. */
+int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes,
+              struct reply *reply);
 /* Collects the targets of one source, by one model or two (pivot: as in struct service_options). */
-int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
-                 struct plan_codes *codes);
+int plan_targets(const struct model_set *models, const char *source, const char *pivot,
+                 struct arena *arena, struct plan_codes *codes);
 
 /* Returns the maximum number of codes of all models' languages together. */
 size_t plan_most_codes(const struct model_set *models);
 /* Adds the source languages of a model. */
 void plan_add_sources(const struct translator_info *info, struct plan_codes *codes);
 
-/* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings. Returns -1 if memory runs out. */
+/* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings.
+ * Returns -1 if memory runs out. */
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);
 
-/* Detects the likeliest of the models' source languages, for count items together. code NULL: out of memory. */
-struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup, const struct model_set *models);
+/* Detects the likeliest of the models' source languages, for count items together. code NULL: out
+ * of memory. */
+struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup,
+                              const struct model_set *models);
 
-/* Chooses the model of each item by its pair of languages. In the plan's order, each string gets an item in each target. A model
- * for "en" accepts "en-US". An archive whose language is guessed is parsed. Sets request->model to the first model of an item;
- * NULL: no item has one. */
-enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason);
+/* Chooses the model of each item by its pair of languages. In the plan's order, each string gets an
+ * item in each target. A model for "en" accepts "en-US". An archive whose language is guessed is
+ * parsed. Sets request->model to the first model of an item; NULL: no item has one. */
+enum plan_refusal plan_choose(struct plan *plan, struct request *request,
+                              struct plan_reason *reason);
 
-/* Makes one text of the request for each item, or for each segment of an item that is markup. Returns -1 if memory runs out. */
+/* Makes one text of the request for each item, or for each segment of an item that is markup.
+ * Returns -1 if memory runs out. */
 int plan_cut(struct plan *plan, struct request *request);
-/* Parses the chosen items, then does the same. Refuses with PLAN_LENGTH if they have more than max_characters together, not
- * counting tags. */
-enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
+/* Parses the chosen items, then does the same. Refuses with PLAN_LENGTH if they have more than
+ * max_characters together, not counting tags. */
+enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request,
+                               struct plan_reason *reason);
 
-/* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY. */
+/* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY.
+ */
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err);
 /* Returns the number of characters of item i without tags. */
 size_t plan_characters(const struct plan *plan, size_t i);
 
-/* Sets the decoding options of the request to those of a native request that sets no fields. rows: of a worker. request->model must
- * be set. */
+/* Sets the decoding options of the request to those of a native request that sets no fields. rows:
+ * of a worker. request->model must be set. */
 void plan_search(const struct plan *plan, size_t rows, struct request *request);
 
 /* The answers of one item: its translation, followed by the requested alternatives. */
@@ -142,9 +169,11 @@ struct plan_answers {
 };
 
 /* Writes the translation of one item that is markup or has marks. Returns -1 if memory runs out. */
-int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer);
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena,
+               struct plan_answer *answer);
 
-/* Returns the answers of all items in their order, once the request is decoded. NULL: out of memory. */
+/* Returns the answers of all items in their order, once the request is decoded. NULL: out of
+ * memory. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
 
 /* Returns the source language of item i: the given one, or the guess. */
@@ -154,13 +183,15 @@ const char *plan_source(const struct plan *plan, size_t i);
 struct plan_pair {
     struct span source, target;
 };
-/* Aligned words, as in words.alignment of the native dialect, and sentences. A sentence includes the white space after it, and the
- * first also the white space before it, so that sentences cover both texts. */
+/* Aligned words, as in words.alignment of the native dialect, and sentences. A sentence includes
+ * the white space after it, and the first also the white space before it, so that sentences cover
+ * both texts. */
 struct plan_alignment {
     struct plan_pair *words, *sentences; /* [word_count], [sentence_count] */
     size_t word_count, sentence_count;
 };
-/* Aligns an item that is not markup, in a plan that is aligned. Everything is in the arena. Returns -1 if memory runs out. */
+/* Aligns an item that is not markup, in a plan that is aligned. Everything is in the arena. Returns
+ * -1 if memory runs out. */
 int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* This file sets replies: JSON, and errors, which have a status, a code and a message in the form of the reply's dialect. Requests
- * that are refused are counted. */
+/* This file sets replies: JSON, and errors, which have a status, a code and a message in the form
+ * of the reply's dialect. Requests that are refused are counted. */
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -56,7 +56,8 @@ void dialect_put_error(struct writer *w, const struct dialect_error *error) {
     writer_begin_object(w, NULL);
     writer_strings(w, "error", error->message, "code", error->code, NULL);
     if (error->field)
-        writer_string_of(w, "field", error->field, utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
+        writer_string_of(w, "field", error->field,
+                         utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
     if (error->progress)
         writer_number(w, "progress", *error->progress);
     writer_end_object(w);
@@ -75,11 +76,13 @@ static int fail_with(struct reply *reply, struct dialect_error error) {
     return -1;
 }
 
-void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message, double progress) {
+void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message,
+                       double progress) {
     fail_with(reply, (struct dialect_error){status, code, NULL, message, &progress});
 }
 
-int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field,
+                   const char *message) {
     return fail_with(reply, (struct dialect_error){status, code, field, message, NULL});
 }
 
@@ -89,7 +92,8 @@ int api_fail(struct reply *reply, unsigned status, const char *field, const char
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    /* vsnprintf may have truncated a quoted string within a character, which JSON cannot represent */
+    /* vsnprintf may have truncated a quoted string within a character, which JSON cannot represent
+     */
     for (char *c = message; !utf8_valid(message, strlen(message)); c++)
         *c = (unsigned char)*c >= 0x80 ? '?' : *c;
     const char *code = "internal_error";
@@ -102,14 +106,16 @@ int api_fail(struct reply *reply, unsigned status, const char *field, const char
 
 int api_fail_memory(struct reply *reply) {
     api_lacked_memory();
-    api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
+    api_reply_text(reply, STATUS_UNAVAILABLE,
+                   strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
     reply->retry_after_s = 1;
     return -1;
 }
 
 void api_fail_unready(enum service_state state, struct reply *reply) {
     api_fail(reply, STATUS_UNAVAILABLE, NULL,
-             state == SERVICE_LOADING ? "the models are still loading" : "the server is shutting down");
+             state == SERVICE_LOADING ? "the models are still loading"
+                                      : "the server is shutting down");
     reply->retry_after_s = 1;
 }
 
@@ -118,22 +124,25 @@ void api_fail_modelless(struct reply *reply) {
     reply->retry_after_s = 10;
 }
 
-void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply) {
+void api_fail_cancelled(const struct service *service, enum cancel_reason reason,
+                        struct reply *reply) {
     if (reason == CANCEL_DEADLINE) {
         metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
-        api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
+        api_fail(reply, STATUS_DEADLINE, NULL,
+                 "the request's deadline passed before it was answered");
     } else if (reason == CANCEL_LENGTH) {
         api_fail_length(service, 0, reply);
     } else {
         /* if the client has disconnected, this reply is only logged */
-        metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
+        metrics_cancelled(service->metrics,
+                          reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
         api_fail_unready(SERVICE_DRAINING, reply);
     }
 }
 
 /* Sets Retry-After in whole seconds, up to a limit that clients accept. */
-void api_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code, double wait_s,
-                   struct reply *reply, const char *format, ...) {
+void api_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code,
+                   double wait_s, struct reply *reply, const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
@@ -144,8 +153,8 @@ void api_fail_busy(const struct service *service, enum metrics_rejected reason, 
     reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
 }
 
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
-                      struct reply *reply) {
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict,
+                      const struct request *request, struct reply *reply) {
     if (verdict == SCHEDULER_CLOSED) {
         metrics_rejected(service->metrics, REJECTED_DRAINING);
         api_fail_unready(SERVICE_DRAINING, reply);
@@ -158,20 +167,24 @@ void api_fail_refused(const struct service *service, enum scheduler_verdict verd
 }
 
 void api_fail_crowded(const struct service *service, struct reply *reply) {
-    api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply, "the queue has no room for so large a request");
+    api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
+                  "the queue has no room for so large a request");
 }
 
 void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
-    api_fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply, "too many large requests are waiting to be read");
+    api_fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply,
+                  "too many large requests are waiting to be read");
 }
 
 void api_fail_length(const struct service *service, size_t least, struct reply *reply) {
     size_t most = service->options.max_reply_bytes;
     metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
     if (least > 0)
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have at least %zu", most, least);
+        api_fail(reply, STATUS_TOO_LARGE, NULL,
+                 "the reply must have at most %zu bytes, but would have at least %zu", most, least);
     else
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have more", most);
+        api_fail(reply, STATUS_TOO_LARGE, NULL,
+                 "the reply must have at most %zu bytes, but would have more", most);
 }
 
 void api_fail_unread(const struct service *service, struct reply *reply) {

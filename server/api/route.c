@@ -14,7 +14,8 @@ const char *route_method(const char *method) {
     return "other";
 }
 
-/* Compares segment by segment. Unless part is NULL, sets it to the segment that matches the braces. */
+/* Compares segment by segment. Unless part is NULL, sets it to the segment that matches the braces.
+ */
 static bool path_fits(const char *pattern, const char *path, const char **part, size_t *length) {
     while (*pattern && *path) {
         if (*pattern == '{') {
@@ -44,7 +45,8 @@ bool route_fits(const struct route *route, const char *path) {
 }
 
 bool route_takes(const struct route *route, const char *method) {
-    return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+    return strcmp(method, route->method) == 0 ||
+           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
 /* ---- dialects ---- */
@@ -57,7 +59,8 @@ const struct api_field *dialect_sent(const struct call *call, const char *name) 
 }
 
 bool dialect_has(const struct dialect_fields *fields, const char *name) {
-    return fields->root ? json_object_get(fields->root, name) != NULL : dialect_sent(fields->call, name) != NULL;
+    return fields->root ? json_object_get(fields->root, name) != NULL
+                        : dialect_sent(fields->call, name) != NULL;
 }
 
 const struct dialect *route_dialect(const struct route *route) {

@@ -1,5 +1,6 @@
-/* This file has the endpoints about the service itself. GET /models, /health, /ready and /metrics report its state; POST and DELETE
- * change the set of loaded models. The page and the description of the API are part of the program. */
+/* This file has the endpoints about the service itself. GET /models, /health, /ready and /metrics
+ * report its state; POST and DELETE change the set of loaded models. The page and the description
+ * of the API are part of the program. */
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
 #include "server/api/page.h"
@@ -10,13 +11,16 @@
 #include <string.h>
 
 /* Omits the reason of a failure, which names files, unless an administrator asks. */
-static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
+static void put_model(struct writer *w, const struct service *service, struct served_model *model,
+                      bool administrator) {
     struct model_view view = catalog_view(service->catalog, model);
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
     if (model->card) { /* a folder that cannot be read does not describe its model */
         const struct translator_info *info = &model->info;
-        const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
+        const char *attention = !info->attention          ? "none"
+                                : info->attention_trained ? "attention"
+                                                          : "untrained";
         writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
         writer_count(w, "parameters", info->parameters);
         writer_string(w, "storage", info->storage);
@@ -59,7 +63,10 @@ static void put_model(struct writer *w, const struct service *service, struct se
     if (view.loaded) {
         const struct integrity_found *files = &view.loaded->files;
         const struct translator_info *info = &view.loaded->info;
-        writer_string(w, "integrity", !files->listed ? "unlisted" : view.unchecked ? "checking" : "checked");
+        writer_string(w, "integrity",
+                      !files->listed   ? "unlisted"
+                      : view.unchecked ? "checking"
+                                       : "checked");
         if (*files->sha256)
             writer_string(w, "sha256", files->sha256);
         writer_strings(w, "architecture", info->architecture, "compute", info->compute, NULL);
@@ -72,7 +79,8 @@ static void put_model(struct writer *w, const struct service *service, struct se
     loaded_model_release(view.loaded);
 }
 
-void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_models(const struct service *service, const struct call *call, struct request *request,
+                struct reply *reply) {
     if (api_is_loading(request, reply))
         return;
     bool administrator = api_is_administrator(service, call);
@@ -105,7 +113,8 @@ void api_models(const struct service *service, const struct call *call, struct r
 /* ---- adding and removing a model ---- */
 
 /* Replies with a status. Omits the name if it is NULL, and the generation if it is 0. */
-static void reply_status(struct reply *reply, const char *status, const char *name, size_t generation) {
+static void reply_status(struct reply *reply, const char *status, const char *name,
+                         size_t generation) {
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_strings(&w, "status", status, name ? "name" : NULL, name, NULL);
@@ -116,9 +125,11 @@ static void reply_status(struct reply *reply, const char *status, const char *na
 }
 
 /* The reason names folders and files, so only administrators may see it. */
-static void fail_change(enum catalog_verdict verdict, const struct error *error, struct reply *reply) {
+static void fail_change(enum catalog_verdict verdict, const struct error *error,
+                        struct reply *reply) {
     if (verdict == CATALOG_BUSY)
-        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL, "the models are being reloaded; try again later");
+        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL,
+                       "the models are being reloaded; try again later");
     else if (verdict == CATALOG_UNKNOWN)
         api_fail(reply, STATUS_NOT_FOUND, NULL, "no model has this name");
     else if (error->code == ERROR_MEMORY)
@@ -127,8 +138,10 @@ static void fail_change(enum catalog_verdict verdict, const struct error *error,
         api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
 }
 
-/* Orders the model "mozilla:en-fr", for example, if the body is {"get": "en-fr", "from": "mozilla"}. */
-static void get_model_asked(const struct service *service, const json_t *root, struct reply *reply) {
+/* Orders the model "mozilla:en-fr", for example, if the body is {"get": "en-fr", "from":
+ * "mozilla"}. */
+static void get_model_asked(const struct service *service, const json_t *root,
+                            struct reply *reply) {
     static const char *const sources[] = {"mozilla", "opus", "argos", "hf"};
     const json_t *get = json_object_get(root, "get"), *from = json_object_get(root, "from");
     const char *source = json_string_value(from), *what = json_string_value(get);
@@ -138,11 +151,13 @@ static void get_model_asked(const struct service *service, const json_t *root, s
     for (size_t i = 0; source && i < sizeof sources / sizeof *sources; i++)
         known |= strcmp(source, sources[i]) == 0;
     if (!what || !*what || strlen(what) > sizeof asked - 16 || strstr(what, "://")) {
-        api_fail(reply, STATUS_INVALID, "get", "get must be a pair of languages such as en-fr, or with from \"hf\" a repository");
+        api_fail(reply, STATUS_INVALID, "get",
+                 "get must be a pair of languages such as en-fr, or with from \"hf\" a repository");
     } else if (!known) {
         api_fail(reply, STATUS_INVALID, "from", "from must be mozilla, opus, argos or hf");
     } else if (!service->fetcher) {
-        api_fail_coded(reply, STATUS_CONFLICT, "offline", "get", "this server downloads no models (--offline)");
+        api_fail_coded(reply, STATUS_CONFLICT, "offline", "get",
+                       "this server downloads no models (--offline)");
     } else {
         snprintf(asked, sizeof asked, "%s%s%s", source ? source : "", source ? ":" : "", what);
         if (fetcher_order(service->fetcher, asked, &error) == 0)
@@ -154,7 +169,8 @@ static void get_model_asked(const struct service *service, const json_t *root, s
     }
 }
 
-void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_add_model(const struct service *service, const struct call *call, struct request *request,
+                   struct reply *reply) {
     if (!api_admit(service, request, reply))
         return;
     json_t *root = api_load(call, reply), *item;
@@ -173,10 +189,12 @@ void api_add_model(const struct service *service, const struct call *call, struc
         get_model_asked(service, root, reply);
     } else if (root && json_string_length(value) == 0) {
         api_fail(reply, STATUS_INVALID, "folder",
-                 "folder must be the path of a model folder on the server; get, a pair of languages, downloads one");
+                 "folder must be the path of a model folder on the server; get, a pair of "
+                 "languages, downloads one");
     } else if (root) {
         struct served_model *added = NULL;
-        enum catalog_verdict verdict = catalog_add(service->catalog, json_string_value(value), &added, &error);
+        enum catalog_verdict verdict =
+            catalog_add(service->catalog, json_string_value(value), &added, &error);
         if (verdict == CATALOG_DONE)
             reply_status(reply, "added", added->info.name, 0);
         else
@@ -186,7 +204,8 @@ void api_add_model(const struct service *service, const struct call *call, struc
     json_decref(root);
 }
 
-void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_remove_model(const struct service *service, const struct call *call,
+                      struct request *request, struct reply *reply) {
     size_t length;
     if (!api_admit(service, request, reply))
         return;
@@ -209,7 +228,8 @@ static void finish_reload(struct reload *reload) {
     request->finish(request);
 }
 
-void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_reload_start(const struct service *service, const struct call *call,
+                      struct request *request, struct reply *reply) {
     (void)call;
     if (!api_admit(service, request, reply))
         return;
@@ -223,26 +243,30 @@ void api_reload_start(const struct service *service, const struct call *call, st
 }
 
 /* The reason names folders and files, so only administrators may see it. */
-void api_reload_finish(const struct service *service, struct request *request, struct reply *reply) {
+void api_reload_finish(const struct service *service, struct request *request,
+                       struct reply *reply) {
     (void)service;
     const struct reload *reload = request->reload;
     if (reload->generation > 0)
         reply_status(reply, "reloaded", NULL, reload->generation);
     else if (reload->error.code != ERROR_NONE)
-        api_fail(reply, STATUS_CONFLICT, NULL, "reloading failed, and the loaded models stay in service: %s",
+        api_fail(reply, STATUS_CONFLICT, NULL,
+                 "reloading failed, and the loaded models stay in service: %s",
                  reload->error.message);
     else
         api_fail_unready(SERVICE_DRAINING, reply);
 }
 
-void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_health(const struct service *service, const struct call *call, struct request *request,
+                struct reply *reply) {
     (void)service;
     (void)call;
     (void)request;
     reply_status(reply, "ok", NULL, 0);
 }
 
-void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_ready(const struct service *service, const struct call *call, struct request *request,
+               struct reply *reply) {
     (void)call;
     enum service_state state = service_state(service);
     if (state != SERVICE_READY)
@@ -253,19 +277,23 @@ void api_ready(const struct service *service, const struct call *call, struct re
         reply_status(reply, "ready", NULL, 0);
 }
 
-void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_metrics(const struct service *service, const struct call *call, struct request *request,
+                 struct reply *reply) {
     (void)call;
-    struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    struct reply made = {.status = STATUS_OK,
+                         .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     size_t count = request->models ? request->models->count : 0;
     struct metrics_served *served = arena_zalloc(&request->arena, count, sizeof *served);
-    struct loaded_model **loaded = arena_zalloc(&request->arena, count, sizeof(struct loaded_model *));
+    struct loaded_model **loaded =
+        arena_zalloc(&request->arena, count, sizeof(struct loaded_model *));
     if (arena_failed(&request->arena)) {
         api_fail_memory(reply);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const struct served_model *model = request->models->all[i];
-        struct loaded_model *one = loaded[i] = catalog_view(service->catalog, request->models->all[i]).loaded;
+        struct loaded_model *one = loaded[i] =
+            catalog_view(service->catalog, request->models->all[i]).loaded;
         served[i] = (struct metrics_served){.name = model->info.name,
                                             .source = model->info.source,
                                             .target = model->info.target,
@@ -303,10 +331,12 @@ const struct page_file *page_find(const char *path) {
     return NULL;
 }
 
-void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    /* the policy allows nothing inline or from other hosts, but data: images, since an export draws one */
-    static const char policy[] =
-        "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+void api_page(const struct service *service, const struct call *call, struct request *request,
+              struct reply *reply) {
+    /* the policy allows nothing inline or from other hosts, but data: images, since an export draws
+     * one */
+    static const char policy[] = "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
+                                 "form-action 'none'; frame-ancestors 'self'";
     (void)service;
     (void)request;
     const struct page_file *file = page_find(call->path);
@@ -315,10 +345,14 @@ void api_page(const struct service *service, const struct call *call, struct req
         return;
     }
 
-    /* If-None-Match is "*" or a list of tags, which may be weak; strstr suffices, since no tag of a file contains another */
+    /* If-None-Match is "*" or a list of tags, which may be weak; strstr suffices, since no tag of a
+     * file contains another */
     const char *tags = call->if_none_match;
     bool known = tags && (strcmp(tags, "*") == 0 || strstr(tags, file->etag));
-    struct reply made = {.status = STATUS_NOT_MODIFIED, .content_type = file->type, .etag = file->etag, .policy = policy};
+    struct reply made = {.status = STATUS_NOT_MODIFIED,
+                         .content_type = file->type,
+                         .etag = file->etag,
+                         .policy = policy};
     if (!known) {
         made.body = malloc(file->length);
         if (!made.body) {
@@ -334,15 +368,18 @@ void api_page(const struct service *service, const struct call *call, struct req
 
 /* ---- the description of the API ----
  *
- * Programs read openapi.json, and people read docs.html, which docs.py makes from it. Both are part of the program; tests compare
- * openapi.json with the tables of routes and fields. The endpoints insert the version and, in openapi.json, the use of API keys. */
+ * Programs read openapi.json, and people read docs.html, which docs.py makes from it. Both are part
+ * of the program; tests compare openapi.json with the tables of routes and fields. The endpoints
+ * insert the version and, in openapi.json, the use of API keys. */
 
 /* The page has one stylesheet and one script, which sends requests only to this server. */
-static const char docs_policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
-                                  "form-action 'none'; frame-ancestors 'self'";
+static const char docs_policy[] =
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'";
 
 /* Writes text, replacing every occurrence of one string with another. */
-static void put_replaced(struct writer *w, const char *text, size_t length, const char *what, const char *with) {
+static void put_replaced(struct writer *w, const char *text, size_t length, const char *what,
+                         const char *with) {
     for (const char *end = text + length, *found; text < end; text = found + strlen(what)) {
         found = memmem(text, (size_t)(end - text), what, strlen(what));
         writer_put(w, text, (size_t)((found ? found : end) - text));
@@ -352,11 +389,13 @@ static void put_replaced(struct writer *w, const char *text, size_t length, cons
     }
 }
 
-void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_openapi(const struct service *service, const struct call *call, struct request *request,
+                 struct reply *reply) {
     (void)call;
     (void)request;
     const struct page_file *file = page_find("/openapi.json");
-    struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX}, w = {.most = SIZE_MAX};
+    struct writer compact = {.most = SIZE_MAX}, versioned = {.most = SIZE_MAX},
+                  w = {.most = SIZE_MAX};
 
     /* copy the file without the white space between its parts */
     const char *begin = (const char *)file->bytes, *end = begin + file->length;
@@ -373,7 +412,8 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     }
     writer_put(&compact, begin, (size_t)(end - begin));
 
-    put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"", "\"version\":\"" ALIGND_VERSION "\"");
+    put_replaced(&versioned, compact.bytes, compact.length, "\"version\":\"VERSION\"",
+                 "\"version\":\"" ALIGND_VERSION "\"");
     /* remove the option to send no key if the server has API keys */
     put_replaced(&w, versioned.bytes, versioned.length, ",{}]", service->keys ? "]" : ",{}]");
     if (writer_ended(&compact) || writer_ended(&versioned))
@@ -383,13 +423,15 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     api_reply_json(reply, &w);
 }
 
-void api_docs(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_docs(const struct service *service, const struct call *call, struct request *request,
+              struct reply *reply) {
     (void)service;
     (void)call;
     (void)request;
     const struct page_file *file = page_find("/docs");
     struct writer w = {.most = SIZE_MAX};
-    put_replaced(&w, (const char *)file->bytes, file->length, "<h1>alignd VERSION</h1>", "<h1>alignd " ALIGND_VERSION "</h1>");
+    put_replaced(&w, (const char *)file->bytes, file->length, "<h1>alignd VERSION</h1>",
+                 "<h1>alignd " ALIGND_VERSION "</h1>");
     api_reply_json(reply, &w);
     if (reply->status == STATUS_OK) {
         reply->content_type = "text/html; charset=utf-8";

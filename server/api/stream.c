@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most) {
+int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply,
+                    size_t most) {
     *stream = (struct api_stream){.request = request, .reply = reply, .most = most};
     for (size_t i = 0; i < request->text_count; i++)
         stream->left += request->texts[i].count;
@@ -42,8 +43,9 @@ static int event_end(struct api_stream *stream, struct writer *w) {
     return stream->text ? 1 : -1;
 }
 
-/* Writes the event of a token or a sentence, with its index. A sentence event has the object as in the result and the number of
- * sentences left. Drops an object that is too long; the result will be too long as well. */
+/* Writes the event of a token or a sentence, with its index. A sentence event has the object as in
+ * the result and the number of sentences left. Drops an object that is too long; the result will be
+ * too long as well. */
 static int say(struct api_stream *stream, const struct event *event) {
     bool token = event->kind == EVENT_TOKEN;
     struct writer w = {.most = token ? SIZE_MAX : stream->most};
@@ -60,7 +62,8 @@ static int say(struct api_stream *stream, const struct event *event) {
         writer_number(&w, "log_prob", event->log_prob);
     } else if (text->jobs) { /* a lean request includes no other members */
         const struct job *job = &text->jobs[event->sentence];
-        writer_string_of(&w, "source_text", text->source + job->source.begin, job->source.end - job->source.begin);
+        writer_string_of(&w, "source_text", text->source + job->source.begin,
+                         job->source.end - job->source.begin);
         writer_string_of(&w, "text", job->outcome->text, job->outcome->length);
         writer_number(&w, "score", job->outcome->score);
         writer_number(&w, "log_prob", job->outcome->log_prob);
@@ -77,7 +80,8 @@ static int say(struct api_stream *stream, const struct event *event) {
 
 enum { LINE_WORD_BYTES = 32, LINE_WINDOW = 16 * 1024 };
 
-/* Writes the warnings of a document as events. Each has the line in which its text begins, if that line is found. */
+/* Writes the warnings of a document as events. Each has the line in which its text begins, if that
+ * line is found. */
 static void put_warnings(const struct request *request, struct writer *w) {
     const struct plan *plan = request->plan;
     const struct plan_item *item = &plan->items[0];
@@ -96,14 +100,17 @@ static void put_warnings(const struct request *request, struct writer *w) {
     const char *at = item->source, *end = at + item->length;
     size_t line = 1; /* line number of `at` */
     for (size_t i = 0; warning && i < request->text_count; i++) {
-        /* Search nearby for the first word of the text. The file may write the word differently or be compressed. */
+        /* Search nearby for the first word of the text. The file may write the word differently or
+         * be compressed. */
         const struct text *text = &request->texts[i];
         size_t begin = segmenter_trim(text->source, text->source_length).begin, bytes = 0;
         while (begin + bytes < text->source_length && bytes < LINE_WORD_BYTES &&
                !strchr(" \t\r\n&<>\"\\", text->source[begin + bytes]))
             bytes++;
         size_t window = (size_t)(end - at) < LINE_WINDOW ? (size_t)(end - at) : LINE_WINDOW;
-        const char *found = bytes > 0 && !plan->order->document->archive ? memmem(at, window, text->source + begin, bytes) : NULL;
+        const char *found = bytes > 0 && !plan->order->document->archive
+                                ? memmem(at, window, text->source + begin, bytes)
+                                : NULL;
         for (; found && at < found; at++)
             line += *at == '\n';
         for (; warning && warning->text == i; warning = warning->next) {

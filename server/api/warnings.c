@@ -1,4 +1,5 @@
-/* This file decides of what a reply warns: each check reads a decoded text and adds at most one warning of each code. */
+/* This file decides of what a reply warns: each check reads a decoded text and adds at most one
+ * warning of each code. */
 #include "server/api/warnings.h"
 #include "server/api/json.h"
 #include "server/api/languages.h"
@@ -12,10 +13,12 @@
 
 enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3, LANGUAGE_BYTES = 4096 };
 
-/* Adds a warning, and lets put write its other members from detail. Returns -1 if memory runs out, or if put has no detail. */
-__attribute__((format(printf, 6, 7))) static int add_warning(struct warnings *warnings, struct arena *arena, enum warning_code code,
-                                                             void (*put)(struct writer *w, const struct warning *warning),
-                                                             const void *detail, const char *format, ...) {
+/* Adds a warning, and lets put write its other members from detail. Returns -1 if memory runs out,
+ * or if put has no detail. */
+__attribute__((format(printf, 6, 7))) static int
+add_warning(struct warnings *warnings, struct arena *arena, enum warning_code code,
+            void (*put)(struct writer *w, const struct warning *warning), const void *detail,
+            const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
@@ -33,8 +36,8 @@ __attribute__((format(printf, 6, 7))) static int add_warning(struct warnings *wa
 }
 
 /* Returns -1 if memory runs out. */
-static int judge_sentence(const struct request *request, const struct text *text, size_t i, struct arena *arena,
-                          struct judgement *out) {
+static int judge_sentence(const struct request *request, const struct text *text, size_t i,
+                          struct arena *arena, struct judgement *out) {
     const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
     return text->jobs ? outcome_judgement(text->jobs[i].outcome, arena, out)
                       : judgement_make(request, text, &text->sentences[i], first, arena, out);
@@ -45,12 +48,13 @@ static void put_language(struct writer *w, const struct warning *warning) {
 }
 
 /* Warns if these bytes of a text appear to be in a language other than `source`. */
-static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
-                            struct arena *arena, struct warnings *warnings) {
+static int warn_of_language(const struct request *request, const char *source, const char *bytes,
+                            size_t length, struct arena *arena, struct warnings *warnings) {
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
     const struct model_set *models = request->models;
     size_t count = 0;
-    const char **likely = arena_alloc(arena, 2 * models->count, sizeof *likely); /* the loaded models' languages */
+    const char **likely =
+        arena_alloc(arena, 2 * models->count, sizeof *likely); /* the loaded models' languages */
     for (size_t i = 0; likely && i < 2 * models->count; i++) {
         const struct translator_info *info = &models->all[i / 2]->info;
         const char *code = i % 2 == 0 ? info->source : info->target;
@@ -64,16 +68,19 @@ static int warn_of_language(const struct request *request, const char *source, c
         return other.failed ? -1 : 0;
     language_name(other.code, looks);
     language_name(source, reads);
-    return add_warning(warnings, arena, WARNING_LANGUAGE, put_language, arena_copy(arena, other.code, strlen(other.code)),
+    return add_warning(warnings, arena, WARNING_LANGUAGE, put_language,
+                       arena_copy(arena, other.code, strlen(other.code)),
                        "the text looks like %s, but the model reads %s", looks, reads);
 }
 
 /* Warns if a text without sentences looks like an ICU message, since it could not be parsed. */
-static int warn_of_message(const char *text, size_t length, struct arena *arena, struct warnings *warnings) {
+static int warn_of_message(const char *text, size_t length, struct arena *arena,
+                           struct warnings *warnings) {
     if (!icu_message_is(text, length))
         return 0;
-    return add_warning(warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
-                       "the text was returned unchanged: it has braces but is not a valid ICU message");
+    return add_warning(
+        warnings, arena, WARNING_UNTRANSLATED, NULL, NULL,
+        "the text was returned unchanged: it has braces but is not a valid ICU message");
 }
 
 static void put_list(struct writer *w, const char *name, const char *const *strings, size_t count) {
@@ -106,17 +113,22 @@ static void add_all(const char *const *strings, size_t count, const char **list,
         list[(*used)++] = strings[i];
 }
 
-/* Warns of what the sentences of a text and their translations do not share. all: the numbers of such strings. */
-static int warn_of_differences(const struct request *request, const struct text *text, enum check check,
-                               const struct check_lists *all, struct arena *arena, struct warnings *warnings) {
+/* Warns of what the sentences of a text and their translations do not share. all: the numbers of
+ * such strings. */
+static int warn_of_differences(const struct request *request, const struct text *text,
+                               enum check check, const struct check_lists *all, struct arena *arena,
+                               struct warnings *warnings) {
     static const struct {
         enum warning_code code;
         void (*put)(struct writer *w, const struct warning *warning);
         const char *message;
     } of[CHECKS] = {
-        [CHECK_NUMBERS] = {WARNING_NUMBERS, put_lists, "the numbers in the translation differ from those in the text"},
-        [CHECK_SIGNS] = {WARNING_SIGNS, put_lists, "the signs in the translation differ from those in the text"},
-        [CHECK_GLOSSARY] = {WARNING_GLOSSARY, put_entries, "the translation lacks entries of the glossary that occur in the text"},
+        [CHECK_NUMBERS] = {WARNING_NUMBERS, put_lists,
+                           "the numbers in the translation differ from those in the text"},
+        [CHECK_SIGNS] = {WARNING_SIGNS, put_lists,
+                         "the signs in the translation differ from those in the text"},
+        [CHECK_GLOSSARY] = {WARNING_GLOSSARY, put_entries,
+                            "the translation lacks entries of the glossary that occur in the text"},
     };
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     const char **source = arena_alloc(arena, all->source_count, sizeof *source);
@@ -127,27 +139,33 @@ static int warn_of_differences(const struct request *request, const struct text 
         struct judgement one;
         if (judge_sentence(request, text, i, arena, &one) != 0)
             return -1;
-        add_all(one.lists[check].source, one.lists[check].source_count, source, &lists->source_count);
-        add_all(one.lists[check].target, one.lists[check].target_count, target, &lists->target_count);
+        add_all(one.lists[check].source, one.lists[check].source_count, source,
+                &lists->source_count);
+        add_all(one.lists[check].target, one.lists[check].target_count, target,
+                &lists->target_count);
     }
     lists->source = source;
     lists->target = target;
-    return add_warning(warnings, arena, of[check].code, of[check].put, lists, "%s", of[check].message);
+    return add_warning(warnings, arena, of[check].code, of[check].put, lists, "%s",
+                       of[check].message);
 }
 
-/* Words of the translation of a text that a warning is about; none where the reply does not have the text as it was decoded. */
+/* Words of the translation of a text that a warning is about; none where the reply does not have
+ * the text as it was decoded. */
 struct named_words {
     struct rendered rendered; /* its text is NULL until it is needed */
     struct span *all;         /* [count] */
     size_t count, room;
 };
 
-/* Names these spans [count] of the translation of sentence i, or all of it (NULL, 1). Returns -1 if memory runs out. */
-static int name_words(const struct text *text, size_t i, const struct span *spans, size_t count, struct arena *arena,
-                      struct named_words *words) {
+/* Names these spans [count] of the translation of sentence i, or all of it (NULL, 1). Returns -1 if
+ * memory runs out. */
+static int name_words(const struct text *text, size_t i, const struct span *spans, size_t count,
+                      struct arena *arena, struct named_words *words) {
     if (!words->rendered.text && render_text(text, arena, &words->rendered, NULL) != 0)
         return -1;
-    struct span *grown = arena_grow(arena, words->all, words->count, &words->room, count, sizeof *grown);
+    struct span *grown =
+        arena_grow(arena, words->all, words->count, &words->room, count, sizeof *grown);
     if (!grown)
         return -1;
     words->all = grown;
@@ -165,7 +183,8 @@ static void put_words(struct writer *w, const struct named_words *words) {
         return;
     writer_begin_array(w, "words");
     for (size_t i = 0; i < words->count; i++) {
-        struct api_place begin = {words->all[i].begin, utf16_position(&cursor, words->all[i].begin)},
+        struct api_place begin = {words->all[i].begin,
+                                  utf16_position(&cursor, words->all[i].begin)},
                          end = {words->all[i].end, utf16_position(&cursor, words->all[i].end)};
         api_put_place(w, NULL, begin, end);
     }
@@ -176,9 +195,10 @@ static void put_untranslated(struct writer *w, const struct warning *warning) {
     put_words(w, warning->detail);
 }
 
-/* Warns of the sentences of a text that are their own translations. named: the reply has places for their words. */
-static int warn_of_untranslated(const struct request *request, const struct text *text, bool named, struct arena *arena,
-                                struct warnings *warnings) {
+/* Warns of the sentences of a text that are their own translations. named: the reply has places for
+ * their words. */
+static int warn_of_untranslated(const struct request *request, const struct text *text, bool named,
+                                struct arena *arena, struct warnings *warnings) {
     struct named_words *words = arena_zalloc(arena, 1, sizeof *words);
     for (size_t i = 0; words && named && i < text->count; i++) {
         struct judgement one;
@@ -188,7 +208,8 @@ static int warn_of_untranslated(const struct request *request, const struct text
             return -1;
     }
     return add_warning(warnings, arena, WARNING_UNTRANSLATED, put_untranslated, words,
-                       "a sentence was returned unchanged: the model cannot read its letters, or found no translation");
+                       "a sentence was returned unchanged: the model cannot read its letters, or "
+                       "found no translation");
 }
 
 /* The sentences of a text that are doubtful. */
@@ -203,9 +224,10 @@ static void put_doubt(struct writer *w, const struct warning *warning) {
     put_words(w, &doubted->words);
 }
 
-/* Warns of the doubtful sentences of a text, if there are any. named: the reply has places for their words. */
-static int warn_of_doubt(const struct request *request, const struct text *text, bool named, struct arena *arena,
-                         struct warnings *warnings) {
+/* Warns of the doubtful sentences of a text, if there are any. named: the reply has places for
+ * their words. */
+static int warn_of_doubt(const struct request *request, const struct text *text, bool named,
+                         struct arena *arena, struct warnings *warnings) {
     struct doubted *doubted = arena_zalloc(arena, 1, sizeof *doubted);
     size_t sentences = 0;
     if (!doubted)
@@ -218,8 +240,10 @@ static int warn_of_doubt(const struct request *request, const struct text *text,
         if (!one.doubt.doubtful)
             continue;
         sentences++;
-        doubted->estimate = one.doubt.estimate < doubted->estimate ? one.doubt.estimate : doubted->estimate;
-        if (named && name_words(text, i, one.doubt.words, one.doubt.word_count, arena, &doubted->words) != 0)
+        doubted->estimate =
+            one.doubt.estimate < doubted->estimate ? one.doubt.estimate : doubted->estimate;
+        if (named &&
+            name_words(text, i, one.doubt.words, one.doubt.word_count, arena, &doubted->words) != 0)
             return -1;
     }
     if (sentences == 0)
@@ -228,20 +252,23 @@ static int warn_of_doubt(const struct request *request, const struct text *text,
         return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, doubted,
                            "the translation is probably wrong: the model is not sure of its words");
     return add_warning(warnings, arena, WARNING_DOUBTFUL, put_doubt, doubted,
-                       "%zu of the %zu sentences are probably translated wrong: the model is not sure of their words", sentences,
-                       text->count);
+                       "%zu of the %zu sentences are probably translated wrong: the model is not "
+                       "sure of their words",
+                       sentences, text->count);
 }
 
 static const char *const names[WARNING_CODES] = {
-    [WARNING_LANGUAGE] = "language",   [WARNING_UNTRANSLATED] = "untranslated", [WARNING_UNKNOWN] = "unknown",
-    [WARNING_SHORTENED] = "shortened", [WARNING_NUMBERS] = "numbers",           [WARNING_SIGNS] = "signs",
-    [WARNING_GLOSSARY] = "glossary",   [WARNING_DOUBTFUL] = "doubtful",         [WARNING_ENCODING] = "encoding",
-    [WARNING_CHANGED] = "changed",
+    [WARNING_LANGUAGE] = "language", [WARNING_UNTRANSLATED] = "untranslated",
+    [WARNING_UNKNOWN] = "unknown",   [WARNING_SHORTENED] = "shortened",
+    [WARNING_NUMBERS] = "numbers",   [WARNING_SIGNS] = "signs",
+    [WARNING_GLOSSARY] = "glossary", [WARNING_DOUBTFUL] = "doubtful",
+    [WARNING_ENCODING] = "encoding", [WARNING_CHANGED] = "changed",
 };
 
-/* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory runs out. */
-static int check_text(const struct request *request, const struct text *text, bool language, bool apart, struct arena *arena,
-                      struct warnings *warnings) {
+/* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory
+ * runs out. */
+static int check_text(const struct request *request, const struct text *text, bool language,
+                      bool apart, struct arena *arena, struct warnings *warnings) {
     struct judgement one, all = {0}; /* all holds the sums */
     bool named = !apart && !text->jobs;
     if (text->count == 0)
@@ -261,39 +288,50 @@ static int check_text(const struct request *request, const struct text *text, bo
     }
 
     const struct served_model *reader = text->model ? text->model : request->model;
-    if (language && warn_of_language(request, reader->info.source, text->source, text->source_length, arena, warnings) != 0)
+    if (language && warn_of_language(request, reader->info.source, text->source,
+                                     text->source_length, arena, warnings) != 0)
         return -1;
     if (all.untranslated && warn_of_untranslated(request, text, named, arena, warnings) != 0)
         return -1;
     if (UNKNOWN_PARTS * all.unknown > all.tokens &&
-        add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL, "the model does not know %zu of the text's %zu tokens",
-                    all.unknown, all.tokens) != 0)
+        add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL,
+                    "the model does not know %zu of the text's %zu tokens", all.unknown,
+                    all.tokens) != 0)
         return -1;
-    if (all.omission.left > 0 && add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
-                                             "part of the text may be missing in the translation: %zu of its %zu tokens",
-                                             all.omission.left, all.omission.tokens) != 0)
+    if (all.omission.left > 0 &&
+        add_warning(warnings, arena, WARNING_SHORTENED, NULL, NULL,
+                    "part of the text may be missing in the translation: %zu of its %zu tokens",
+                    all.omission.left, all.omission.tokens) != 0)
         return -1;
     for (enum check check = 0; check < CHECKS; check++)
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
             warn_of_differences(request, text, check, &all.lists[check], arena, warnings) != 0)
             return -1;
-    return request->warns ? warn_of_doubt(request, text, named, arena, warnings) : 0; /* "warnings": false disables it */
+    return request->warns ? warn_of_doubt(request, text, named, arena, warnings)
+                          : 0; /* "warnings": false disables it */
 }
 
-/* Warns if the whole text and its translation differ in their signs although no sentence does, or none that is known to. */
-static int warn_of_whole(const struct request *request, const struct text *text, const struct whole *whole, struct arena *arena,
+/* Warns if the whole text and its translation differ in their signs although no sentence does, or
+ * none that is known to. */
+static int warn_of_whole(const struct request *request, const struct text *text,
+                         const struct whole *whole, struct arena *arena,
                          struct warnings *warnings) {
-    const struct served_model *reader = text->model ? text->model : request->model, *writer = text->second ? text->second : reader;
-    const char *variant = text->second ? text->second_variant : text->variant ? text->variant : request->variant;
+    const struct served_model *reader = text->model ? text->model : request->model,
+                              *writer = text->second ? text->second : reader;
+    const char *variant = text->second    ? text->second_variant
+                          : text->variant ? text->variant
+                                          : request->variant;
     const char *language = text->language ? text->language : request->language;
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
-    unsigned known = 1u << WARNING_SIGNS | 1u << WARNING_NUMBERS | 1u << WARNING_GLOSSARY | 1u << WARNING_UNTRANSLATED;
-    if (warnings->codes & known || request->verbatim || request->glossary.lexicon || !request->warns || !reader ||
-        !pair_translates(&reader->info))
+    unsigned known = 1u << WARNING_SIGNS | 1u << WARNING_NUMBERS | 1u << WARNING_GLOSSARY |
+                     1u << WARNING_UNTRANSLATED;
+    if (warnings->codes & known || request->verbatim || request->glossary.lexicon ||
+        !request->warns || !reader || !pair_translates(&reader->info))
         return 0;
-    if (!lists ||
-        check_whole(language ? language : reader->info.source, variant ? variant : writer->info.target, whole->source.start,
-                    whole->source.length, whole->translation.start, whole->translation.length, arena, lists) != 0)
+    if (!lists || check_whole(language ? language : reader->info.source,
+                              variant ? variant : writer->info.target, whole->source.start,
+                              whole->source.length, whole->translation.start,
+                              whole->translation.length, arena, lists) != 0)
         return -1;
     return lists->source_count + lists->target_count == 0
                ? 0
@@ -311,17 +349,20 @@ int warnings_of_plan(struct request *request, const struct plan_answers *answers
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         bool segments = plan->markup || item->marked;
-        if (segments && item->count > 0 && i < plan->strings) { /* check the language of all segments together */
+        if (segments && item->count > 0 &&
+            i < plan->strings) { /* check the language of all segments together */
             char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
             size_t length = 0;
             for (size_t j = 0; joined && j < item->count && length < LANGUAGE_BYTES; j++) {
                 const struct text *text = &item->texts[j];
-                size_t bytes = utf8_clip(text->source, text->source_length, LANGUAGE_BYTES - length - 1);
+                size_t bytes =
+                    utf8_clip(text->source, text->source_length, LANGUAGE_BYTES - length - 1);
                 memcpy(joined + length, text->source, bytes);
                 length += bytes;
                 joined[length++] = '\n';
             }
-            if (!joined || warn_of_language(request, item->chosen.model->info.source, joined, length, arena, warnings) != 0)
+            if (!joined || warn_of_language(request, item->chosen.model->info.source, joined,
+                                            length, arena, warnings) != 0)
                 return -1;
         }
         if (!plan->markup && item->marked && item->count == 0 && item->chosen.model &&
@@ -332,12 +373,14 @@ int warnings_of_plan(struct request *request, const struct plan_answers *answers
             struct warning *last = warnings->last;
             if (check_text(request, &item->texts[j], !segments, segments, arena, warnings) != 0)
                 return -1;
-            for (struct warning *added = last ? last->next : warnings->first; added; added = added->next)
+            for (struct warning *added = last ? last->next : warnings->first; added;
+                 added = added->next)
                 added->text = (size_t)(&item->texts[j] - request->texts);
         }
         if (!answers || plan->markup || item->count == 0 || warnings->last != before)
             continue;
-        const struct whole whole = {{item->source, item->length}, {answers[i].all[0].text, answers[i].all[0].length}};
+        const struct whole whole = {{item->source, item->length},
+                                    {answers[i].all[0].text, answers[i].all[0].length}};
         struct warnings own = {0};
         if (warn_of_whole(request, &item->texts[0], &whole, arena, &own) != 0)
             return -1;
@@ -358,8 +401,8 @@ void warning_begin(struct writer *w, const struct warning *warning) {
         warning->put(w, warning);
 }
 
-void warnings_put(const struct request *request, const struct text *text, const struct whole *whole, bool apart,
-                  struct arena *arena, struct writer *out) {
+void warnings_put(const struct request *request, const struct text *text, const struct whole *whole,
+                  bool apart, struct arena *arena, struct writer *out) {
     struct warnings warnings = {0};
     if (check_text(request, text, true, apart, arena, &warnings) != 0 ||
         (whole && warn_of_whole(request, text, whole, arena, &warnings) != 0))
@@ -383,5 +426,6 @@ void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES])
     *text = '\0';
     for (size_t code = 0; code < WARNING_CODES; code++)
         if (reply->warnings & 1u << code)
-            length += (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s", length > 0 ? ", " : "", names[code]);
+            length += (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s",
+                                       length > 0 ? ", " : "", names[code]);
 }

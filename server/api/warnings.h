@@ -1,6 +1,6 @@
-/* Warnings report likely errors in a text or in its translation, without being requested. The native dialect writes them beside a
- * text's sentences. Dialects that have no place for warnings, and documents, send the codes in a header; a document's stream sends
- * an event for each. */
+/* Warnings report likely errors in a text or in its translation, without being requested. The
+ * native dialect writes them beside a text's sentences. Dialects that have no place for warnings,
+ * and documents, send the codes in a header; a document's stream sends an event for each. */
 #ifndef ALIGND_WARNINGS_H
 #define ALIGND_WARNINGS_H
 
@@ -17,7 +17,8 @@ enum warning_code {
     WARNING_GLOSSARY,     /* it lacks entries of the glossary */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
     WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
-    WARNING_CHANGED,      /* a document was changed beside its text: a signature was removed, for example */
+    WARNING_CHANGED, /* a document was changed beside its text: a signature was removed, for example
+                      */
     WARNING_CODES
 };
 
@@ -37,20 +38,22 @@ struct warnings {
     unsigned codes; /* a bit for each code in the list: 1 << code */
 };
 
-/* Sets the plan's warnings, of all its texts, after the jobs have ended. The language of markup is judged by all its segments
- * together, since a title or a name is often in another language. answers: of the items, whose texts are compared as a whole; NULL:
- * they are not. Returns -1 if memory runs out. */
+/* Sets the plan's warnings, of all its texts, after the jobs have ended. The language of markup is
+ * judged by all its segments together, since a title or a name is often in another language.
+ * answers: of the items, whose texts are compared as a whole; NULL: they are not. Returns -1 if
+ * memory runs out. */
 int warnings_of_plan(struct request *request, const struct plan_answers *answers);
 /* The text that a client sent, and its translation as the client gets it. */
 struct whole {
     struct bytes source, translation;
 };
-/* Writes the member "warnings" of a text's object if the text has warnings. apart: the object has no text in which sentences have
- * places. arena provides scratch memory. */
-void warnings_put(const struct request *request, const struct text *text, const struct whole *whole, bool apart,
-                  struct arena *arena, struct writer *out);
+/* Writes the member "warnings" of a text's object if the text has warnings. apart: the object has
+ * no text in which sentences have places. arena provides scratch memory. */
+void warnings_put(const struct request *request, const struct text *text, const struct whole *whole,
+                  bool apart, struct arena *arena, struct writer *out);
 
-/* Writes {"code","message"} and the other members; the caller may add members before it ends the object. */
+/* Writes {"code","message"} and the other members; the caller may add members before it ends the
+ * object. */
 void warning_begin(struct writer *w, const struct warning *warning);
 
 /* Returns NULL after the last. */

@@ -35,8 +35,9 @@ bool bytes_same_language(struct bytes a, struct bytes b) {
 }
 
 void bytes_put(struct bytes_buffer *buffer, const char *bytes, size_t length) {
-    char *grown =
-        buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
+    char *grown = buffer->failed ? NULL
+                                 : arena_grow(buffer->arena, buffer->bytes, buffer->length,
+                                              &buffer->capacity, length + 1, 1);
     if (grown)
         buffer->bytes = grown;
     if (!grown || !budget_copy(buffer->arena->budget, grown + buffer->length, bytes, length)) {
@@ -58,18 +59,23 @@ char *bytes_take(const struct bytes_buffer *buffer, size_t *length, struct error
     return buffer->bytes;
 }
 
-/* Returns the bytes of the character that begins there if XML does not allow it, however it is written, or 0. */
+/* Returns the bytes of the character that begins there if XML does not allow it, however it is
+ * written, or 0. */
 static size_t forbidden_at(const char *text, size_t length) {
     unsigned char c = (unsigned char)*text;
     bool noncharacter = c == 0xef && length > 2 &&
-                        (bytes_begin(text, text + length, "\xef\xbf\xbf") || bytes_begin(text, text + length, "\xef\xbf\xbe"));
+                        (bytes_begin(text, text + length, "\xef\xbf\xbf") ||
+                         bytes_begin(text, text + length, "\xef\xbf\xbe"));
     return noncharacter ? 3 : c < ' ' && !strchr("\t\n\r", c);
 }
 
-void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length, const char *marks) {
-    for (size_t at = 0, forbidden = 0; at < length && !buffer->failed; at += forbidden > 0 ? forbidden : 1) {
+void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length,
+                       const char *marks) {
+    for (size_t at = 0, forbidden = 0; at < length && !buffer->failed;
+         at += forbidden > 0 ? forbidden : 1) {
         size_t plain = at;
-        while (at < length && (forbidden = forbidden_at(text + at, length - at)) == 0 && !memchr(marks, text[at], strlen(marks)))
+        while (at < length && (forbidden = forbidden_at(text + at, length - at)) == 0 &&
+               !memchr(marks, text[at], strlen(marks)))
             at++;
         bytes_put(buffer, text + plain, at - plain);
         if (at == length)

@@ -1,4 +1,5 @@
-/* This module has the bytes of texts and documents: ranges that somebody else owns, and a buffer that grows in an arena. */
+/* This module has the bytes of texts and documents: ranges that somebody else owns, and a buffer
+ * that grows in an arena. */
 #ifndef ALIGND_BYTES_H
 #define ALIGND_BYTES_H
 
@@ -57,11 +58,14 @@ struct bytes_buffer {
 
 void bytes_put(struct bytes_buffer *buffer, const char *bytes, size_t length);
 void bytes_put_string(struct bytes_buffer *buffer, const char *string);
-/* Returns the bytes (NULL if nothing was put), or NULL with ERROR_MEMORY if the buffer has failed. */
+/* Returns the bytes (NULL if nothing was put), or NULL with ERROR_MEMORY if the buffer has failed.
+ */
 char *bytes_take(const struct bytes_buffer *buffer, size_t *length, struct error *err);
-/* Appends the text with references for the given marks, which are some of "&<>\"", and a space for each character that XML does not
- * allow: control characters other than tabs and line ends, and noncharacters. */
-void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length, const char *marks);
+/* Appends the text with references for the given marks, which are some of "&<>\"", and a space for
+ * each character that XML does not allow: control characters other than tabs and line ends, and
+ * noncharacters. */
+void bytes_put_escaped(struct bytes_buffer *buffer, const char *text, size_t length,
+                       const char *marks);
 
 /* True for HTML's white space. */
 static inline bool byte_is_space(char c) {

@@ -1,4 +1,5 @@
-/* This header provides monotonic time in microseconds, and conditions that wait until such a time. */
+/* This header provides monotonic time in microseconds, and conditions that wait until such a time.
+ */
 #ifndef ALIGND_CLOCK_H
 #define ALIGND_CLOCK_H
 
@@ -23,8 +24,8 @@ static inline void clock_condition_init(pthread_cond_t *condition) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Waits as pthread_cond_timedwait does, until a time of clock_us; INT64_MAX: without a limit. clock_condition_init must have made
- * the condition. */
+/* Waits as pthread_cond_timedwait does, until a time of clock_us; INT64_MAX: without a limit.
+ * clock_condition_init must have made the condition. */
 static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t until_us) {
     if (until_us == INT64_MAX)
         return pthread_cond_wait(condition, lock);
@@ -32,9 +33,10 @@ static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, i
     return pthread_cond_timedwait(condition, lock, &until);
 }
 
-/* Waits, with the lock not yet held, until a count that the lock protects is 0; the condition signals that. Returns false after
- * timeout_ms. */
-static inline bool clock_wait_zero(pthread_cond_t *condition, pthread_mutex_t *lock, const size_t *count, size_t timeout_ms) {
+/* Waits, with the lock not yet held, until a count that the lock protects is 0; the condition
+ * signals that. Returns false after timeout_ms. */
+static inline bool clock_wait_zero(pthread_cond_t *condition, pthread_mutex_t *lock,
+                                   const size_t *count, size_t timeout_ms) {
     int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
     int result = 0;
     pthread_mutex_lock(lock);

@@ -60,8 +60,9 @@ uint64_t log_lines_dropped(void) {
     return atomic_load_explicit(&dropped, memory_order_relaxed);
 }
 
-/* Writes a line in one call, unless stderr takes less, so that lines of different threads and programs do not mix. A line that
- * stderr refuses is lost and only counted, since it cannot be reported anywhere. */
+/* Writes a line in one call, unless stderr takes less, so that lines of different threads and
+ * programs do not mix. A line that stderr refuses is lost and only counted, since it cannot be
+ * reported anywhere. */
 static void write_line(const char *line, size_t length) {
     while (length > 0) {
         ssize_t count = write(STDERR_FILENO, line, length);
@@ -77,7 +78,8 @@ static void write_line(const char *line, size_t length) {
     }
 }
 
-/* Runs as the thread: takes all waiting lines and writes them, until log_stop has been called and no line waits. */
+/* Runs as the thread: takes all waiting lines and writes them, until log_stop has been called and
+ * no line waits. */
 static void *write_all(void *none) {
     char lines[WAITING_BYTES];
     (void)none;
@@ -105,8 +107,9 @@ static void *write_all(void *none) {
     }
 }
 
-/* line: [length], with its line feed. The last LINE_BYTES are reserved for the thread, which reports lost lines after each batch
- * that it takes. Others wait for room if stderr is a file; the reader of a pipe may be slow or stopped. */
+/* line: [length], with its line feed. The last LINE_BYTES are reserved for the thread, which
+ * reports lost lines after each batch that it takes. Others wait for room if stderr is a file; the
+ * reader of a pipe may be slow or stopped. */
 static void send_line(const char *line, size_t length) {
     pthread_mutex_lock(&waiting.lock);
     bool own = waiting.started && pthread_equal(pthread_self(), waiting.thread);
@@ -180,7 +183,8 @@ static void line_put_text(struct line *line, const char *text) {
     line_put(line, text, strlen(text));
 }
 
-/* Puts a text as people may see it. quoted: its quotation marks and backslashes are escaped, too, as in JSON. */
+/* Puts a text as people may see it. quoted: its quotation marks and backslashes are escaped, too,
+ * as in JSON. */
 static void line_show(struct line *line, const char *text, bool quoted) {
     for (size_t at = 0, length = strlen(text); at < length;) {
         char shown[UTF8_SHOWN_BYTES];
@@ -191,8 +195,8 @@ static void line_show(struct line *line, const char *text, bool quoted) {
     }
 }
 
-/* Puts a field, or nothing if it does not fit. In a text line, a value is quoted unless its end is clear and all of it is visible
- * ASCII. */
+/* Puts a field, or nothing if it does not fit. In a text line, a value is quoted unless its end is
+ * clear and all of it is visible ASCII. */
 static void put_field(struct line *line, const char *key, const char *value, bool number) {
     size_t before = line->length;
     bool json = line_format == LOG_JSON, quoted = json ? !number : *value == '\0';
@@ -209,7 +213,8 @@ static void put_field(struct line *line, const char *key, const char *value, boo
     line->full = false;
 }
 
-void log_fields(enum log_level level, const char *event, const struct log_field *fields, size_t count) {
+void log_fields(enum log_level level, const char *event, const struct log_field *fields,
+                size_t count) {
     if (level > threshold)
         return;
     struct line line = {.length = 0};
@@ -233,7 +238,8 @@ void log_fields(enum log_level level, const char *event, const struct log_field 
         else
             snprintf(value, sizeof value, "%s", field->text);
         put_field(&line, field->key, value,
-                  field->kind == LOG_FIELD_COUNT || (field->kind == LOG_FIELD_REAL && isfinite(field->real)));
+                  field->kind == LOG_FIELD_COUNT ||
+                      (field->kind == LOG_FIELD_REAL && isfinite(field->real)));
     }
     if (line_format == LOG_JSON)
         line.text[line.length++] = '}';

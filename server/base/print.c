@@ -7,7 +7,8 @@
 
 enum { BUFFER_BYTES = 4096 };
 
-/* Bytes on their way to a stream. stderr has no buffer of its own, and a line shall be one write. */
+/* Bytes on their way to a stream. stderr has no buffer of its own, and a line shall be one write.
+ */
 struct output {
     FILE *to;
     size_t filled;
@@ -28,7 +29,8 @@ static void output_put(struct output *output, const char *bytes, size_t count) {
 }
 
 /* Prints a text between two short strings that are not escaped. breaks: its line feeds stay. */
-static void print_shown(FILE *out, const char *before, const char *text, const char *after, bool breaks) {
+static void print_shown(FILE *out, const char *before, const char *text, const char *after,
+                        bool breaks) {
     struct output output = {.to = out};
     output_put(&output, before, strlen(before));
     for (size_t at = 0, length = strlen(text); at < length;) {
@@ -42,8 +44,10 @@ static void print_shown(FILE *out, const char *before, const char *text, const c
     output_flush(&output);
 }
 
-__attribute__((format(printf, 3, 0))) static void print_formatted(FILE *out, const char *before, const char *format,
-                                                                  va_list arguments, const char *after) {
+__attribute__((format(printf, 3, 0))) static void print_formatted(FILE *out, const char *before,
+                                                                  const char *format,
+                                                                  va_list arguments,
+                                                                  const char *after) {
     char *text;
     bool made = vasprintf(&text, format, arguments) >= 0;
     print_shown(out, before, made ? text : "out of memory", after, false);

@@ -1,8 +1,10 @@
-/* This module prints lines for people: every command's output on stdout and stderr, except texts that are the output themselves,
- * such as translations. Whatever the parts of a line came from, no terminal obeys them: characters are shown as by utf8_show.
+/* This module prints lines for people: every command's output on stdout and stderr, except texts
+ * that are the output themselves, such as translations. Whatever the parts of a line came from, no
+ * terminal obeys them: characters are shown as by utf8_show.
  *
- * Nothing else in model/ and server/ prints, except the log (log.h); `make layers` checks this. Errors of writing stick to the
- * stream, as those of fprintf do. Thread-safe: each line is one write. */
+ * Nothing else in model/ and server/ prints, except the log (log.h); `make layers` checks this.
+ * Errors of writing stick to the stream, as those of fprintf do. Thread-safe: each line is one
+ * write. */
 #ifndef ALIGND_PRINT_H
 #define ALIGND_PRINT_H
 

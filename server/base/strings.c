@@ -1,5 +1,5 @@
-/* This file hides how strings grow and how their notations are written: JSON as jansson dumps it, and decimal numbers as printf
- * rounds them, both in a fraction of the time. */
+/* This file hides how strings grow and how their notations are written: JSON as jansson dumps it,
+ * and decimal numbers as printf rounds them, both in a fraction of the time. */
 #include "server/base/strings.h"
 #include "model/base/utf8.h"
 #include <assert.h>
@@ -15,8 +15,8 @@ enum { FIRST_BYTES = 1024, INTEGER_BYTES = 20 /* -9223372036854775808 */ };
 
 /* ---- the buffer ---- */
 
-/* Makes room for this many more bytes and a NUL, and returns their place, or NULL after a failure. The bytes to be written are
- * already in memory elsewhere, so the sums cannot overflow. */
+/* Makes room for this many more bytes and a NUL, and returns their place, or NULL after a failure.
+ * The bytes to be written are already in memory elsewhere, so the sums cannot overflow. */
 static char *reserve(struct writer *w, size_t bytes) {
     if (writer_ended(w))
         return NULL;
@@ -124,13 +124,16 @@ void writer_end_array(struct writer *w) {
 /* ---- strings ---- */
 
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length) {
-    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: a character, and the letter that follows its backslash */
-    unsigned char all = 0;                                   /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
+    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: a character, and the letter
+                                                                that follows its backslash */
+    unsigned char all = 0; /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
     put_key(w, key);
     writer_append(w, "\"", 1);
     for (size_t at = 0; at < length;) {
         size_t end = at;
-        for (; end < length && (unsigned char)bytes[end] >= 0x20 && bytes[end] != '"' && bytes[end] != '\\'; end++)
+        for (; end < length && (unsigned char)bytes[end] >= 0x20 && bytes[end] != '"' &&
+               bytes[end] != '\\';
+             end++)
             all |= (unsigned char)bytes[end];
         writer_append(w, bytes + at, end - at);
         at = end + 1;
@@ -141,7 +144,9 @@ void writer_string_of(struct writer *w, const char *key, const char *bytes, size
         if (escape)
             writer_append(w, (const char[]){'\\', escape[1]}, 2);
         else
-            writer_append(w, (const char[]){'\\', 'u', '0', '0', capitals[byte >> 4], capitals[byte & 15]}, 6);
+            writer_append(
+                w, (const char[]){'\\', 'u', '0', '0', capitals[byte >> 4], capitals[byte & 15]},
+                6);
     }
     writer_append(w, "\"", 1);
     if (all >= 0x80 && !utf8_valid(bytes, length))
@@ -197,7 +202,8 @@ void writer_number(struct writer *w, const char *key, double number) {
 }
 
 /* Most bytes of a large reply are written here, so room is reserved once. */
-void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits) {
+void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count,
+                    int digits) {
     writer_begin_array(w, key);
     char *out = reserve(w, count * (DECIMAL_BYTES((size_t)digits) + 1));
     for (size_t i = 0; out && i < count; i++) {
@@ -230,9 +236,10 @@ struct decimal {
 /* The range of the fast path: all floats except the smallest subnormal ones. */
 static const double least = 1e-44, greatest = 1e40;
 static const double powers[] = {
-    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-    1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35,
-    1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53,
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
+    1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27,
+    1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41,
+    1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53,
 };
 
 /* number must have this many digits. */
@@ -250,11 +257,12 @@ static struct decimal round_exactly(double value, int digits) {
     char text[DECIMAL_BYTES(DECIMAL_MOST) + 3];
     snprintf(text, sizeof text, "%#.*e", digits - 1, value);
     text[1] = text[0]; /* replaces the point: 123457e-05 follows */
-    return decimal_of((unsigned)strtoul(text + 1, NULL, 10), (int)strtol(text + digits + 2, NULL, 10), digits);
+    return decimal_of((unsigned)strtoul(text + 1, NULL, 10),
+                      (int)strtol(text + digits + 2, NULL, 10), digits);
 }
 
-/* Returns value / 10^exponent, with this many digits before the point. Powers above 10^22 are rounded, too; the error stays below
- * 1e-6. */
+/* Returns value / 10^exponent, with this many digits before the point. Powers above 10^22 are
+ * rounded, too; the error stays below 1e-6. */
 static double scaled(double value, int exponent, int digits) {
     int shift = digits - 1 - exponent;
     return shift >= 0 ? value * powers[shift] : value / powers[-shift];
@@ -264,11 +272,12 @@ static struct decimal round_value(double value, int digits) {
     if (value < least || value > greatest)
         return round_exactly(value, digits);
 
-    /* The decimal exponent of the largest power of two up to the value is the value's own, or one less. Floats that are subnormal
-     * are normal doubles. Adding 64 makes truncation round down. */
+    /* The decimal exponent of the largest power of two up to the value is the value's own, or one
+     * less. Floats that are subnormal are normal doubles. Adding 64 makes truncation round down. */
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    int binary = (int)(bits >> 52) - 1023, exponent = (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2) */
+    int binary = (int)(bits >> 52) - 1023,
+        exponent = (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2) */
     double number = scaled(value, exponent, digits), full = powers[digits];
     if (number >= full)
         number = scaled(value, ++exponent, digits);
@@ -277,7 +286,8 @@ static struct decimal round_value(double value, int digits) {
     if (fabs(number - floor(number) - 0.5) < 1e-6)
         return round_exactly(value, digits);
     unsigned rounded = (unsigned)lrint(number);
-    return rounded < full ? decimal_of(rounded, exponent, digits) : decimal_of(rounded / 10, exponent + 1, digits);
+    return rounded < full ? decimal_of(rounded, exponent, digits)
+                          : decimal_of(rounded / 10, exponent + 1, digits);
 }
 
 static char *put_digits(char *out, const char *digits, int count) {
@@ -293,7 +303,8 @@ char *decimal_write(char *out, double value, int digits) {
         return put_digits(out, "0.0", 3);
     struct decimal decimal = round_value(fabs(value), digits);
     int whole = decimal.exponent + 1;
-    if (decimal.exponent < -4 || decimal.exponent >= digits) { /* where printf's %g does the same: 1.23e-5, 1e6 */
+    if (decimal.exponent < -4 ||
+        decimal.exponent >= digits) { /* where printf's %g does the same: 1.23e-5, 1e6 */
         *out++ = decimal.digits[0];
         if (decimal.significant > 1) {
             *out++ = '.';

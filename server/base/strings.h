@@ -1,5 +1,5 @@
-/* This module has strings that grow, and notations that programs read: JSON, decimal numbers, hexadecimal digits and
- * percent-encoding. */
+/* This module has strings that grow, and notations that programs read: JSON, decimal numbers,
+ * hexadecimal digits and percent-encoding. */
 #ifndef ALIGND_STRINGS_H
 #define ALIGND_STRINGS_H
 
@@ -9,14 +9,17 @@
 
 /* ---- JSON ----
  *
- * A writer puts the JSON of a reply into one growing buffer. The text is the same as jansson dumps with JSON_COMPACT and
- * JSON_REAL_PRECISION(DECIMAL_DIGITS), byte for byte, without the tree and in a fraction of the time.
+ * A writer puts the JSON of a reply into one growing buffer. The text is the same as jansson dumps
+ * with JSON_COMPACT and JSON_REAL_PRECISION(DECIMAL_DIGITS), byte for byte, without the tree and in
+ * a fraction of the time.
  *
- * Failures stick: once memory runs out, the limit is exceeded, or a value is not JSON (a string that is not UTF-8, a number that is
- * not finite), nothing more is written. A group of calls needs only one check at its end.
+ * Failures stick: once memory runs out, the limit is exceeded, or a value is not JSON (a string
+ * that is not UTF-8, a number that is not finite), nothing more is written. A group of calls needs
+ * only one check at its end.
  *
- * Objects and arrays nest up to WRITER_DEPTH; the caller that begins one must end it, even after a failure. Every function that
- * writes a value takes its key: in an object a string without characters that need escapes; in an array and at the top level NULL.
+ * Objects and arrays nest up to WRITER_DEPTH; the caller that begins one must end it, even after a
+ * failure. Every function that writes a value takes its key: in an object a string without
+ * characters that need escapes; in an array and at the top level NULL.
  */
 
 enum {
@@ -54,7 +57,8 @@ void writer_number(struct writer *w, const char *key, double number);
 void writer_boolean(struct writer *w, const char *key, bool value);
 void writer_null(struct writer *w, const char *key);
 /* Writes an array of finite numbers, each with this many digits. */
-void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits);
+void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count,
+                    int digits);
 /* Writes a value that is already JSON. */
 void writer_json(struct writer *w, const char *key, const char *json);
 
@@ -73,14 +77,15 @@ static inline void writer_count(struct writer *w, const char *key, size_t count)
     writer_integer(w, key, (int64_t)count);
 }
 
-/* Returns the text, NUL-terminated, for the caller to free; NULL after a failure or if nothing was written. The writer is then
- * empty, but keeps its limit and failure. */
+/* Returns the text, NUL-terminated, for the caller to free; NULL after a failure or if nothing was
+ * written. The writer is then empty, but keeps its limit and failure. */
 char *writer_take(struct writer *w);
 void writer_done(struct writer *w);
 
-/* Writes value, which must be finite, with 1 to DECIMAL_MOST digits, rounded as printf rounds it and without trailing zeros, as
- * jansson does: 0.0, 1.0, 0.0800003, 8.67509e-5. Returns the end of the text, at most out + DECIMAL_BYTES(digits); does not write a
- * NUL. Takes a seventh of printf's time: 22 ns instead of 160. */
+/* Writes value, which must be finite, with 1 to DECIMAL_MOST digits, rounded as printf rounds it
+ * and without trailing zeros, as jansson does: 0.0, 1.0, 0.0800003, 8.67509e-5. Returns the end of
+ * the text, at most out + DECIMAL_BYTES(digits); does not write a NUL. Takes a seventh of printf's
+ * time: 22 ns instead of 160. */
 char *decimal_write(char *out, double value, int digits);
 
 /* ---- digits of bytes: hexadecimal, and percent-encoding (RFC 3986) ---- */
@@ -90,10 +95,11 @@ void hex_print(const unsigned char *bytes, size_t count, char *text);
 /* text: NUL-terminated. Returns false if it is not 2 x count hexadecimal digits. */
 bool hex_parse(const char *text, unsigned char *bytes, size_t count);
 
-/* ASCII letters and digits and "-._~" are copied; each other byte becomes "%" and two digits. out: room for three times the bytes
- * and a NUL. */
+/* ASCII letters and digits and "-._~" are copied; each other byte becomes "%" and two digits. out:
+ * room for three times the bytes and a NUL. */
 void percent_encode(const char *text, char *out);
-/* out: room for as many bytes and a NUL. A "%" that is not followed by two digits is copied. Returns the number of bytes. */
+/* out: room for as many bytes and a NUL. A "%" that is not followed by two digits is copied.
+ * Returns the number of bytes. */
 size_t percent_decode(const char *text, size_t length, char *out);
 
 /* ---- lists: of an option's model folders, addresses or origins ---- */

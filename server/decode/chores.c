@@ -9,7 +9,8 @@
 
 enum {
     SLICE_US = 16000, /* 20 ms minus the time between two checks of the clock */
-    /* Chores in progress are bounded for each working thread and for each client, since each holds memory and a thread. */
+    /* Chores in progress are bounded for each working thread and for each client, since each holds
+       memory and a thread. */
     MOST_LARGE = 3,
     MOST_SMALL = 8,
     MOST_LARGE_OF_CLIENT = 1, /* leaves room for others */
@@ -18,7 +19,8 @@ enum {
     SMALL_RUN = 3     /* slices of small chores in a row while a large one waits */
 };
 
-/* A chore in progress. Only its thread may look at the chore itself, whose owner may free it at any time. */
+/* A chore in progress. Only its thread may look at the chore itself, whose owner may free it at any
+ * time. */
 struct chore_place {
     bool taken, large, waits;
     uint64_t client;
@@ -39,14 +41,16 @@ struct chores {
     pthread_cond_t ended;                  /* a count in pending became 0 */
     pthread_t *threads;                    /* [started], room for most_threads */
     size_t started, idle;                  /* idle: threads that do no chore */
-    struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: chores that will wait for a disk */
-    struct chore *paused;                  /* chores that have begun and wait for their next slice, by turns */
-    struct chore *handed;                  /* [handed_count] chores for threads that are still idle */
+    struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: chores
+                                              that will wait for a disk */
+    struct chore *paused; /* chores that have begun and wait for their next slice, by turns */
+    struct chore *handed; /* [handed_count] chores for threads that are still idle */
     size_t handed_count;
-    struct chore_place *places;  /* [most_threads] the chores that are handed over, running or paused */
-    size_t running;              /* handed over or running, except chores that wait for a disk */
-    size_t small_run;            /* slices of small chores since the last of a large one */
-    size_t count, bytes;         /* number and bytes of the chores that have not begun */
+    struct chore_place
+        *places;         /* [most_threads] the chores that are handed over, running or paused */
+    size_t running;      /* handed over or running, except chores that wait for a disk */
+    size_t small_run;    /* slices of small chores since the last of a large one */
+    size_t count, bytes; /* number and bytes of the chores that have not begun */
     size_t pending[CHORE_KINDS]; /* chores that have not ended */
     uint64_t turn;               /* the turn of the chore taken last */
     struct meter meter;          /* the bytes taken */
@@ -55,7 +59,8 @@ struct chores {
 
 /* ---- turns ---- */
 
-/* Gives the chore the turn after its client's last, since a client has one chore per turn, and inserts it last in that turn. */
+/* Gives the chore the turn after its client's last, since a client has one chore per turn, and
+ * inserts it last in that turn. */
 static void list_insert(const struct chores *chores, struct chore **list, struct chore *chore) {
     struct chore **link = list;
     chore->turn = chores->turn + 1;
@@ -81,7 +86,8 @@ static bool may_begin(const struct chores *chores, const struct chore *chore) {
     size_t all = 0, own = 0;
     for (size_t i = 0; i < chores->most_threads; i++) {
         const struct chore_place *place = &chores->places[i];
-        bool alike = place->taken && place->waits == chore->waits && (place->large == chore->large || chore->waits);
+        bool alike = place->taken && place->waits == chore->waits &&
+                     (place->large == chore->large || chore->waits);
         all += alike;
         own += alike && place->client == chore->request->client;
     }
@@ -99,17 +105,20 @@ static struct chore **first_to_begin(const struct chores *chores, struct chore *
 
 /* Returns the link to the first chore whose request is over, or NULL. */
 static struct chore **first_over(struct chore **list, int64_t now_us) {
-    while (*list && now_us < (*list)->request->deadline_us && request_reason((*list)->request) == CANCEL_NONE)
+    while (*list && now_us < (*list)->request->deadline_us &&
+           request_reason((*list)->request) == CANCEL_NONE)
         list = &(*list)->next;
     return *list ? list : NULL;
 }
 
-/* Returns the link to the next chore, or NULL if no chore may run now. begin: includes chores that have not begun. A chore whose
- * request is over comes first, whatever its turn, and is answered at once. Otherwise small chores come before large ones and before
- * those that have used up a slice, but each of these still has its turn now and then. */
+/* Returns the link to the next chore, or NULL if no chore may run now. begin: includes chores that
+ * have not begun. A chore whose request is over comes first, whatever its turn, and is answered at
+ * once. Otherwise small chores come before large ones and before those that have used up a slice,
+ * but each of these still has its turn now and then. */
 static struct chore **next_chore(struct chores *chores, bool begin) {
     int64_t now_us = clock_us();
-    struct chore **link = first_over(&chores->paused, now_us), **lists[] = {&chores->small, &chores->large};
+    struct chore **link = first_over(&chores->paused, now_us),
+                 **lists[] = {&chores->small, &chores->large};
     for (size_t i = 0; begin && !link && i < 2; i++) {
         link = first_over(lists[i], now_us);
         if (link && !may_begin(chores, *link))
@@ -120,7 +129,8 @@ static struct chore **next_chore(struct chores *chores, bool begin) {
     struct chore **paused = chores->paused ? &chores->paused : NULL;
     if (!begin)
         return paused;
-    struct chore **small = first_to_begin(chores, &chores->small), **large = first_to_begin(chores, &chores->large);
+    struct chore **small = first_to_begin(chores, &chores->small),
+                 **large = first_to_begin(chores, &chores->large);
     if (paused && (!large || (*paused)->turn <= (*large)->turn))
         large = paused;
     return !small || (large && chores->small_run >= SMALL_RUN) ? large : small;
@@ -132,7 +142,8 @@ static void *chores_run(void *argument);
 static bool has_thread(struct chores *chores) {
     if (chores->idle > chores->handed_count)
         return true;
-    if (chores->started == chores->most_threads || pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
+    if (chores->started == chores->most_threads ||
+        pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
         return false;
     chores->started++;
     chores->idle++;
@@ -147,7 +158,8 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     chores->handed_count++;
     while (chores->places[chore->place].taken)
         chore->place++;
-    chores->places[chore->place] = (struct chore_place){true, chore->large, chore->waits, chore->request->client};
+    chores->places[chore->place] =
+        (struct chore_place){true, chore->large, chore->waits, chore->request->client};
     chores->count--;
     chores->bytes -= chore->bytes;
     meter_observe(&chores->meter, (double)chore->bytes, chores->count, clock_us());
@@ -155,7 +167,8 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     pthread_cond_signal(&chores->ready);
 }
 
-/* Lets chores begin and continue as far as they can. Called with the lock held whenever a chore has arrived, paused or ended. */
+/* Lets chores begin and continue as far as they can. Called with the lock held whenever a chore has
+ * arrived, paused or ended. */
 static void dispatch(struct chores *chores) {
     while (chores->waiting && may_begin(chores, chores->waiting) && has_thread(chores))
         hand_over(chores, list_take(&chores->waiting));
@@ -180,7 +193,8 @@ static void dispatch(struct chores *chores) {
 
 /* ---- called by chores ---- */
 
-/* Waits for the chore's next slice. Called with the lock held, while the chore is not counted as running. */
+/* Waits for the chore's next slice. Called with the lock held, while the chore is not counted as
+ * running. */
 static void await_slice(struct chores *chores, struct chore *chore) {
     struct chore_resumed resumed = {.now = false};
     pthread_cond_init(&resumed.condition, NULL);
@@ -222,7 +236,8 @@ void chores_away(struct chores *chores, struct chore *chore, bool away) {
 
 /* ---- called by others ---- */
 
-/* Returns by how many bytes the chore would exceed the limit, or its own bytes plus 1 if only the number of chores is too large. */
+/* Returns by how many bytes the chore would exceed the limit, or its own bytes plus 1 if only the
+ * number of chores is too large. */
 static size_t find_excess(const struct chores *chores, const struct chore *chore) {
     const struct chore *const lists[] = {chores->small, chores->large};
     bool has_some = false;
@@ -232,8 +247,11 @@ static size_t find_excess(const struct chores *chores, const struct chore *chore
     }
     size_t share = has_some ? 8 : SIZE_MAX;
     size_t most = chores->options.chores - chores->options.chores / share;
-    size_t most_bytes = chores->options.bytes - chores->options.bytes / share, bytes = chores->bytes + chore->bytes;
-    size_t over = bytes > most_bytes && chores->count > 0 ? bytes - most_bytes : 0; /* an empty queue accepts any chore */
+    size_t most_bytes = chores->options.bytes - chores->options.bytes / share,
+           bytes = chores->bytes + chore->bytes;
+    size_t over = bytes > most_bytes && chores->count > 0
+                      ? bytes - most_bytes
+                      : 0; /* an empty queue accepts any chore */
     return chores->count >= most && over == 0 ? chore->bytes + 1 : over;
 }
 
@@ -244,7 +262,11 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
     if (taken) {
         if (chores->abandoned)
             request_cancel(chore->request, CANCEL_SHUTDOWN);
-        list_insert(chores, chore->waits ? &chores->waiting : chore->large ? &chores->large : &chores->small, chore);
+        list_insert(chores,
+                    chore->waits   ? &chores->waiting
+                    : chore->large ? &chores->large
+                                   : &chores->small,
+                    chore);
         chores->count++;
         chores->bytes += chore->bytes;
         chores->pending[chore->kind]++;

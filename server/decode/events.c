@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
-/* WINDOW limits how many tokens are rendered again for each new one; rendering all of them would take quadratic time. */
+/* WINDOW limits how many tokens are rendered again for each new one; rendering all of them would
+ * take quadratic time. */
 enum { SCRATCH_BYTES = 16 * 1024, WINDOW = 16 };
 
 /* The state of one sentence. */
@@ -18,7 +19,8 @@ struct feed {
     size_t noted; /* tokens */
     bool ended;
 
-    size_t decided; /* number of tokens below, used only by the worker; the last ones may still be replaced */
+    size_t decided; /* number of tokens below, used only by the worker; the last ones may still be
+                       replaced */
     /* [decided] owned by the worker until published under the lock, then constant */
     int *tokens;
     float *log_probs;
@@ -49,15 +51,18 @@ struct events {
 
 /* ---- the workers' side ---- */
 
-/* Returns whether each step decides a token for good: no other path can replace the token of a single row. */
+/* Returns whether each step decides a token for good: no other path can replace the token of a
+ * single row. */
 static bool sends_tokens(const struct sentence *sentence) {
     const struct search_options *options = &sentence->options;
-    return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
+    return options->strategy == &search_greedy ||
+           (options->strategy == &search_sample && options->n_best == 1);
 }
 
-/* Notes the token that the last step decided. Returns the number of tokens that are final. If a sentence has amounts or signs,
- * no token is final, since the worker may replace the sentence with a second attempt; otherwise it has no second attempt. If
- * memory runs out, the sentence's tokens are sent when the sentence is done. */
+/* Notes the token that the last step decided. Returns the number of tokens that are final. If a
+ * sentence has amounts or signs, no token is final, since the worker may replace the sentence with
+ * a second attempt; otherwise it has no second attempt. If memory runs out, the sentence's tokens
+ * are sent when the sentence is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->decided, most = sentence->options.max_length;
     struct arena *arena = &sentence->arena;
@@ -88,7 +93,8 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
     feed->alignment[count] = alignment;
     feed->decided = ++count;
     /* The marks at the end of a question or an exclamation may change (model/rendering.h). */
-    while (ending_is_asked(sentence) && count > feed->noted && ending_may_replace(sentence, feed->tokens[count - 1]))
+    while (ending_is_asked(sentence) && count > feed->noted &&
+           ending_may_replace(sentence, feed->tokens[count - 1]))
         count--;
     return count;
 }
@@ -129,8 +135,12 @@ int events_follow(struct request *request, const struct events_reader *reader) {
     size_t *first = arena_zalloc(&request->arena, request->text_count, sizeof *first);
     if (arena_failed(&request->arena))
         return -1;
-    *events =
-        (struct events){.request = request, .reader = *reader, .feeds = feeds, .next = next, .first = first, .tail = &events->head};
+    *events = (struct events){.request = request,
+                              .reader = *reader,
+                              .feeds = feeds,
+                              .next = next,
+                              .first = first,
+                              .tail = &events->head};
     size_t count = 0;
     for (size_t i = 0; i < request->text_count; i++) {
         first[i] = count;
@@ -169,21 +179,24 @@ void events_pulse(struct events *events) {
 
 /* ---- the reader's side ---- */
 
-/* Sets the event's piece and text from the next token to send. Returns false if the token must wait for the one after it, because
- * its text may still change. */
-static bool send_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
+/* Sets the event's piece and text from the next token to send. Returns false if the token must wait
+ * for the one after it, because its text may still change. */
+static bool send_text(struct events *events, struct feed *feed, const struct hypothesis *all,
+                      struct event *event) {
     const struct sentence *sentence = feed->job->sentence;
     struct rendering rendering;
     struct hypothesis part = *all;
     size_t place = feed->sent;
     part.length = place + 1;
-    if (translator_render_rest(sentence, &part, feed->first, &events->scratch, &rendering, NULL) != 0)
+    if (translator_render_rest(sentence, &part, feed->first, &events->scratch, &rendering, NULL) !=
+        0)
         return false;
     const struct token *token = &rendering.tokens[place - feed->first];
     bool last = part.length == all->length;
     size_t whole = strlen(rendering.text), length = whole;
     /* An incomplete character at the end is U+FFFD until the rest of its bytes arrives. */
-    while (!(last && feed->over) && length >= 3 && memcmp(rendering.text + length - 3, "\xEF\xBF\xBD", 3) == 0)
+    while (!(last && feed->over) && length >= 3 &&
+           memcmp(rendering.text + length - 3, "\xEF\xBF\xBD", 3) == 0)
         length -= 3;
     if (last && length < whole)
         return false;
@@ -192,9 +205,11 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
     event->added_length = length > feed->printed ? length - feed->printed : 0;
     feed->printed += event->added_length;
 
-    /* Text far before a settled token cannot change, so from now on rendering starts at this token. */
-    if (length == whole && place - feed->first >= WINDOW && place >= sentence->options.prefix_length &&
-        token->begin != token->end && translator_render_rest(sentence, &part, place, &events->scratch, &rendering, NULL) == 0) {
+    /* Text far before a settled token cannot change, so from now on rendering starts at this token.
+     */
+    if (length == whole && place - feed->first >= WINDOW &&
+        place >= sentence->options.prefix_length && token->begin != token->end &&
+        translator_render_rest(sentence, &part, place, &events->scratch, &rendering, NULL) == 0) {
         feed->first = place;
         feed->printed = strlen(rendering.text);
     }
@@ -218,7 +233,9 @@ static bool send_token(struct events *events, struct event *event) {
     event->added = "";
     if (feed->sent == all.length)
         event->piece = "</s>";
-    else if (feed->sent + 1 < sentence->options.prefix_length) /* the text of a given prefix is sent with its last token */
+    else if (feed->sent + 1 <
+             sentence->options
+                 .prefix_length) /* the text of a given prefix is sent with its last token */
         event->piece = sentence->given_tokens[feed->sent].piece;
     else if (!send_text(events, feed, &all, event))
         return false;
@@ -228,8 +245,8 @@ static bool send_token(struct events *events, struct event *event) {
     return true;
 }
 
-/* Sends the next sentence of the current text if it is done. A failed sentence and those after it are not sent, because their
- * places in the text are unknown. */
+/* Sends the next sentence of the current text if it is done. A failed sentence and those after it
+ * are not sent, because their places in the text are unknown. */
 static bool send_sentence(struct events *events, struct event *event) {
     events->current->done = events->current->over;
     const struct text *text = &events->request->texts[event->text];

@@ -1,8 +1,9 @@
 /* This module makes the events of a streamed request, as its client gets them.
  *
- * The request has a queue from the workers to the reader, one thread at a time. Workers queue notes of decided tokens and
- * finished sentences, and the reader turns them into events when it has room. Each sentence has room for the notes of all its
- * possible tokens, so nothing is lost, memory is bounded, and no worker ever waits for a slow reader. */
+ * The request has a queue from the workers to the reader, one thread at a time. Workers queue notes
+ * of decided tokens and finished sentences, and the reader turns them into events when it has room.
+ * Each sentence has room for the notes of all its possible tokens, so nothing is lost, memory is
+ * bounded, and no worker ever waits for a slow reader. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
@@ -19,23 +20,25 @@ enum event_kind {
 struct event {
     enum event_kind kind;
     size_t text, sentence; /* indexes: of the text, and of the sentence within it */
-    /* EVENT_TOKEN; valid until the next event. added [added_length]: the text that the token appends to the sentence. A token with
-     * an incomplete character appends nothing; the one that completes the character appends it. */
+    /* EVENT_TOKEN; valid until the next event. added [added_length]: the text that the token
+     * appends to the sentence. A token with an incomplete character appends nothing; the one that
+     * completes the character appends it. */
     const char *piece, *added;
     size_t added_length;
     double log_prob;
 };
 
-/* Parks and wakes the reader. Both are called with the events locked: park after events_park has found nothing to read, wake when
- * there is something again. */
+/* Parks and wakes the reader. Both are called with the events locked: park after events_park has
+ * found nothing to read, wake when there is something again. */
 struct events_reader {
     void (*park)(void *owner);
     void (*wake)(void *owner);
     void *owner;
 };
 
-/* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent for sentences in which
- * each step decides one for good (greedy, one sample), unless the request is lean. Returns -1 when memory runs out. */
+/* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens
+ * are sent for sentences in which each step decides one for good (greedy, one sample), unless the
+ * request is lean. Returns -1 when memory runs out. */
 int events_follow(struct request *request, const struct events_reader *reader);
 /* Accepts NULL. */
 void events_done(struct events *events);

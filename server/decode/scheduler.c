@@ -10,7 +10,8 @@ enum {
     MAX_QUEUES = 4096, /* bounds memory for any number of clients */
     BUCKETS = 4096,
     SWEEP_US = 10000,  /* from one check for expired jobs to the next, */
-    SWEEP_JOB_US = 10, /* and so much longer for each job that waits, of which the check takes about half a percent */
+    SWEEP_JOB_US = 10, /* and so much longer for each job that waits, of which the check takes about
+                          half a percent */
     OVERTAKES = 16,
     BATCH_SHARE = 10, /* while batch jobs wait, they get one part in this many of the work */
 };
@@ -20,7 +21,7 @@ struct queue {
     uint64_t client;
     enum priority priority;
     struct job *head, **tail; /* tail: where the next job is linked in */
-    size_t overtaken;         /* jobs of others that were taken while this queue's first job had its turn */
+    size_t overtaken; /* jobs of others that were taken while this queue's first job had its turn */
     struct queue *next, *previous;
     struct queue *chain; /* in its bucket, or in the list of free queues */
 };
@@ -42,23 +43,26 @@ struct scheduler {
     size_t used, most;
     size_t jobs, work;  /* waiting jobs */
     struct meter meter; /* the work taken so far */
-    size_t owed;        /* interactive work taken while batch jobs waited, of which batch jobs are still owed a share */
-    size_t waiting;     /* workers blocked in scheduler_take */
-    int64_t sweep_us;   /* the time of the next check for expired jobs */
+    size_t owed;    /* interactive work taken while batch jobs waited, of which batch jobs are still
+                       owed a share */
+    size_t waiting; /* workers blocked in scheduler_take */
+    int64_t sweep_us; /* the time of the next check for expired jobs */
     bool closed;
 };
 
 struct scheduler *scheduler_create(const struct scheduler_limits *limits) {
     size_t most = limits->jobs < MAX_QUEUES ? limits->jobs : MAX_QUEUES;
     struct scheduler *scheduler = calloc(1, sizeof *scheduler);
-    struct queue *all = calloc(most, sizeof *all), **buckets = calloc(BUCKETS, sizeof(struct queue *));
+    struct queue *all = calloc(most, sizeof *all),
+                 **buckets = calloc(BUCKETS, sizeof(struct queue *));
     if (!scheduler || !all || !buckets) {
         free(scheduler);
         free(all);
         free(buckets);
         return NULL;
     }
-    *scheduler = (struct scheduler){.limits = *limits, .all = all, .buckets = buckets, .most = most};
+    *scheduler =
+        (struct scheduler){.limits = *limits, .all = all, .buckets = buckets, .most = most};
     pthread_mutex_init(&scheduler->lock, NULL);
     pthread_cond_init(&scheduler->ready, NULL);
     return scheduler;
@@ -105,7 +109,8 @@ static void ring_remove(struct ring *ring, struct queue *queue) {
 }
 
 /* Appends a job to the queue, which may be empty for now. */
-static void append_job(struct scheduler *scheduler, struct queue *queue, struct job *job, int64_t now_us) {
+static void append_job(struct scheduler *scheduler, struct queue *queue, struct job *job,
+                       int64_t now_us) {
     job->queued_us = now_us;
     job->next = NULL;
     *queue->tail = job;
@@ -126,7 +131,10 @@ static void push_job(struct scheduler *scheduler, struct job *job, int64_t now_u
         assert(scheduler->used <= scheduler->most);
         if (queue == scheduler->unused)
             scheduler->unused = queue->chain;
-        *queue = (struct queue){.client = request->client, .priority = request->priority, .tail = &queue->head, .chain = *chain};
+        *queue = (struct queue){.client = request->client,
+                                .priority = request->priority,
+                                .tail = &queue->head,
+                                .chain = *chain};
         *chain = queue;
         ring_append(&scheduler->rings[request->priority], queue);
     }
@@ -139,9 +147,10 @@ struct taken {
     double work; /* for the jobs that were claimed */
 };
 
-/* Takes the job at *link from the queue and appends the next job of its request, if any. Returns true if the queue is then empty
- * and was removed. */
-static bool take_job(struct scheduler *scheduler, struct queue *queue, struct job **link, struct taken *taken) {
+/* Takes the job at *link from the queue and appends the next job of its request, if any. Returns
+ * true if the queue is then empty and was removed. */
+static bool take_job(struct scheduler *scheduler, struct queue *queue, struct job **link,
+                     struct taken *taken) {
     struct ring *ring = &scheduler->rings[queue->priority];
     struct job *job = *link;
     struct request *request = job->request;
@@ -155,7 +164,9 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
     scheduler->jobs--;
     scheduler->work -= job_work(job);
     request->waiting--;
-    struct job *more = request->waiting < request_window(request) ? request_next_job(request, &request->handed) : NULL;
+    struct job *more = request->waiting < request_window(request)
+                           ? request_next_job(request, &request->handed)
+                           : NULL;
     if (more)
         append_job(scheduler, queue, more, clock_us());
     if (queue->head)
@@ -172,19 +183,24 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
 
 /* ---- adding jobs ---- */
 
-/* Returns by how much the request exceeds its client's limits. A request without jobs counts as one job. */
-static struct scheduler_limits find_excess(const struct scheduler *scheduler, const struct request *request) {
-    bool waits = request->priority == PRIORITY_BATCH ? scheduler->rings[PRIORITY_BATCH].first != NULL
-                                                     : find_queue(scheduler, request) != NULL;
+/* Returns by how much the request exceeds its client's limits. A request without jobs counts as one
+ * job. */
+static struct scheduler_limits find_excess(const struct scheduler *scheduler,
+                                           const struct request *request) {
+    bool waits = request->priority == PRIORITY_BATCH
+                     ? scheduler->rings[PRIORITY_BATCH].first != NULL
+                     : find_queue(scheduler, request) != NULL;
     struct scheduler_limits most = scheduler->limits;
     most.jobs -= waits ? most.jobs / 8 : 0;
     most.work -= waits ? most.work / 8 : 0;
     size_t jobs = scheduler->jobs + (request->job_count > 0 ? request_window(request) : 1),
            work = scheduler->work + request_work(request);
-    return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0, work > most.work ? work - most.work : 0};
+    return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0,
+                                     work > most.work ? work - most.work : 0};
 }
 
-static enum scheduler_verdict judge_locked(const struct scheduler *scheduler, const struct request *request) {
+static enum scheduler_verdict judge_locked(const struct scheduler *scheduler,
+                                           const struct request *request) {
     if (scheduler->closed)
         return SCHEDULER_CLOSED;
     struct scheduler_limits excess = find_excess(scheduler, request);
@@ -234,7 +250,9 @@ bool scheduler_return(struct scheduler *scheduler, struct job *job) {
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request) {
     pthread_mutex_lock(&scheduler->lock);
     struct scheduler_limits excess = find_excess(scheduler, request);
-    double jobs_work = scheduler->jobs > 0 ? (double)excess.jobs * (double)scheduler->work / (double)scheduler->jobs : 0;
+    double jobs_work = scheduler->jobs > 0
+                           ? (double)excess.jobs * (double)scheduler->work / (double)scheduler->jobs
+                           : 0;
     double work = jobs_work > (double)excess.work ? jobs_work : (double)excess.work;
     double seconds = meter_seconds(&scheduler->meter, work);
     pthread_mutex_unlock(&scheduler->lock);
@@ -270,13 +288,16 @@ static bool is_due(const struct scheduler *scheduler, const struct queue *batch)
 }
 
 /* Makes one round through both rings and takes at most `most` jobs. */
-static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
-    struct queue *next[PRIORITIES] = {scheduler->rings[PRIORITY_INTERACTIVE].first, scheduler->rings[PRIORITY_BATCH].first};
+static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most,
+                       struct taken *taken) {
+    struct queue *next[PRIORITIES] = {scheduler->rings[PRIORITY_INTERACTIVE].first,
+                                      scheduler->rings[PRIORITY_BATCH].first};
     struct queue *stuck = NULL; /* the first queue whose job did not fit: its turn is not over */
     while (most > 0) {
         struct queue *batch = next[PRIORITY_BATCH];
         bool competes = scheduler->rings[PRIORITY_INTERACTIVE].first != NULL;
-        struct queue *queue = batch && (!competes || is_due(scheduler, batch)) ? batch : next[PRIORITY_INTERACTIVE];
+        struct queue *queue =
+            batch && (!competes || is_due(scheduler, batch)) ? batch : next[PRIORITY_INTERACTIVE];
         if (!queue)
             return;
         struct ring *ring = &scheduler->rings[queue->priority];
@@ -284,14 +305,17 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
         enum scheduler_claim claim = room->claim(room->owner, queue->head, reserved);
         assert(!reserved || claim != CLAIM_TAKEN);
         if (claim != CLAIM_TAKEN && claim != CLAIM_EXPRESS) {
-            /* Batch jobs that are due are overtaken a limited number of times, whatever other jobs their client has. */
-            if (!stuck && claim != CLAIM_HELD_BACK && (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
+            /* Batch jobs that are due are overtaken a limited number of times, whatever other jobs
+             * their client has. */
+            if (!stuck && claim != CLAIM_HELD_BACK &&
+                (claim == CLAIM_NO_ROOM || (queue->priority == PRIORITY_BATCH && competes)))
                 stuck = queue;
             next[queue->priority] = queue->next;
             continue;
         }
 
-        /* The turn of a client ends when its first job is taken. The queue is next again if no other queue follows it. */
+        /* The turn of a client ends when its first job is taken. The queue is next again if no
+         * other queue follows it. */
         const struct queue *waiting = scheduler->rings[PRIORITY_BATCH].first;
         struct queue *following = queue->next;
         size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
@@ -313,7 +337,8 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
     }
 }
 
-struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait) {
+struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room,
+                           bool wait) {
     struct taken taken = {.end = &taken.jobs};
     pthread_mutex_lock(&scheduler->lock);
     while (wait && scheduler->jobs == 0 && !scheduler->closed) {
@@ -322,8 +347,10 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
         scheduler->waiting--;
     }
     take_expired(scheduler, &taken);
-    /* An idle worker's share is rounded up and a busy worker's share down, so that a single job is left to an idle worker. */
-    size_t workers = scheduler->waiting + 1, share = (scheduler->jobs + (wait ? workers - 1 : 0)) / workers;
+    /* An idle worker's share is rounded up and a busy worker's share down, so that a single job is
+     * left to an idle worker. */
+    size_t workers = scheduler->waiting + 1,
+           share = (scheduler->jobs + (wait ? workers - 1 : 0)) / workers;
     take_turns(scheduler, room, share, &taken);
     meter_observe(&scheduler->meter, taken.work, scheduler->jobs, clock_us());
     assert(!wait || taken.jobs || scheduler->jobs == 0); /* an idle worker has room for any job */

@@ -1,5 +1,6 @@
-/* This module hides the round of a decoding thread: how many jobs a worker takes by the predicted time of a round (fitted by least
- * squares), which jobs are live, and when they enter and leave its batches. */
+/* This module hides the round of a decoding thread: how many jobs a worker takes by the predicted
+ * time of a round (fitted by least squares), which jobs are live, and when they enter and leave its
+ * batches. */
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
 #include "server/decode/outcome.h"
@@ -10,20 +11,31 @@
 #include <stdlib.h>
 
 enum { ARENA_BLOCK_BYTES = 64 * 1024 };
-static const double KEEP = 0.95;   /* the weight of earlier observations at each new one */
-static const double ORIGIN = 0.1;  /* the weight of one more observation at the origin: no work takes no time */
-static const double WORTH = 3;     /* a round may always take this many times as long as with a single row */
+static const double KEEP = 0.95; /* the weight of earlier observations at each new one */
+static const double ORIGIN =
+    0.1; /* the weight of one more observation at the origin: no work takes no time */
+static const double WORTH =
+    3; /* a round may always take this many times as long as with a single row */
 static const double SPARE = 0.125; /* the part that is reserved for newcomers */
-static const double APART = 0.02;  /* rows and past must each have this part of their variance independently */
-static const double EXPRESS = 0.5; /* the part of the target that the lane adds, unless it has only EXPRESS_LEAST rows */
-enum { EXPRESS_LEAST = 4, EXPRESS_TOKENS = 24 }; /* the lane's work per row, in tokens: short sentences */
-enum { SPARE_OF_ROWS = 128 };                    /* with fewer rows, none are reserved: an eighth would often be less than a beam */
+static const double APART =
+    0.02; /* rows and past must each have this part of their variance independently */
+static const double EXPRESS =
+    0.5; /* the part of the target that the lane adds, unless it has only EXPRESS_LEAST rows */
+enum {
+    EXPRESS_LEAST = 4,
+    EXPRESS_TOKENS = 24
+}; /* the lane's work per row, in tokens: short sentences */
+enum {
+    SPARE_OF_ROWS = 128
+}; /* with fewer rows, none are reserved: an eighth would often be less than a beam */
 
 struct admission {
     size_t max_rows;
-    double target_us, over_us;     /* over: the time that newcomers have added to this round beyond the target */
-    double encoded_us;             /* the time that encoding has taken in this round */
-    struct admission_load **loads; /* [count]; each has at least one row, so rows bound their number */
+    double target_us,
+        over_us; /* over: the time that newcomers have added to this round beyond the target */
+    double encoded_us; /* the time that encoding has taken in this round */
+    struct admission_load *
+        *loads; /* [count]; each has at least one row, so rows bound their number */
     size_t count;
 };
 
@@ -40,8 +52,8 @@ void admission_observe(struct admission_cost *cost, size_t amount, int64_t durat
     cost->xus = KEEP * cost->xus + x * us;
 }
 
-/* The origin counts as one more observation. While all amounts are similar, the line goes through it, and a large step is not
- * expected to be as cheap as the small ones seen so far. */
+/* The origin counts as one more observation. While all amounts are similar, the line goes through
+ * it, and a large step is not expected to be as cheap as the small ones seen so far. */
 double admission_predict(const struct admission_cost *cost, size_t amount) {
     if (amount == 0 || cost->weight <= 0)
         return 0;
@@ -53,7 +65,8 @@ double admission_predict(const struct admission_cost *cost, size_t amount) {
     return fixed + slope * (double)amount;
 }
 
-void admission_observe_step(struct admission_step *step, size_t rows, size_t past, int64_t duration_us) {
+void admission_observe_step(struct admission_step *step, size_t rows, size_t past,
+                            int64_t duration_us) {
     double x = (double)rows, p = (double)past;
     if (rows == 0)
         return;
@@ -64,14 +77,17 @@ void admission_observe_step(struct admission_step *step, size_t rows, size_t pas
     step->past_us = KEEP * step->past_us + p * (double)duration_us;
 }
 
-/* us = fixed + row rows + back past. If the observations cannot separate the two costs, the prediction uses rows alone. */
+/* us = fixed + row rows + back past. If the observations cannot separate the two costs, the
+ * prediction uses rows alone. */
 double admission_predict_step(const struct admission_step *step, size_t rows, size_t past) {
     const struct admission_cost *c = &step->by_rows;
     if (rows == 0 || c->weight <= 0)
         return 0;
     double n = c->weight + ORIGIN;
-    double xx = c->xx - c->x * c->x / n, xp = step->cross - c->x * step->past / n, pp = step->past2 - step->past * step->past / n;
-    double xu = c->xus - c->x * c->us / n, pu = step->past_us - step->past * c->us / n, all = xx * pp - xp * xp;
+    double xx = c->xx - c->x * c->x / n, xp = step->cross - c->x * step->past / n,
+           pp = step->past2 - step->past * step->past / n;
+    double xu = c->xus - c->x * c->us / n, pu = step->past_us - step->past * c->us / n,
+           all = xx * pp - xp * xp;
     if (all <= APART * xx * pp)
         return admission_predict(c, rows);
     double row = (xu * pp - pu * xp) / all, back = (pu * xx - xu * xp) / all;
@@ -95,7 +111,8 @@ struct admission *admission_create(size_t max_rows, int64_t target_us) {
         free(loads);
         return NULL;
     }
-    *admission = (struct admission){.max_rows = max_rows, .target_us = (double)target_us, .loads = loads};
+    *admission =
+        (struct admission){.max_rows = max_rows, .target_us = (double)target_us, .loads = loads};
     return admission;
 }
 
@@ -152,7 +169,8 @@ static size_t past_of(const struct admission_load *load, size_t rows, size_t tok
     return load->grows ? rows * tokens : 0;
 }
 
-void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows,
+                     size_t tokens, bool express) {
     struct admission_rows *part = express ? &load->express : &load->main;
     use(admission, load);
     part->rows += rows;
@@ -160,7 +178,8 @@ void admission_enter(struct admission *admission, struct admission_load *load, s
     part->work += rows * tokens;
 }
 
-void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows,
+                     size_t tokens, bool express) {
     struct admission_rows *part = express ? &load->express : &load->main;
     assert(part->rows >= rows && part->past >= past_of(load, rows, tokens));
     part->rows -= rows;
@@ -181,14 +200,17 @@ struct work {
 
 static void add_work(struct work *work, const struct admission_load *load) {
     const struct admission_rows *main = &load->main, *express = &load->express;
-    size_t rows = main->rows + main->new_rows, past = main->past + main->new_past, more = express->rows + express->new_rows;
+    size_t rows = main->rows + main->new_rows, past = main->past + main->new_past,
+           more = express->rows + express->new_rows;
     double step_us = admission_predict_step(&load->step, rows, past);
     work->rows += rows;
     work->express_rows += more;
     work->express_work += express->work + express->new_work;
     work->tokens += load->new_tokens;
     work->step_us += step_us;
-    work->express_us += admission_predict_step(&load->step, rows + more, past + express->past + express->new_past) - step_us;
+    work->express_us +=
+        admission_predict_step(&load->step, rows + more, past + express->past + express->new_past) -
+        step_us;
     work->least_us += admission_predict_step(&load->step, rows + more > 0, 0);
     work->encode_us += admission_predict(&load->encode, load->new_tokens);
 }
@@ -203,18 +225,20 @@ static struct work sum_work(const struct admission *admission, const struct admi
     return work;
 }
 
-/* If a single row takes most of the target, as it does when the weights come from memory, refusing others would cost throughput and
- * save little time. */
+/* If a single row takes most of the target, as it does when the weights come from memory, refusing
+ * others would cost throughput and save little time. */
 static double limit_us(const struct admission *admission, const struct work *work) {
     return fmax(admission->target_us, WORTH * work->least_us);
 }
 
 bool admission_encoded(struct admission *admission, int64_t part_us) {
     struct work work = {0};
-    for (size_t i = 0; i < admission->count; i++) { /* the claims of this round are already among the rows */
+    for (size_t i = 0; i < admission->count;
+         i++) { /* the claims of this round are already among the rows */
         const struct admission_load *load = admission->loads[i];
         size_t rows = load->main.rows + load->express.rows;
-        work.step_us += admission_predict_step(&load->step, rows, load->main.past + load->express.past);
+        work.step_us +=
+            admission_predict_step(&load->step, rows, load->main.past + load->express.past);
         work.least_us += admission_predict_step(&load->step, rows > 0, 0);
     }
     admission->encoded_us += (double)part_us;
@@ -222,7 +246,8 @@ bool admission_encoded(struct admission *admission, int64_t part_us) {
     return admission->target_us <= 0 || us <= limit_us(admission, &work);
 }
 
-/* Adds the time by which a newcomer extends a round beyond the target, or returns false if the sum would exceed most_us. */
+/* Adds the time by which a newcomer extends a round beyond the target, or returns false if the sum
+ * would exceed most_us. */
 static bool add_over(struct admission *admission, double added_us, double most_us) {
     if (admission->over_us + added_us > most_us)
         return false;
@@ -233,18 +258,20 @@ static bool add_over(struct admission *admission, double added_us, double most_u
 /* Returns whether a sentence has been admitted before any step of the model was measured. */
 static bool is_unknown(const struct admission_load *load) {
     const struct admission_rows *main = &load->main, *express = &load->express;
-    return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;
+    return load->step.by_rows.weight <= 0 &&
+           main->rows + main->new_rows + express->rows + express->new_rows > 0;
 }
 
-static void add_claim(struct admission_load *load, struct admission_rows *part, size_t rows, size_t tokens) {
+static void add_claim(struct admission_load *load, struct admission_rows *part, size_t rows,
+                      size_t tokens) {
     part->new_rows += rows;
     part->new_past += past_of(load, rows, tokens);
     part->new_work += rows * tokens;
     load->new_tokens += tokens;
 }
 
-bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
-                     enum admission_share share) {
+bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows,
+                     size_t tokens, enum admission_share share) {
     const struct admission_load former = *load;
     struct work before = sum_work(admission, load);
     /* An idle worker offers all its rows to any client. */
@@ -270,20 +297,24 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
     return fits;
 }
 
-bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own) {
+bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows,
+                             size_t tokens, size_t own) {
     const struct admission_load former = *load;
     struct work before = sum_work(admission, load);
     add_claim(load, &load->express, rows, tokens);
     struct work after = sum_work(admission, load);
 
     /* The lane has as many rows as are predicted to fill its time, but at least `least`. */
-    size_t lane = admission->max_rows / ADMISSION_EXPRESS_SHARE, least = lane < EXPRESS_LEAST ? lane : EXPRESS_LEAST;
-    double each_us = after.express_us / (double)after.express_rows, most_us = EXPRESS * limit_us(admission, &after);
+    size_t lane = admission->max_rows / ADMISSION_EXPRESS_SHARE,
+           least = lane < EXPRESS_LEAST ? lane : EXPRESS_LEAST;
+    double each_us = after.express_us / (double)after.express_rows,
+           most_us = EXPRESS * limit_us(admission, &after);
     if (admission->target_us > 0 && each_us * (double)lane > most_us)
         lane = each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
-    size_t most = lane * EXPRESS_TOKENS, all = own + rows * tokens; /* all: the client's work, including this sentence */
-    bool fits =
-        !is_unknown(&former) && after.express_rows <= lane && after.express_work <= most && all <= most - after.express_work;
+    size_t most = lane * EXPRESS_TOKENS,
+           all = own + rows * tokens; /* all: the client's work, including this sentence */
+    bool fits = !is_unknown(&former) && after.express_rows <= lane && after.express_work <= most &&
+                all <= most - after.express_work;
     if (fits && admission->target_us > 0 && before.tokens > 0)
         fits = add_over(admission, after.encode_us - before.encode_us, most_us);
     if (fits)
@@ -297,7 +328,8 @@ bool admission_claim_express(struct admission *admission, struct admission_load 
 
 /* The jobs of the main room or of the express lane. */
 struct held {
-    size_t count, bytes, document_rows; /* bytes: the sum over the jobs; document_rows: of those of lean requests */
+    size_t count, bytes,
+        document_rows; /* bytes: the sum over the jobs; document_rows: of those of lean requests */
 };
 
 /* The work of one job, which counts for its client. */
@@ -320,12 +352,12 @@ struct worker {
     struct workers *pool;
     size_t index; /* place of its batch in every model */
     struct admission *admission;
-    struct job **live;                  /* [live_count] */
-    size_t live_count, claimed;         /* claimed: jobs being taken, which will be live soon */
-    struct held held[2], taking[2];     /* by job.express: the live, and the claimed jobs */
-    bool refused;                       /* a job waits for a later round */
-    struct holder *holders;             /* [live_count + claimed] of the live jobs, then of the claimed ones */
-    size_t followed;                    /* live jobs whose requests follow each step */
+    struct job **live;              /* [live_count] */
+    size_t live_count, claimed;     /* claimed: jobs being taken, which will be live soon */
+    struct held held[2], taking[2]; /* by job.express: the live, and the claimed jobs */
+    bool refused;                   /* a job waits for a later round */
+    struct holder *holders; /* [live_count + claimed] of the live jobs, then of the claimed ones */
+    size_t followed;        /* live jobs whose requests follow each step */
     struct sentence **admitted, **done; /* [all rows] scratch */
 };
 
@@ -346,20 +378,25 @@ size_t worker_state_bytes(void) {
     return sizeof(struct slot);
 }
 
-/* Returns the worker's slot for the job's model, which stays until all jobs of the model have ended. */
+/* Returns the worker's slot for the job's model, which stays until all jobs of the model have
+ * ended. */
 static struct slot *slot_of(const struct worker *worker, const struct job *job) {
     const struct worker_batch *own = &job->model->batches[worker->index];
     struct slot *slot = own->state;
     if (!slot->model)
-        *slot = (struct slot){.model = job->model, .batch = own->batch, .load = {.owner = slot, .grows = batch_grows(own->batch)}};
+        *slot = (struct slot){.model = job->model,
+                              .batch = own->batch,
+                              .load = {.owner = slot, .grows = batch_grows(own->batch)}};
     return slot;
 }
 
 static struct holder holder_of(const struct job *job) {
-    return (struct holder){job->request->client, job->request->priority, (size_t)job->rows * job->steps};
+    return (struct holder){job->request->client, job->request->priority,
+                           (size_t)job->rows * job->steps};
 }
 
-/* Returns the length that admission counts. The lane counts the translation, which must be short, too. */
+/* Returns the length that admission counts. The lane counts the translation, which must be short,
+ * too. */
 static size_t length_of(const struct job *job) {
     return job->express ? job->steps : job->tokens;
 }
@@ -371,7 +408,8 @@ static void end_job(struct job *job) {
     outcome_take(job);
     if (job->request->progress)
         job->request->progress(job);
-    for (struct job *twin = job->next_twin; twin; twin = twin->next_twin) { /* before the job itself, whose end may be the last */
+    for (struct job *twin = job->next_twin; twin;
+         twin = twin->next_twin) { /* before the job itself, whose end may be the last */
         twin->done_us = job->done_us;
         twin->outcome = job->outcome;
         if (twin->request->progress)
@@ -399,33 +437,42 @@ static void hold(struct held *held, const struct job *job) {
     held->document_rows += job->request->lean ? job->rows : 0;
 }
 
-/* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room that is reserved for newcomers
- * nor the lane. */
+/* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room
+ * that is reserved for newcomers nor the lane. */
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
     struct slot *slot = slot_of(worker, job);
     const struct request *request = job->request;
-    bool shared = worker->pool->options.shared, interactive = request->priority == PRIORITY_INTERACTIVE;
+    bool shared = worker->pool->options.shared,
+         interactive = request->priority == PRIORITY_INTERACTIVE;
 
-    /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with more rows they would take more
-     * memory without being faster. */
+    /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with
+     * more rows they would take more memory without being faster. */
     size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
-    if (request->lean && worker->held[false].document_rows + worker->taking[false].document_rows + job->rows > most) {
+    if (request->lean &&
+        worker->held[false].document_rows + worker->taking[false].document_rows + job->rows >
+            most) {
         worker->refused = true;
         return CLAIM_HELD_BACK;
     }
 
-    size_t own = 0; /* a client's batch jobs do not count against its interactive jobs, and vice versa */
+    size_t own =
+        0; /* a client's batch jobs do not count against its interactive jobs, and vice versa */
     for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
         const struct holder *holder = &worker->holders[i];
-        own += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
+        own += holder->client == request->client && holder->priority == request->priority
+                   ? holder->work
+                   : 0;
     }
-    enum admission_share share = !shared ? ADMISSION_ALL : own > 0 || !interactive ? ADMISSION_MOST : ADMISSION_NEWCOMER;
+    enum admission_share share = !shared                   ? ADMISSION_ALL
+                                 : own > 0 || !interactive ? ADMISSION_MOST
+                                                           : ADMISSION_NEWCOMER;
     bool wanted = batch_wants(slot->batch);
     bool taken = wanted && !express && has_memory(worker, job, false) &&
                  admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share);
-    job->express = !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
-                   admission_claim_express(worker->admission, &slot->load, job->rows, job->steps, own);
+    job->express =
+        !taken && wanted && shared && interactive && has_memory(worker, job, true) &&
+        admission_claim_express(worker->admission, &slot->load, job->rows, job->steps, own);
     if (!taken && !job->express) {
         worker->refused = true;
         return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
@@ -447,8 +494,9 @@ static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us = 0;
 }
 
-/* Makes the sentences of lean requests' jobs, and admits the jobs in order. A claimed job may have no sentence, because it cannot
- * be made or the request is cancelled. When such a job ends, its model must not be in use any more, since it may then be freed. */
+/* Makes the sentences of lean requests' jobs, and admits the jobs in order. A claimed job may have
+ * no sentence, because it cannot be made or the request is cancelled. When such a job ends, its
+ * model must not be in use any more, since it may then be freed. */
 static void admit(struct worker *worker, struct job *jobs) {
     struct metrics *metrics = worker->pool->options.metrics;
     struct job *ended = NULL, *fresh = NULL, **end = &fresh;
@@ -468,13 +516,15 @@ static void admit(struct worker *worker, struct job *jobs) {
     int64_t now_us = clock_us();
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
-        metrics_queued(metrics, job->model->metrics, job->request->priority, now_us - job->queued_us);
+        metrics_queued(metrics, job->model->metrics, job->request->priority,
+                       now_us - job->queued_us);
         job->live_index = (uint32_t)worker->live_count;
         worker->holders[worker->live_count] = holder_of(job);
         worker->live[worker->live_count++] = job;
         worker->followed += job->request->progress != NULL;
         hold(&worker->held[job->express], job);
-        admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
+        admission_enter(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job),
+                        job->express);
         metrics_add(metrics, GAUGE_ROWS_LIVE, (int64_t)job->rows);
         metrics_add(metrics, GAUGE_DECODING_BYTES, (int64_t)job->bytes);
     }
@@ -509,7 +559,8 @@ static void admit(struct worker *worker, struct job *jobs) {
     }
 }
 
-/* Ends a sentence. The model may be freed with its last job. A job with a second attempt waits for its turn like any other. */
+/* Ends a sentence. The model may be freed with its last job. A job with a second attempt waits for
+ * its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct metrics *metrics = worker->pool->options.metrics;
     struct job *job = sentence->owner, *last = worker->live[--worker->live_count];
@@ -521,7 +572,8 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     held->count--;
     held->bytes -= job->bytes;
     held->document_rows -= job->request->lean ? job->rows : 0;
-    admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job), job->express);
+    admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job),
+                    job->express);
     metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);
     metrics_add(metrics, GAUGE_DECODING_BYTES, -(int64_t)job->bytes);
 
@@ -538,8 +590,8 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
 
 /* ---- the round ---- */
 
-/* Encodes a part, if there is something to encode, and further ones if jobs wait and the round has time for them. Then decodes one
- * step. */
+/* Encodes a part, if there is something to encode, and further ones if jobs wait and the round has
+ * time for them. Then decodes one step. */
 static void worker_step(struct worker *worker, struct slot *slot) {
     for (bool more = true; more && batch_encodes(slot->batch);) {
         int64_t began_us = clock_us();
@@ -571,7 +623,8 @@ static void *worker_run(void *argument) {
         if (!jobs && worker->live_count == 0)
             break; /* closed and empty */
 
-        /* Jobs that are still queued when the pool is abandoned must be cancelled before they are admitted. */
+        /* Jobs that are still queued when the pool is abandoned must be cancelled before they are
+         * admitted. */
         for (struct job *job = atomic_load(&pool->abandoned) ? jobs : NULL; job; job = job->next)
             request_cancel(job->request, CANCEL_SHUTDOWN);
         admit(worker, jobs);
@@ -587,7 +640,8 @@ static void *worker_run(void *argument) {
                 request_cancel(request, CANCEL_DEADLINE);
         }
 
-        /* Iterates backwards: when all sentences have left a slot, a slot that was already stepped takes its place. */
+        /* Iterates backwards: when all sentences have left a slot, a slot that was already stepped
+         * takes its place. */
         size_t count;
         struct admission_load *const *loads = admission_loads(worker->admission, &count);
         while (count-- > 0)
@@ -633,12 +687,15 @@ struct workers *workers_start(const struct worker_options *options, struct error
         if (!worker->admission || arena_failed(&workers->arena))
             result = error_memory(err);
     }
-    workers->running = result == 0 ? options->workers : 0; /* set before any thread can decrement it */
+    workers->running =
+        result == 0 ? options->workers : 0; /* set before any thread can decrement it */
     while (result == 0 && workers->started < options->workers) {
-        if (pthread_create(&workers->threads[workers->started], NULL, worker_run, &workers->all[workers->started]) == 0)
+        if (pthread_create(&workers->threads[workers->started], NULL, worker_run,
+                           &workers->all[workers->started]) == 0)
             workers->started++;
         else
-            result = error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
+            result = error_set(err, ERROR_MEMORY, "cannot start worker thread %zu",
+                               workers->started + 1);
     }
     if (result != 0) {
         scheduler_close(options->scheduler); /* ends the threads that were started */

@@ -1,5 +1,5 @@
-/* This file has DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for glossaries. Unknown fields are
- * ignored, since newer clients send fields of later versions. */
+/* This file has DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for
+ * glossaries. Unknown fields are ignored, since newer clients send fields of later versions. */
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -32,8 +32,10 @@ static unsigned deepl_status(const struct dialect_error *error) {
 
 /* ---- fields ---- */
 
-/* Reads an array of strings, or one string, whose names are separated by commas or spaces, into the arena. */
-static int read_names(const json_t *root, const char *field, struct arena *arena, struct xml_names *names, struct reply *reply) {
+/* Reads an array of strings, or one string, whose names are separated by commas or spaces, into the
+ * arena. */
+static int read_names(const json_t *root, const char *field, struct arena *arena,
+                      struct xml_names *names, struct reply *reply) {
     const json_t *value = json_object_get(root, field);
     const char **all = arena_alloc(arena, MOST_TAGS, sizeof *all);
     size_t strings = json_is_array(value) ? json_array_size(value) : value && !json_is_null(value);
@@ -55,7 +57,8 @@ static int read_names(const json_t *root, const char *field, struct arena *arena
     return api_fail_memory(reply);
 }
 
-static int read_tags(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+static int read_tags(const json_t *root, struct order *order, struct arena *arena,
+                     struct reply *reply) {
     static const char *const known[] = {"xml", "html", NULL};
     const char *handling;
     if (order_word(root, "tag_handling", known, "xml or html", &handling, reply) != 0)
@@ -69,7 +72,8 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
     order->tags = tags;
     tags->outline = true;
     tags->doctype = true;
-    if ((json_object_get(root, "outline_detection") && order_flag(root, "outline_detection", &tags->outline, reply) != 0) ||
+    if ((json_object_get(root, "outline_detection") &&
+         order_flag(root, "outline_detection", &tags->outline, reply) != 0) ||
         read_names(root, "ignore_tags", arena, &tags->ignored, reply) != 0 ||
         read_names(root, "splitting_tags", arena, &tags->splitting, reply) != 0)
         return -1;
@@ -82,9 +86,11 @@ struct deepl_order {
     const char *model_type; /* the model type that the reply reports; NULL: not requested */
 };
 
-static int deepl_read(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+static int deepl_read(const json_t *root, struct order *order, struct arena *arena,
+                      struct reply *reply) {
     static const char *const formalities[] = {"default", "prefer_more", "prefer_less", NULL};
-    static const char *const types[] = {"quality_optimized", "prefer_quality_optimized", "latency_optimized", NULL};
+    static const char *const types[] = {"quality_optimized", "prefer_quality_optimized",
+                                        "latency_optimized", NULL};
     struct deepl_order *own = order->own;
     const char *formality, *type;
     if (order_string(root, "glossary_id", &order->glossary, reply) != 0)
@@ -96,12 +102,16 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
         return -1;
     order->whole = !splits;
     order->joined |= order->whole;
-    if (order_word(root, "formality", formalities, "default, prefer_more or prefer_less", &formality, reply) != 0 ||
-        read_tags(root, order, arena, reply) != 0 || order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
-        order_word(root, "model_type", types, "quality_optimized, prefer_quality_optimized or latency_optimized", &type, reply) !=
-            0)
+    if (order_word(root, "formality", formalities, "default, prefer_more or prefer_less",
+                   &formality, reply) != 0 ||
+        read_tags(root, order, arena, reply) != 0 ||
+        order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
+        order_word(root, "model_type", types,
+                   "quality_optimized, prefer_quality_optimized or latency_optimized", &type,
+                   reply) != 0)
         return -1;
-    if (type) /* there is only one kind of model, so the reply reports the type that the client asked for */
+    if (type) /* there is only one kind of model, so the reply reports the type that the client
+                 asked for */
         own->model_type = strcmp(type, types[2]) == 0 ? types[2] : types[0];
     if (order->glossary && !order->source)
         return api_refuse(reply, "source_lang", "source_lang is required with glossary_id");
@@ -110,7 +120,8 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
 
 /* ---- answers ---- */
 
-static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+static void put_answers(struct writer *w, const struct plan *plan,
+                        const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     const struct deepl_order *own = plan->order->own;
     writer_begin_object(w, NULL);
@@ -139,23 +150,26 @@ static int lacks_glossary(bool exists, const char *message, struct reply *reply)
                   : api_fail(reply, STATUS_NOT_FOUND, "glossary", "%s", message);
 }
 
-const struct dialect dialect_deepl = {
-    .name = "deepl",
-    .load = order_load,
-    .several = "text",
-    .order = {.text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true},
-    .own_bytes = sizeof(struct deepl_order),
-    .start = order_begin,
-    .read = deepl_read,
-    .finish = order_finish,
-    .put = put_answers,
-    .put_error = deepl_put_error,
-    .lacks_glossary = lacks_glossary,
-    .status_of = deepl_status};
+const struct dialect dialect_deepl = {.name = "deepl",
+                                      .load = order_load,
+                                      .several = "text",
+                                      .order = {.text_name = "text",
+                                                .source_name = "source_lang",
+                                                .target_name = "target_lang",
+                                                .apart = true},
+                                      .own_bytes = sizeof(struct deepl_order),
+                                      .start = order_begin,
+                                      .read = deepl_read,
+                                      .finish = order_finish,
+                                      .put = put_answers,
+                                      .put_error = deepl_put_error,
+                                      .lacks_glossary = lacks_glossary,
+                                      .status_of = deepl_status};
 
 /* ---- languages and usage ---- */
 
-void api_deepl_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_deepl_languages(const struct service *service, const struct call *call,
+                         struct request *request, struct reply *reply) {
     (void)service;
     const struct api_field *sent = dialect_sent(call, "type");
     const char *type = sent ? sent->value : NULL;
@@ -186,7 +200,8 @@ void api_deepl_languages(const struct service *service, const struct call *call,
 /* DeepL reports this limit for an account without a limit. */
 #define NO_LIMIT 1000000000000
 
-void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_deepl_usage(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     (void)call;
     const struct key_holder *key = request->key;
     uint64_t daily = key ? key->limit.daily : 0;
@@ -201,9 +216,10 @@ void api_deepl_usage(const struct service *service, const struct call *call, str
 
 /* ---- glossaries: dictionaries ----
  *
- * Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h). Version 2 of DeepL's API has
- * glossaries for one pair of languages. Version 3 has glossaries of several dictionaries, each for one pair; the dictionaries are
- * stored here as glossaries that share an id. */
+ * Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h).
+ * Version 2 of DeepL's API has glossaries for one pair of languages. Version 3 has glossaries of
+ * several dictionaries, each for one pair; the dictionaries are stored here as glossaries that
+ * share an id. */
 
 enum { MOST_DICTIONARIES = 64 };
 
@@ -215,29 +231,35 @@ static bool is_seen(const struct kept_glossary *glossary, const char *owner) {
 
 /* True if both are dictionaries of the same glossary. */
 static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b) {
-    return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 && strcmp(a->about.owner, b->about.owner) == 0;
+    return a->about.fixed == b->about.fixed && strcmp(a->about.id, b->about.id) == 0 &&
+           strcmp(a->about.owner, b->about.owner) == 0;
 }
 
 static bool has_pair(const struct kept_glossary *glossary, const char *source, const char *target) {
-    return language_same(glossary->about.source, source) && language_same(glossary->about.target, target);
+    return language_same(glossary->about.source, source) &&
+           language_same(glossary->about.target, target);
 }
 
-static struct kept_glossary *find_pair(const struct glossary_list *dictionaries, const char *source, const char *target) {
+static struct kept_glossary *find_pair(const struct glossary_list *dictionaries, const char *source,
+                                       const char *target) {
     for (size_t i = 0; i < dictionaries->count; i++)
         if (has_pair(dictionaries->all[i], source, target))
             return dictionaries->all[i];
     return NULL;
 }
 
-/* Adds the dictionaries of the glossary that the path names to found. Returns -1 with the reply set if there are none. */
-static int find_among(const struct glossary_list *all, const struct call *call, const struct request *request,
-                      struct glossary_list *found, struct reply *reply) {
+/* Adds the dictionaries of the glossary that the path names to found. Returns -1 with the reply set
+ * if there are none. */
+static int find_among(const struct glossary_list *all, const struct call *call,
+                      const struct request *request, struct glossary_list *found,
+                      struct reply *reply) {
     size_t length;
     const char *id = route_part(call->route, call->path, &length);
     for (size_t i = 0; i < all->count; i++) {
         const struct glossary_about *about = &all->all[i]->about;
         if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 &&
-            is_seen(all->all[i], api_glossary_owner(request)) && (found->count == 0 || are_one(found->all[0], all->all[i])) &&
+            is_seen(all->all[i], api_glossary_owner(request)) &&
+            (found->count == 0 || are_one(found->all[0], all->all[i])) &&
             glossary_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
             return api_fail_memory(reply);
     }
@@ -245,8 +267,9 @@ static int find_among(const struct glossary_list *all, const struct call *call, 
 }
 
 /* Like find_among, in all glossaries in service. */
-static int find_all(const struct service *service, const struct call *call, const struct request *request,
-                    struct glossary_list *found, struct reply *reply) {
+static int find_all(const struct service *service, const struct call *call,
+                    const struct request *request, struct glossary_list *found,
+                    struct reply *reply) {
     struct glossary_list all;
     if (glossaries_all(service->glossaries, &all, NULL) != 0)
         return api_fail_memory(reply);
@@ -275,8 +298,8 @@ static void put_time(struct writer *w, int64_t ms) {
 static void put_glossary(struct writer *w, const struct kept_glossary *glossary) {
     const struct glossary_about *about = &glossary->about;
     writer_begin_object(w, NULL);
-    writer_strings(w, "glossary_id", about->id, "name", about->name, "source_lang", about->source, "target_lang", about->target,
-                   NULL);
+    writer_strings(w, "glossary_id", about->id, "name", about->name, "source_lang", about->source,
+                   "target_lang", about->target, NULL);
     writer_boolean(w, "ready", true);
     put_time(w, about->created_ms);
     writer_count(w, "entry_count", glossary->lexicon.count);
@@ -285,7 +308,8 @@ static void put_glossary(struct writer *w, const struct kept_glossary *glossary)
 
 static void put_about(struct writer *w, const struct kept_glossary *glossary) {
     writer_begin_object(w, NULL);
-    writer_strings(w, "source_lang", glossary->about.source, "target_lang", glossary->about.target, NULL);
+    writer_strings(w, "source_lang", glossary->about.source, "target_lang", glossary->about.target,
+                   NULL);
     writer_count(w, "entry_count", glossary->lexicon.count);
     writer_end_object(w);
 }
@@ -305,7 +329,8 @@ static void put_multilingual(struct writer *w, const struct glossary_list *list,
 }
 
 /* Version 2 does not list glossaries of several dictionaries. */
-void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_deepl_glossaries(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     struct glossary_list list;
     if (glossaries_all(service->glossaries, &list, NULL) != 0) {
         api_fail_memory(reply);
@@ -316,7 +341,8 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
     writer_begin_array(&w, "glossaries");
     for (size_t i = 0; i < list.count; i++) {
         const struct kept_glossary *one = list.all[i];
-        size_t first = 0, others = 0; /* the first dictionary of the glossary; the number of its dictionaries after this one */
+        size_t first = 0, others = 0; /* the first dictionary of the glossary; the number of its
+                                         dictionaries after this one */
         while (!are_one(list.all[first], one))
             first++;
         if (first < i || !is_seen(one, api_glossary_owner(request)))
@@ -334,7 +360,8 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
     api_reply_json(reply, &w);
 }
 
-static void reply_glossary(struct reply *reply, unsigned status, const struct glossary_list *dictionaries, bool multilingual) {
+static void reply_glossary(struct reply *reply, unsigned status,
+                           const struct glossary_list *dictionaries, bool multilingual) {
     struct writer w = {.most = SIZE_MAX};
     if (multilingual)
         put_multilingual(&w, dictionaries, 0);
@@ -343,7 +370,8 @@ static void reply_glossary(struct reply *reply, unsigned status, const struct gl
     api_reply_status(reply, status, &w);
 }
 
-void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_deepl_glossary(const struct service *service, const struct call *call,
+                        struct request *request, struct reply *reply) {
     struct glossary_list found = {0};
     if (find_all(service, call, request, &found, reply) == 0)
         reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
@@ -365,7 +393,8 @@ static void put_entries(struct writer *w, const struct lexicon *lexicon) {
         put_entry(w, lexicon->entries[i].source, lexicon->entries[i].target);
 }
 
-void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_deepl_entries(const struct service *service, const struct call *call,
+                       struct request *request, struct reply *reply) {
     struct glossary_list found = {0};
     if (find_all(service, call, request, &found, reply) == 0) {
         struct writer w = {.most = SIZE_MAX};
@@ -378,10 +407,13 @@ void api_deepl_entries(const struct service *service, const struct call *call, s
 }
 
 /* Reads the pair of languages in the query string. Returns -1 with the reply set. */
-static int read_pair(const struct call *call, const char **source, const char **target, struct reply *reply) {
-    const struct api_field *from = dialect_sent(call, "source_lang"), *to = dialect_sent(call, "target_lang");
+static int read_pair(const struct call *call, const char **source, const char **target,
+                     struct reply *reply) {
+    const struct api_field *from = dialect_sent(call, "source_lang"),
+                           *to = dialect_sent(call, "target_lang");
     if (!from || !to)
-        return api_refuse(reply, from ? "target_lang" : "source_lang", "%s is missing", from ? "target_lang" : "source_lang");
+        return api_refuse(reply, from ? "target_lang" : "source_lang", "%s is missing",
+                          from ? "target_lang" : "source_lang");
     *source = from->value;
     *target = to->value;
     return 0;
@@ -391,11 +423,12 @@ static void fail_pair(struct reply *reply) {
     api_fail(reply, STATUS_NOT_FOUND, NULL, "No dictionary found for language pair");
 }
 
-void api_deepl_dictionary_entries(const struct service *service, const struct call *call, struct request *request,
-                                  struct reply *reply) {
+void api_deepl_dictionary_entries(const struct service *service, const struct call *call,
+                                  struct request *request, struct reply *reply) {
     struct glossary_list found = {0};
     const char *source, *target;
-    bool asked = read_pair(call, &source, &target, reply) == 0 && find_all(service, call, request, &found, reply) == 0;
+    bool asked = read_pair(call, &source, &target, reply) == 0 &&
+                 find_all(service, call, request, &found, reply) == 0;
     const struct kept_glossary *one = asked ? find_pair(&found, source, target) : NULL;
     struct writer w = {.most = SIZE_MAX}, entries = {.most = SIZE_MAX};
     if (one) {
@@ -403,7 +436,8 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
         writer_begin_object(&w, NULL);
         writer_begin_array(&w, "dictionaries");
         writer_begin_object(&w, NULL);
-        writer_strings(&w, "source_lang", one->about.source, "target_lang", one->about.target, NULL);
+        writer_strings(&w, "source_lang", one->about.source, "target_lang", one->about.target,
+                       NULL);
         if (!writer_ended(&entries))
             writer_string_of(&w, "entries", entries.bytes, entries.length);
         else
@@ -422,7 +456,8 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
 
 /* ---- glossaries: requests ---- */
 
-/* Loads JSON, or a form whose fields "dictionaries[0].source_lang" become an array. Returns NULL with the reply set. */
+/* Loads JSON, or a form whose fields "dictionaries[0].source_lang" become an array. Returns NULL
+ * with the reply set. */
 static json_t *load_change(const struct call *call, struct reply *reply) {
     bool form = api_is_form(call);
     if (form && api_check_fields(call, reply) != 0)
@@ -432,11 +467,13 @@ static json_t *load_change(const struct call *call, struct reply *reply) {
         const struct api_field *field = &call->fields[i];
         size_t number;
         int at = 0;
-        if (sscanf(field->name, "dictionaries[%4zu].%n", &number, &at) < 1 || at == 0 || number >= MOST_DICTIONARIES)
+        if (sscanf(field->name, "dictionaries[%4zu].%n", &number, &at) < 1 || at == 0 ||
+            number >= MOST_DICTIONARIES)
             continue;
         while (json_array_size(all) <= number && json_array_append_new(all, json_object()) == 0)
             ;
-        json_object_set_new(json_array_get(all, number), field->name + at, json_stringn(field->value, field->length));
+        json_object_set_new(json_array_get(all, number), field->name + at,
+                            json_stringn(field->value, field->length));
     }
     if (root && json_array_size(all) > 0)
         json_object_set(root, "dictionaries", all);
@@ -449,17 +486,22 @@ static json_t *load_change(const struct call *call, struct reply *reply) {
 }
 
 /* Copies a language code in lower case. */
-static int read_code(const json_t *root, const char *field, char code[GLOSSARY_CODE_BYTES], struct reply *reply) {
+static int read_code(const json_t *root, const char *field, char code[GLOSSARY_CODE_BYTES],
+                     struct reply *reply) {
     const char *value;
     if (order_string(root, field, &value, reply) != 0)
         return -1;
     if (!value)
         return api_refuse(reply, field, "%s is missing", field);
     size_t length = 0;
-    for (; length < GLOSSARY_CODE_BYTES - 1 && (isalnum((unsigned char)value[length]) || value[length] == '-'); length++)
+    for (; length < GLOSSARY_CODE_BYTES - 1 &&
+           (isalnum((unsigned char)value[length]) || value[length] == '-');
+         length++)
         code[length] = (char)tolower((unsigned char)value[length]);
     code[length] = '\0';
-    return !value[length] ? 0 : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"", field, value);
+    return !value[length] ? 0
+                          : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"",
+                                       field, value);
 }
 
 /* Copies the name, which is part of a line of the file and may not contain control characters. */
@@ -473,20 +515,25 @@ static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct 
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return api_refuse(reply, "name", "name must have no control characters");
     if (snprintf(name, GLOSSARY_NAME_BYTES, "%s", value) >= GLOSSARY_NAME_BYTES)
-        return api_refuse(reply, "name", "name must have at most %d bytes, got %zu", GLOSSARY_NAME_BYTES - 1, strlen(value));
+        return api_refuse(reply, "name", "name must have at most %d bytes, got %zu",
+                          GLOSSARY_NAME_BYTES - 1, strlen(value));
     return 0;
 }
 
-/* Adds the languages and entries of an object to out, with the owner and name of begun. Returns -1 with the reply set. */
-static int read_dictionary(const json_t *root, const struct glossary_about *begun, const struct request *request,
-                           struct glossary_list *out, struct reply *reply) {
+/* Adds the languages and entries of an object to out, with the owner and name of begun. Returns -1
+ * with the reply set. */
+static int read_dictionary(const json_t *root, const struct glossary_about *begun,
+                           const struct request *request, struct glossary_list *out,
+                           struct reply *reply) {
     struct glossary_about about = *begun;
     const char *entries, *format;
     struct error error = {0};
-    if (read_code(root, "source_lang", about.source, reply) != 0 || read_code(root, "target_lang", about.target, reply) != 0)
+    if (read_code(root, "source_lang", about.source, reply) != 0 ||
+        read_code(root, "target_lang", about.target, reply) != 0)
         return -1;
 
-    /* One model must read the first language and one model must write the second, or no request could use the glossary. */
+    /* One model must read the first language and one model must write the second, or no request
+     * could use the glossary. */
     const struct model_set *models = request->models;
     bool source = !models, target = !models; /* while models load, their languages are unknown */
     for (size_t i = 0; models && i < models->count; i++) {
@@ -494,42 +541,51 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
         if (!pair_translates(info))
             continue;
         source |= language_distance(info->source, about.source) < LANGUAGE_FAR;
-        target |= pair_variant(info, about.target) || language_distance(info->target, about.target) < LANGUAGE_FAR;
+        target |= pair_variant(info, about.target) ||
+                  language_distance(info->target, about.target) < LANGUAGE_FAR;
     }
     if (!source || !target)
-        return api_refuse(reply, source ? "target_lang" : "source_lang", "Value for %s not supported: no model %s \"%s\"",
+        return api_refuse(reply, source ? "target_lang" : "source_lang",
+                          "Value for %s not supported: no model %s \"%s\"",
                           source ? "target_lang" : "source_lang", source ? "writes" : "reads",
                           source ? about.target : about.source);
 
-    if (order_string(root, "entries_format", &format, reply) != 0 || order_string(root, "entries", &entries, reply) != 0)
+    if (order_string(root, "entries_format", &format, reply) != 0 ||
+        order_string(root, "entries", &entries, reply) != 0)
         return -1;
     bool csv = format && strcmp(format, "csv") == 0;
     if (format && !csv && strcmp(format, "tsv") != 0)
-        return api_refuse(reply, "entries_format", "entries_format must be tsv or csv, got \"%.60s\"", format);
+        return api_refuse(reply, "entries_format",
+                          "entries_format must be tsv or csv, got \"%.60s\"", format);
     if (!entries)
         return api_refuse(reply, "entries", "entries is missing");
-    struct kept_glossary *glossary =
-        kept_glossary_create(&about, entries, strlen(entries), csv ? GLOSSARY_CSV : GLOSSARY_TSV, &error);
+    struct kept_glossary *glossary = kept_glossary_create(
+        &about, entries, strlen(entries), csv ? GLOSSARY_CSV : GLOSSARY_TSV, &error);
     if (!glossary && error.code == ERROR_INPUT)
         return api_refuse(reply, "entries", "entries: %s", error.message);
     return glossary_list_add(out, glossary, NULL) == 0 ? 0 : api_fail_memory(reply);
 }
 
 /* Reads the member "dictionaries". Returns -1 with the reply set. */
-static int read_dictionaries(const json_t *root, const struct glossary_about *about, const struct request *request,
-                             struct glossary_list *out, struct reply *reply) {
+static int read_dictionaries(const json_t *root, const struct glossary_about *about,
+                             const struct request *request, struct glossary_list *out,
+                             struct reply *reply) {
     const json_t *array = json_object_get(root, "dictionaries");
     size_t count = json_array_size(array);
     if (array && !json_is_array(array))
-        return api_refuse(reply, "dictionaries", "dictionaries must be an array of objects, got %s", api_type_name(array));
+        return api_refuse(reply, "dictionaries", "dictionaries must be an array of objects, got %s",
+                          api_type_name(array));
     if (count > MOST_DICTIONARIES)
-        return api_refuse(reply, "dictionaries", "a glossary may have at most %d dictionaries, got %zu", MOST_DICTIONARIES, count);
+        return api_refuse(reply, "dictionaries",
+                          "a glossary may have at most %d dictionaries, got %zu", MOST_DICTIONARIES,
+                          count);
     for (size_t i = 0; i < count; i++) {
         if (read_dictionary(json_array_get(array, i), about, request, out, reply) != 0)
             return -1;
         const struct kept_glossary *one = out->all[out->count - 1];
         if (find_pair(out, one->about.source, one->about.target) != one)
-            return api_refuse(reply, "dictionaries", "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
+            return api_refuse(reply, "dictionaries",
+                              "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
                               one->about.source, one->about.target);
     }
     return 0;
@@ -541,12 +597,13 @@ static int read_dictionaries(const json_t *root, const struct glossary_about *ab
 static bool keeps_none(const struct service *service, struct reply *reply) {
     if (glossaries_keep(service->glossaries))
         return false;
-    api_fail(reply, STATUS_FORBIDDEN, NULL, "the server was started without --glossaries and cannot keep glossaries");
+    api_fail(reply, STATUS_FORBIDDEN, NULL,
+             "the server was started without --glossaries and cannot keep glossaries");
     return true;
 }
 
-/* Sets the reply, unless there is no error because the reply is already set. Retrying does not help if the store is full, but may
- * help if the file cannot be written. */
+/* Sets the reply, unless there is no error because the reply is already set. Retrying does not help
+ * if the store is full, but may help if the file cannot be written. */
 static void fail_change(const struct error *error, struct reply *reply) {
     if (error->code == ERROR_LENGTH) {
         api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
@@ -566,7 +623,8 @@ static int add_made(struct glossary_list *list, void *context, struct error *err
 }
 
 /* Makes a glossary of one dictionary, or of several. */
-void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_deepl_make_glossary(const struct service *service, const struct call *call,
+                             struct request *request, struct reply *reply) {
     bool multilingual = is_multilingual(call);
     struct glossary_about about = {.fixed = false};
     struct glossary_list made = {0};
@@ -595,10 +653,11 @@ static int compare_phrases(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a dictionary in the languages of old to the list, with the entries of old that `with` (NULL: empty) does not replace,
- * followed by those of `with`, and with the other properties of about. Returns -1 with the reply set. */
-static int merge(const struct kept_glossary *old, const struct kept_glossary *with, struct glossary_about about,
-                 struct glossary_list *list, struct reply *reply) {
+/* Adds a dictionary in the languages of old to the list, with the entries of old that `with` (NULL:
+ * empty) does not replace, followed by those of `with`, and with the other properties of about.
+ * Returns -1 with the reply set. */
+static int merge(const struct kept_glossary *old, const struct kept_glossary *with,
+                 struct glossary_about about, struct glossary_list *list, struct reply *reply) {
     memcpy(about.source, old->about.source, sizeof about.source);
     memcpy(about.target, old->about.target, sizeof about.target);
     size_t count = with ? with->lexicon.count : 0;
@@ -621,7 +680,8 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
     free(phrases);
     size_t length = w.length;
     char *text = writer_take(&w);
-    struct kept_glossary *merged = text ? kept_glossary_create(&about, text, length, GLOSSARY_TSV, &error) : NULL;
+    struct kept_glossary *merged =
+        text ? kept_glossary_create(&about, text, length, GLOSSARY_TSV, &error) : NULL;
     free(text);
     if (!merged && error.code == ERROR_INPUT)
         return api_refuse(reply, "entries", "entries: %s", error.message);
@@ -630,8 +690,9 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
 
 /* A change of the glossary that a call names. */
 struct change {
-    const char *name;                  /* NULL: the name does not change */
-    const struct glossary_list *given; /* their entries are added to the dictionaries of the same pairs, or replace these */
+    const char *name; /* NULL: the name does not change */
+    const struct glossary_list *
+        given; /* their entries are added to the dictionaries of the same pairs, or replace these */
     bool replaces;
     const char *source, *target; /* the pair of a dictionary to remove; NULL: none */
     bool removes;                /* all dictionaries are removed */
@@ -641,8 +702,10 @@ struct change {
     struct reply *reply;
 };
 
-/* Applies the change to the list, in which `now` are the dictionaries of the glossary. Returns -1 with the reply set. */
-static int change_dictionaries(struct glossary_list *list, const struct glossary_list *now, const struct change *change) {
+/* Applies the change to the list, in which `now` are the dictionaries of the glossary. Returns -1
+ * with the reply set. */
+static int change_dictionaries(struct glossary_list *list, const struct glossary_list *now,
+                               const struct change *change) {
     struct glossary_about about = now->all[0]->about;
     size_t others = list->count - now->count;
     if (change->name)
@@ -652,8 +715,11 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
         return -1;
     }
     for (size_t i = 0; i < now->count; i++) {
-        const struct kept_glossary *one = now->all[i], *given = find_pair(change->given, one->about.source, one->about.target);
-        bool goes = change->removes || (change->source && has_pair(one, change->source, change->target));
+        const struct kept_glossary *one = now->all[i],
+                                   *given = find_pair(change->given, one->about.source,
+                                                      one->about.target);
+        bool goes =
+            change->removes || (change->source && has_pair(one, change->source, change->target));
         if (goes || given || change->name)
             glossary_list_remove(list, one);
         if (goes || (given && change->replaces) || (!given && !change->name))
@@ -663,14 +729,16 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
     }
     for (size_t i = 0; i < change->given->count; i++) {
         const struct kept_glossary *one = change->given->all[i];
-        if (!change->replaces && find_pair(now, one->about.source, one->about.target)) /* already merged above */
+        if (!change->replaces &&
+            find_pair(now, one->about.source, one->about.target)) /* already merged above */
             continue;
         if (merge(one, NULL, about, list, change->reply) != 0)
             return -1;
     }
     return list->count - others <= MOST_DICTIONARIES
                ? 0
-               : api_refuse(change->reply, "dictionaries", "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
+               : api_refuse(change->reply, "dictionaries",
+                            "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
 }
 
 /* An edit for glossaries_change that makes the change in context. */
@@ -680,7 +748,8 @@ static int edit_glossary(struct glossary_list *list, void *context, struct error
     (void)err;
     int result = find_among(list, change->call, change->request, &now, change->reply);
     if (result == 0 && now.all[0]->about.fixed)
-        result = api_fail(change->reply, STATUS_FORBIDDEN, NULL, "this glossary belongs to the server and cannot be %s",
+        result = api_fail(change->reply, STATUS_FORBIDDEN, NULL,
+                          "this glossary belongs to the server and cannot be %s",
                           change->removes ? "deleted" : "changed");
     if (result == 0)
         result = change_dictionaries(list, &now, change);
@@ -689,8 +758,9 @@ static int edit_glossary(struct glossary_list *list, void *context, struct error
 }
 
 /* Returns true on success; otherwise the reply is set. */
-static bool change_glossary(const struct service *service, const struct call *call, const struct request *request,
-                            struct change change, struct reply *reply) {
+static bool change_glossary(const struct service *service, const struct call *call,
+                            const struct request *request, struct change change,
+                            struct reply *reply) {
     struct error error = {0};
     change.call = call;
     change.request = request;
@@ -701,8 +771,8 @@ static bool change_glossary(const struct service *service, const struct call *ca
     return result == 0;
 }
 
-void api_deepl_change_multilingual(const struct service *service, const struct call *call, struct request *request,
-                                   struct reply *reply) {
+void api_deepl_change_multilingual(const struct service *service, const struct call *call,
+                                   struct request *request, struct reply *reply) {
     struct glossary_about about = {.fixed = false};
     struct glossary_list given = {0};
     struct change change = {.given = &given};
@@ -710,19 +780,21 @@ void api_deepl_change_multilingual(const struct service *service, const struct c
     if (root && json_object_get(root, "name"))
         change.name = about.name;
     if (root && (!change.name || read_name(root, about.name, reply) == 0) &&
-        read_dictionaries(root, &about, request, &given, reply) == 0 && change_glossary(service, call, request, change, reply))
+        read_dictionaries(root, &about, request, &given, reply) == 0 &&
+        change_glossary(service, call, request, change, reply))
         api_deepl_glossary(service, call, request, reply);
     glossary_list_done(&given);
     json_decref(root);
 }
 
-void api_deepl_set_dictionary(const struct service *service, const struct call *call, struct request *request,
-                              struct reply *reply) {
+void api_deepl_set_dictionary(const struct service *service, const struct call *call,
+                              struct request *request, struct reply *reply) {
     const struct glossary_about about = {.fixed = false};
     struct glossary_list given = {0};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
     if (root && read_dictionary(root, &about, request, &given, reply) == 0 &&
-        change_glossary(service, call, request, (struct change){.given = &given, .replaces = true}, reply)) {
+        change_glossary(service, call, request, (struct change){.given = &given, .replaces = true},
+                        reply)) {
         struct writer w = {.most = SIZE_MAX};
         put_about(&w, given.all[0]);
         api_reply_json(reply, &w);
@@ -733,26 +805,27 @@ void api_deepl_set_dictionary(const struct service *service, const struct call *
 
 static const struct glossary_list none = {0};
 
-void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
-                               struct reply *reply) {
+void api_deepl_remove_glossary(const struct service *service, const struct call *call,
+                               struct request *request, struct reply *reply) {
     const struct change change = {.given = &none, .removes = true};
     if (!keeps_none(service, reply) && change_glossary(service, call, request, change, reply))
         reply->status = STATUS_NO_CONTENT;
 }
 
 /* Removing the last dictionary removes the glossary. */
-void api_deepl_remove_dictionary(const struct service *service, const struct call *call, struct request *request,
-                                 struct reply *reply) {
+void api_deepl_remove_dictionary(const struct service *service, const struct call *call,
+                                 struct request *request, struct reply *reply) {
     struct change change = {.given = &none};
-    if (!keeps_none(service, reply) && read_pair(call, &change.source, &change.target, reply) == 0 &&
+    if (!keeps_none(service, reply) &&
+        read_pair(call, &change.source, &change.target, reply) == 0 &&
         change_glossary(service, call, request, change, reply))
         reply->status = STATUS_NO_CONTENT;
 }
 
 /* ---- glossaries: languages ---- */
 
-void api_deepl_glossary_pairs(const struct service *service, const struct call *call, struct request *request,
-                              struct reply *reply) {
+void api_deepl_glossary_pairs(const struct service *service, const struct call *call,
+                              struct request *request, struct reply *reply) {
     (void)service;
     (void)call;
     struct plan_codes sources, targets;
@@ -763,7 +836,8 @@ void api_deepl_glossary_pairs(const struct service *service, const struct call *
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "supported_languages");
     for (size_t i = 0; !failed && i < sources.count; i++) {
-        failed = plan_targets(request->models, sources.all[i], "none", &request->arena, &targets) != 0;
+        failed =
+            plan_targets(request->models, sources.all[i], "none", &request->arena, &targets) != 0;
         for (size_t j = 0; !failed && j < targets.count; j++) {
             writer_begin_object(&w, NULL);
             writer_strings(&w, "source_lang", sources.all[i], "target_lang", targets.all[j], NULL);

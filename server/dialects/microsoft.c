@@ -1,6 +1,7 @@
-/* This file has Microsoft's dialect, version 3.0 of the Translator API: POST /translate?api-version=3.0, detection, sentences,
- * languages, and the token that some clients first fetch with their key. The fields are in the query string, and the body is an
- * array of {"Text"}. Alignment and lengths count UTF-16 units. */
+/* This file has Microsoft's dialect, version 3.0 of the Translator API: POST
+ * /translate?api-version=3.0, detection, sentences, languages, and the token that some clients
+ * first fetch with their key. The fields are in the query string, and the body is an array of
+ * {"Text"}. Alignment and lengths count UTF-16 units. */
 #include "model/base/utf8.h"
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
@@ -18,9 +19,15 @@ static void microsoft_put_error(struct writer *w, const struct dialect_error *er
     static const struct {
         const char *field;
         unsigned detail;
-    } details[] = {{"from", 35}, {"to", 36}, {"textType", 18}, {"includeAlignment", 17}, {"includeSentenceLength", 17}};
+    } details[] = {{"from", 35},
+                   {"to", 36},
+                   {"textType", 18},
+                   {"includeAlignment", 17},
+                   {"includeSentenceLength", 17}};
     unsigned detail = 0;
-    for (size_t i = 0; error->field && error->status == STATUS_INVALID && i < sizeof details / sizeof *details; i++)
+    for (size_t i = 0;
+         error->field && error->status == STATUS_INVALID && i < sizeof details / sizeof *details;
+         i++)
         if (strcmp(details[i].field, error->field) == 0)
             detail = details[i].detail;
     writer_begin_object(w, NULL);
@@ -44,7 +51,8 @@ static json_t *microsoft_merge(const struct call *call, json_t *body, struct rep
     if (api_check_fields(call, reply) != 0)
         return NULL;
     if (!json_is_array(body)) {
-        api_fail(reply, STATUS_INVALID, NULL, "the body must be an array of {\"Text\": \"...\"}, got %s", api_type_name(body));
+        api_fail(reply, STATUS_INVALID, NULL,
+                 "the body must be an array of {\"Text\": \"...\"}, got %s", api_type_name(body));
         return NULL;
     }
     json_t *root = order_load(call, reply), *texts = json_array();
@@ -65,17 +73,21 @@ static json_t *microsoft_merge(const struct call *call, json_t *body, struct rep
 /* Refuses a request whose body is a form or empty. */
 static json_t *microsoft_load(const struct call *call, struct reply *reply) {
     (void)call;
-    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
+    api_fail(
+        reply, STATUS_INVALID, NULL,
+        "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
     return NULL;
 }
 
-/* A phrase that its translation has replaced before the text is translated. Bytes [begin,end) of the text to translate stand for
- * the phrase [phrase_begin,phrase_end) in the element [element_begin,element_end) of the text that the client sent. */
+/* A phrase that its translation has replaced before the text is translated. Bytes [begin,end) of
+ * the text to translate stand for the phrase [phrase_begin,phrase_end) in the element
+ * [element_begin,element_end) of the text that the client sent. */
 struct replaced {
     size_t begin, end, element_begin, element_end, phrase_begin, phrase_end;
 };
 
-/* A text as the client sent it, with its phrases [count]; count 0: there are no phrases, and text may be NULL. */
+/* A text as the client sent it, with its phrases [count]; count 0: there are no phrases, and text
+ * may be NULL. */
 struct sent_text {
     const char *text;
     struct replaced *phrases;
@@ -88,36 +100,44 @@ struct wanted {
     struct sent_text *sent; /* [strings] the texts that the client sent */
 };
 
-static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena, struct reply *reply) {
+static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena,
+                      struct reply *reply) {
     const char *type, *version;
-    if (order_string(root, "api-version", &version, reply) != 0 || order_string(root, "from", &order->source, reply) != 0 ||
+    if (order_string(root, "api-version", &version, reply) != 0 ||
+        order_string(root, "from", &order->source, reply) != 0 ||
         order_string(root, "textType", &type, reply) != 0)
         return -1;
-    json_t *to = json_object_get(root, "to"); /* it may be repeated, or contain several codes separated by commas */
+    json_t *to = json_object_get(
+        root, "to"); /* it may be repeated, or contain several codes separated by commas */
     for (size_t i = 0; i < json_array_size(to); i++) {
-        char *codes = arena_copy(arena, json_string_value(json_array_get(to, i)), json_string_length(json_array_get(to, i)));
+        char *codes = arena_copy(arena, json_string_value(json_array_get(to, i)),
+                                 json_string_length(json_array_get(to, i)));
         for (char *code, *rest = codes; codes && (code = strsep(&rest, ",")) != NULL;) {
             if (order->target_count == PLAN_MOST_TARGETS)
-                return api_refuse(reply, "to", "at most %d languages may be asked for", PLAN_MOST_TARGETS);
+                return api_refuse(reply, "to", "at most %d languages may be asked for",
+                                  PLAN_MOST_TARGETS);
             order->targets[order->target_count++] = code;
         }
     }
     if (order->target_count == 0)
         return api_refuse(reply, "to", "to is missing");
-    if (order_texts(root, order, MOST_TEXTS, reply) != 0 || order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
+    if (order_texts(root, order, MOST_TEXTS, reply) != 0 ||
+        order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
         order_flag(root, "includeSentenceLength", &wanted->lengths, reply) != 0)
         return -1;
     order->markup = type && strcasecmp(type, "html") == 0;
     order->aligned = wanted->alignment || wanted->lengths;
     if (type && !order->markup && strcasecmp(type, "plain") != 0)
         return api_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"", type);
-    return version && strcmp(version, "3.0") == 0 ? 0 : api_refuse(reply, "api-version", "api-version must be 3.0");
+    return version && strcmp(version, "3.0") == 0
+               ? 0
+               : api_refuse(reply, "api-version", "api-version must be 3.0");
 }
 
 /* ---- phrases with their translation ---- */
 
-/* <mstrans:dictionary translation="Wordomatic">wordomatic</mstrans:dictionary>: the translation replaces the phrase before the text
- * is translated, and is then kept as protected text. */
+/* <mstrans:dictionary translation="Wordomatic">wordomatic</mstrans:dictionary>: the translation
+ * replaces the phrase before the text is translated, and is then kept as protected text. */
 static const char phrase_begin[] = "<mstrans:dictionary", phrase_end[] = "</mstrans:dictionary>";
 
 /* Decodes the references of markup in place. */
@@ -135,9 +155,11 @@ static void decode(char *text) {
     *out = '\0';
 }
 
-/* Copies a text with the translations of phrases in place of their elements. Adds the translations to phrases, and the positions to
- * sent. An element that is incomplete or has no translation stays. Returns NULL if memory runs out. */
-static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct sent_text *sent, struct arena *arena) {
+/* Copies a text with the translations of phrases in place of their elements. Adds the translations
+ * to phrases, and the positions to sent. An element that is incomplete or has no translation stays.
+ * Returns NULL if memory runs out. */
+static json_t *replace_phrases(const char *text, bool markup, json_t *phrases,
+                               struct sent_text *sent, struct arena *arena) {
     size_t length = strlen(text), room = 0;
     char *copy = arena_alloc(arena, length + 1, 1), *out = copy;
     sent->text = arena_copy(arena, text, length);
@@ -146,7 +168,8 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
     for (const char *start = text; copy && *text;) {
         const char *begin = strstr(text, phrase_begin), *close = begin ? strchr(begin, '>') : NULL;
         const char *end = close ? strstr(close, phrase_end) : NULL, *value = NULL, *quote = NULL;
-        const char *attribute = end ? memmem(begin, (size_t)(close - begin), "translation=", 12) : NULL;
+        const char *attribute =
+            end ? memmem(begin, (size_t)(close - begin), "translation=", 12) : NULL;
         if (attribute && attribute + 13 < close && (attribute[12] == '"' || attribute[12] == '\''))
             quote = memchr(attribute + 13, attribute[12], (size_t)(close - attribute - 13));
         if (quote)
@@ -167,7 +190,8 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
         decode(phrase);
         if (*phrase)
             json_array_append_new(phrases, json_string(phrase));
-        struct replaced *replaced = arena_grow(arena, sent->phrases, sent->count, &room, 1, sizeof *replaced);
+        struct replaced *replaced =
+            arena_grow(arena, sent->phrases, sent->count, &room, 1, sizeof *replaced);
         if (!replaced)
             return NULL;
         sent->phrases = replaced;
@@ -184,10 +208,11 @@ static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, s
     return copy ? json_stringn(copy, (size_t)(out - copy)) : NULL;
 }
 
-static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                            struct reply *reply) {
+static void microsoft_start(const struct dialect *dialect, const struct service *service,
+                            json_t *root, struct request *request, struct reply *reply) {
     struct arena *arena = &request->arena;
-    struct wanted *wanted = arena_zalloc(arena, 1, sizeof *wanted); /* if memory runs out, order_create reports it */
+    struct wanted *wanted =
+        arena_zalloc(arena, 1, sizeof *wanted); /* if memory runs out, order_create reports it */
     struct order *order = order_create(request, &dialect->order, reply);
     if (!order)
         return;
@@ -201,7 +226,8 @@ static void microsoft_start(const struct dialect *dialect, const struct service 
     for (size_t i = 0; phrases && wanted->sent && i < json_array_size(texts); i++) {
         const char *text = json_string_value(json_array_get(texts, i));
         if (text && strstr(text, phrase_begin))
-            json_array_set_new(texts, i, replace_phrases(text, order->markup, phrases, &wanted->sent[i], arena));
+            json_array_set_new(
+                texts, i, replace_phrases(text, order->markup, phrases, &wanted->sent[i], arena));
     }
     if (api_lacked_memory() || arena_failed(arena))
         result = api_fail_memory(reply);
@@ -221,8 +247,8 @@ static int compare_pairs(const void *a, const void *b) {
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
 }
 
-/* Maps a position in the text to translate to the text that the client sent. A word of a phrase's translation maps to the phrase; a
- * sentence that ends with a phrase ends after its element. */
+/* Maps a position in the text to translate to the text that the client sent. A word of a phrase's
+ * translation maps to the phrase; a sentence that ends with a phrase ends after its element. */
 enum edge { WORD_BEGIN, WORD_END, SENTENCE_END };
 static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge) {
     size_t place = at;
@@ -232,7 +258,9 @@ static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge
         if (edge == WORD_BEGIN ? at < phrase->begin : at <= phrase->begin)
             break;
         if (inside)
-            return edge == WORD_BEGIN ? phrase->phrase_begin : edge == WORD_END ? phrase->phrase_end : phrase->element_end;
+            return edge == WORD_BEGIN ? phrase->phrase_begin
+                   : edge == WORD_END ? phrase->phrase_end
+                                      : phrase->element_end;
         place = phrase->element_end + (at - phrase->end);
     }
     return place;
@@ -240,7 +268,8 @@ static size_t sent_place(const struct sent_text *sent, size_t at, enum edge edge
 
 /* Writes "0:4-0:6": the first and last character of the source's word and of the target's. */
 static void put_projection(struct writer *w, const char *source_text, const struct sent_text *sent,
-                           const struct plan_answer *answer, struct plan_alignment *alignment, struct arena *arena) {
+                           const struct plan_answer *answer, struct plan_alignment *alignment,
+                           struct arena *arena) {
     enum { PAIR_BYTES = 88 };
     struct utf16_cursor source = {.text = source_text}, target = {.text = answer->text};
     char *text = arena_alloc(arena, alignment->word_count + 1, PAIR_BYTES);
@@ -256,8 +285,8 @@ static void put_projection(struct writer *w, const char *source_text, const stru
         size_t from = utf16_position(&source, sent_place(sent, pair->source.begin, WORD_BEGIN));
         size_t last = utf16_position(&source, sent_place(sent, pair->source.end, WORD_END)) - 1;
         size_t to = utf16_position(&target, pair->target.begin);
-        length += (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "", from, last, to,
-                                   utf16_position(&target, pair->target.end) - 1);
+        length += (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "",
+                                   from, last, to, utf16_position(&target, pair->target.end) - 1);
     }
     writer_begin_object(w, "alignment");
     writer_string_of(w, "proj", text, length);
@@ -265,22 +294,23 @@ static void put_projection(struct writer *w, const char *source_text, const stru
 }
 
 /* Writes the lengths of the sentences of the source or, if sent is NULL, of the target. */
-static void put_side(struct writer *w, const char *key, const char *text, const struct sent_text *sent,
-                     const struct plan_alignment *alignment) {
+static void put_side(struct writer *w, const char *key, const char *text,
+                     const struct sent_text *sent, const struct plan_alignment *alignment) {
     struct utf16_cursor cursor = {.text = text};
     size_t at = 0;
     writer_begin_array(w, key);
     for (size_t i = 0; i < alignment->sentence_count; i++) {
         const struct plan_pair *pair = &alignment->sentences[i];
-        size_t end = utf16_position(&cursor, sent ? sent_place(sent, pair->source.end, SENTENCE_END) : pair->target.end);
+        size_t end = utf16_position(&cursor, sent ? sent_place(sent, pair->source.end, SENTENCE_END)
+                                                  : pair->target.end);
         writer_count(w, NULL, end - at);
         at = end;
     }
     writer_end_array(w);
 }
 
-static void put_translation(struct writer *w, const struct plan *plan, size_t i, const struct plan_answer *answer,
-                            struct arena *arena) {
+static void put_translation(struct writer *w, const struct plan *plan, size_t i,
+                            const struct plan_answer *answer, struct arena *arena) {
     const struct wanted *wanted = plan->order->own;
     const struct plan_item *item = &plan->items[i];
     const struct sent_text *sent = &wanted->sent[i % plan->strings];
@@ -309,7 +339,8 @@ static void microsoft_put_guess(struct writer *w, const char *key, const struct 
     writer_end_object(w);
 }
 
-static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+static void put_answers(struct writer *w, const struct plan *plan,
+                        const struct plan_answers *answers, struct arena *arena) {
     writer_begin_array(w, NULL);
     for (size_t i = 0; i < plan->strings; i++) {
         writer_begin_object(w, NULL);
@@ -324,21 +355,22 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_array(w);
 }
 
-const struct dialect dialect_microsoft = {.name = "microsoft",
-                                          .speaks = microsoft_speaks,
-                                          .load = microsoft_load,
-                                          .merge = microsoft_merge,
-                                          .several = "to",
-                                          .order = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true},
-                                          .start = microsoft_start,
-                                          .finish = order_finish,
-                                          .put = put_answers,
-                                          .put_error = microsoft_put_error};
+const struct dialect dialect_microsoft = {
+    .name = "microsoft",
+    .speaks = microsoft_speaks,
+    .load = microsoft_load,
+    .merge = microsoft_merge,
+    .several = "to",
+    .order = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true},
+    .start = microsoft_start,
+    .finish = order_finish,
+    .put = put_answers,
+    .put_error = microsoft_put_error};
 
 /* ---- detection ---- */
 
-static void detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                         struct reply *reply) {
+static void detect_start(const struct dialect *dialect, const struct service *service, json_t *root,
+                         struct request *request, struct reply *reply) {
     (void)dialect;
     (void)service;
     struct plan plan = {0};
@@ -370,8 +402,8 @@ const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
 
 /* ---- sentences ---- */
 
-static void break_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                        struct reply *reply) {
+static void break_start(const struct dialect *dialect, const struct service *service, json_t *root,
+                        struct request *request, struct reply *reply) {
     (void)dialect;
     (void)service;
     struct plan plan = {0};
@@ -381,12 +413,14 @@ static void break_start(const struct dialect *dialect, const struct service *ser
         return;
     struct writer w = {.most = SIZE_MAX};
     struct error err = {0};
-    struct segmenter *segmenter = NULL; /* kept for the next text, because opening one takes longer than segmenting a text */
-    const char *open = NULL;            /* its language */
+    struct segmenter *segmenter =
+        NULL; /* kept for the next text, because opening one takes longer than segmenting a text */
+    const char *open = NULL; /* its language */
     writer_begin_array(&w, NULL);
     for (size_t i = 0; i < plan.count && err.code != ERROR_FORMAT; i++) {
         const struct plan_item *item = &plan.items[i];
-        struct plan_guess guess = language ? (struct plan_guess){language, 100} : plan_detect(item, 1, false, request->models);
+        struct plan_guess guess = language ? (struct plan_guess){language, 100}
+                                           : plan_detect(item, 1, false, request->models);
         struct utf16_cursor cursor = {.text = item->source};
         struct span *spans;
         size_t count, at = 0;
@@ -397,7 +431,8 @@ static void break_start(const struct dialect *dialect, const struct service *ser
             open = segmenter ? guess.code : NULL;
         }
         bool split = guess.code && open &&
-                     segmenter_split(segmenter, item->source, item->length, &request->arena, &spans, &count, NULL) == 0;
+                     segmenter_split(segmenter, item->source, item->length, &request->arena, &spans,
+                                     &count, NULL) == 0;
         writer_begin_object(&w, NULL);
         if (!language && guess.code)
             microsoft_put_guess(&w, "detectedLanguage", &guess);
@@ -405,7 +440,8 @@ static void break_start(const struct dialect *dialect, const struct service *ser
             writer_begin_array(&w, "sentLen");
         else if (err.code != ERROR_FORMAT)
             writer_fail(&w);
-        for (size_t s = 0; split && (s < count || s == 0); s++) { /* a sentence includes the white space after it */
+        for (size_t s = 0; split && (s < count || s == 0);
+             s++) { /* a sentence includes the white space after it */
             size_t end = utf16_position(&cursor, s + 1 < count ? spans[s + 1].begin : item->length);
             writer_count(&w, NULL, end - at);
             at = end;
@@ -446,7 +482,8 @@ void microsoft_languages(const struct call *call, struct request *request, struc
         language_name_in(codes.all[i], in, name);
         language_name_in(codes.all[i], codes.all[i], own);
         writer_begin_object(&w, codes.all[i]);
-        writer_strings(&w, "name", name, "nativeName", own, "dir", language_is_rtl(codes.all[i]) ? "rtl" : "ltr", NULL);
+        writer_strings(&w, "name", name, "nativeName", own, "dir",
+                       language_is_rtl(codes.all[i]) ? "rtl" : "ltr", NULL);
         writer_end_object(&w);
     }
     writer_end_object(&w);
@@ -457,7 +494,8 @@ void microsoft_languages(const struct call *call, struct request *request, struc
 /* ---- the token ---- */
 
 /* Replies with the key itself, which clients then send as Authorization: Bearer. */
-void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_microsoft_token(const struct service *service, const struct call *call,
+                         struct request *request, struct reply *reply) {
     (void)service;
     (void)request;
     const char *key = NULL;
@@ -469,7 +507,10 @@ void api_microsoft_token(const struct service *service, const struct call *call,
         key = "none";
     char *body = strdup(key);
     if (body)
-        *reply = (struct reply){.status = STATUS_OK, .content_type = "application/jwt", .body = body, .length = strlen(body)};
+        *reply = (struct reply){.status = STATUS_OK,
+                                .content_type = "application/jwt",
+                                .body = body,
+                                .length = strlen(body)};
     else
         api_fail_memory(reply);
 }

@@ -1,7 +1,8 @@
-/* This file has the dialects whose requests are plain fields: texts and two language codes. They are LibreTranslate with its other
- * endpoints, version 2 of Google's API, and the APIs that browser extensions and Zotero call: Immersive Translate's custom API,
- * KISS Translator and DeepLX. This file hides their field names and error messages. Unknown fields are ignored, because clients
- * send additional ones. */
+/* This file has the dialects whose requests are plain fields: texts and two language codes. They
+ * are LibreTranslate with its other endpoints, version 2 of Google's API, and the APIs that browser
+ * extensions and Zotero call: Immersive Translate's custom API, KISS Translator and DeepLX. This
+ * file hides their field names and error messages. Unknown fields are ignored, because clients send
+ * additional ones. */
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -34,25 +35,29 @@ static void put_translations(struct writer *w, const char *source_key, const str
 
 /* ---- Immersive Translate ---- */
 
-static void immersive_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+static void immersive_put(struct writer *w, const struct plan *plan,
+                          const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     writer_begin_object(w, NULL);
     put_translations(w, "detected_source_lang", plan, answers);
     writer_end_object(w);
 }
 
-const struct dialect dialect_immersive = {
-    .name = "immersive",
-    .load = order_load,
-    .several = "text_list",
-    .order = {.text_name = "text_list", .source_name = "source_lang", .target_name = "target_lang", .apart = true},
-    .start = order_begin,
-    .finish = order_finish,
-    .put = immersive_put};
+const struct dialect dialect_immersive = {.name = "immersive",
+                                          .load = order_load,
+                                          .several = "text_list",
+                                          .order = {.text_name = "text_list",
+                                                    .source_name = "source_lang",
+                                                    .target_name = "target_lang",
+                                                    .apart = true},
+                                          .start = order_begin,
+                                          .finish = order_finish,
+                                          .put = immersive_put};
 
 /* ---- KISS Translator ---- */
 
-static void kiss_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+static void kiss_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers,
+                     struct arena *arena) {
     (void)arena;
     writer_begin_object(w, NULL);
     if (plan->order->array) {
@@ -64,13 +69,14 @@ static void kiss_put(struct writer *w, const struct plan *plan, const struct pla
     writer_end_object(w);
 }
 
-const struct dialect dialect_kiss = {.name = "kiss",
-                                     .load = order_load,
-                                     .several = "texts",
-                                     .order = {.text_name = "text", .source_name = "from", .target_name = "to", .apart = true},
-                                     .start = order_begin,
-                                     .finish = order_finish,
-                                     .put = kiss_put};
+const struct dialect dialect_kiss = {
+    .name = "kiss",
+    .load = order_load,
+    .several = "texts",
+    .order = {.text_name = "text", .source_name = "from", .target_name = "to", .apart = true},
+    .start = order_begin,
+    .finish = order_finish,
+    .put = kiss_put};
 
 /* ---- DeepLX ---- */
 
@@ -81,15 +87,16 @@ static void deeplx_put_error(struct writer *w, const struct dialect_error *error
     writer_end_object(w);
 }
 
-static void deeplx_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                         struct reply *reply) {
+static void deeplx_start(const struct dialect *dialect, const struct service *service, json_t *root,
+                         struct request *request, struct reply *reply) {
     if (json_is_array(json_object_get(root, "text")))
         api_fail(reply, STATUS_INVALID, "text", "text must be a string");
     else
         order_begin(dialect, service, root, request, reply);
 }
 
-static void deeplx_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+static void deeplx_put(struct writer *w, const struct plan *plan,
+                       const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     writer_begin_object(w, NULL);
     writer_count(w, "code", STATUS_OK);
@@ -105,14 +112,17 @@ static void deeplx_put(struct writer *w, const struct plan *plan, const struct p
     writer_end_object(w);
 }
 
-const struct dialect dialect_deeplx = {
-    .name = "deeplx",
-    .load = order_load,
-    .order = {.text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .alternatives = 3},
-    .start = deeplx_start,
-    .finish = order_finish,
-    .put = deeplx_put,
-    .put_error = deeplx_put_error};
+const struct dialect dialect_deeplx = {.name = "deeplx",
+                                       .load = order_load,
+                                       .order = {.text_name = "text",
+                                                 .source_name = "source_lang",
+                                                 .target_name = "target_lang",
+                                                 .apart = true,
+                                                 .alternatives = 3},
+                                       .start = deeplx_start,
+                                       .finish = order_finish,
+                                       .put = deeplx_put,
+                                       .put_error = deeplx_put_error};
 
 /* ---- Google ---- */
 
@@ -147,7 +157,8 @@ static void google_put_error(struct writer *w, const struct dialect_error *error
 }
 
 /* HTML is the default format. */
-static int google_read(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+static int google_read(const json_t *root, struct order *order, struct arena *arena,
+                       struct reply *reply) {
     (void)arena;
     static const char *const formats[] = {"text", "html", NULL};
     const char *format;
@@ -170,7 +181,8 @@ static void google_end(struct writer *w) {
     writer_end_object(w);
 }
 
-static void google_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+static void google_put(struct writer *w, const struct plan *plan,
+                       const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     google_begin(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
@@ -183,20 +195,23 @@ static void google_put(struct writer *w, const struct plan *plan, const struct p
     google_end(w);
 }
 
-const struct dialect dialect_google = {.name = "google",
-                                       .load = order_load,
-                                       .several = "q",
-                                       .most_texts = GOOGLE_MOST_TEXTS,
-                                       .order = {.text_name = "q", .source_name = "source", .target_name = "target", .apart = true},
-                                       .start = order_begin,
-                                       .read = google_read,
-                                       .finish = order_finish,
-                                       .put = google_put,
-                                       .put_error = google_put_error};
+const struct dialect dialect_google = {
+    .name = "google",
+    .load = order_load,
+    .several = "q",
+    .most_texts = GOOGLE_MOST_TEXTS,
+    .order = {.text_name = "q", .source_name = "source", .target_name = "target", .apart = true},
+    .start = order_begin,
+    .read = google_read,
+    .finish = order_finish,
+    .put = google_put,
+    .put_error = google_put_error};
 
-void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_google_languages(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     (void)service;
-    const struct api_field *in = dialect_sent(call, "target"); /* the language of names; NULL: no names */
+    const struct api_field *in =
+        dialect_sent(call, "target"); /* the language of names; NULL: no names */
     struct plan_codes codes;
     if (plan_list(request, true, true, &codes, reply) != 0)
         return;
@@ -216,8 +231,8 @@ void api_google_languages(const struct service *service, const struct call *call
     api_reply_json(reply, &w);
 }
 
-static void google_detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                                struct reply *reply) {
+static void google_detect_start(const struct dialect *dialect, const struct service *service,
+                                json_t *root, struct request *request, struct reply *reply) {
     (void)dialect;
     (void)service;
     struct plan plan = {0};
@@ -241,15 +256,20 @@ static void google_detect_start(const struct dialect *dialect, const struct serv
     api_reply_json(reply, &w);
 }
 
-const struct dialect dialect_google_detect = {
-    .name = "google_detect", .load = order_load, .several = "q", .start = google_detect_start, .put_error = google_put_error};
+const struct dialect dialect_google_detect = {.name = "google_detect",
+                                              .load = order_load,
+                                              .several = "q",
+                                              .start = google_detect_start,
+                                              .put_error = google_put_error};
 
 /* ---- LibreTranslate: POST /translate ---- */
 
 /* Without text, a request is LibreTranslate's only if it has a field that only its clients send. */
 static bool libre_speaks(const struct dialect_fields *fields) {
-    return dialect_has(fields, "q") || (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
-           dialect_has(fields, "format") || dialect_has(fields, "alternatives") || dialect_has(fields, "api_key");
+    return dialect_has(fields, "q") ||
+           (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
+           dialect_has(fields, "format") || dialect_has(fields, "alternatives") ||
+           dialect_has(fields, "api_key");
 }
 
 static int libre_count(const json_t *q, size_t *count, struct reply *reply) {
@@ -257,10 +277,12 @@ static int libre_count(const json_t *q, size_t *count, struct reply *reply) {
     if (!q || json_is_null(q) || *count == 0 || (json_is_string(q) && json_string_length(q) == 0))
         return api_refuse(reply, "q", "Invalid request: missing q parameter");
     if (*count > API_MAX_TEXTS)
-        return api_refuse(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)", *count, API_MAX_TEXTS);
+        return api_refuse(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)",
+                          *count, API_MAX_TEXTS);
     for (size_t i = 0; i < *count; i++) {
         if (!json_is_string(json_is_array(q) ? json_array_get(q, i) : q))
-            return api_refuse(reply, "q", "Invalid request: q parameter is not a string or an array of strings");
+            return api_refuse(
+                reply, "q", "Invalid request: q parameter is not a string or an array of strings");
     }
     return 0;
 }
@@ -288,24 +310,30 @@ static int read_alternatives(const json_t *root, size_t most, size_t *out, struc
     if (!integer)
         return api_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
     if (number > (json_int_t)most)
-        return api_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu", most);
+        return api_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu",
+                          most);
     *out = number > 0 ? (size_t)number : 0;
     return 0;
 }
 
-static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most, struct reply *reply) {
+static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most,
+                         struct reply *reply) {
     char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
     if (refusal == PLAN_SOURCE || refusal == PLAN_TARGET) {
-        api_fail(reply, STATUS_INVALID, refusal == PLAN_SOURCE ? "source" : "target", "%.60s is not supported", reason->asked);
+        api_fail(reply, STATUS_INVALID, refusal == PLAN_SOURCE ? "source" : "target",
+                 "%.60s is not supported", reason->asked);
     } else if (refusal == PLAN_PAIR) {
         language_name(reason->source, from);
         language_name(reason->target, to);
-        api_fail(reply, STATUS_INVALID, "target", "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
+        api_fail(reply, STATUS_INVALID, "target",
+                 "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
                  from, reason->source);
     } else if (refusal == PLAN_MARKUP) {
         api_fail(reply, STATUS_INVALID, "q", "Invalid request: %s", reason->error.message);
     } else { /* PLAN_LENGTH */
-        api_fail(reply, STATUS_TOO_LARGE, "q", "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters, most);
+        api_fail(reply, STATUS_TOO_LARGE, "q",
+                 "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters,
+                 most);
     }
 }
 
@@ -319,8 +347,8 @@ static void libre_put_error(struct writer *w, const struct dialect_error *error)
     dialect_put_error(w, &own);
 }
 
-static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                        struct reply *reply) {
+static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root,
+                        struct request *request, struct reply *reply) {
     struct order *order = order_create(request, &dialect->order, reply);
     size_t rows = service->options.rows, beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
     const char *format;
@@ -328,8 +356,10 @@ static void libre_start(const struct dialect *dialect, const struct service *ser
         return;
     order->texts = json_object_get(root, "q");
     order->target_count = 1;
-    if (libre_count(order->texts, &order->count, reply) != 0 || read_code(root, "source", &order->source, reply) != 0 ||
-        read_code(root, "target", &order->targets[0], reply) != 0 || order_string(root, "format", &format, reply) != 0 ||
+    if (libre_count(order->texts, &order->count, reply) != 0 ||
+        read_code(root, "source", &order->source, reply) != 0 ||
+        read_code(root, "target", &order->targets[0], reply) != 0 ||
+        order_string(root, "format", &format, reply) != 0 ||
         read_alternatives(root, beam - 1, &order->alternatives, reply) != 0)
         return;
     order->markup = format && strcmp(format, "html") == 0;
@@ -346,15 +376,18 @@ static void libre_put_guess(struct writer *w, const char *key, const struct plan
     writer_end_object(w);
 }
 
-/* Writes each member as an array with an element for each item or, if q is not an array, as the element of the only item. */
-static void libre_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+/* Writes each member as an array with an element for each item or, if q is not an array, as the
+ * element of the only item. */
+static void libre_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers,
+                      struct arena *arena) {
     enum { TEXT, ALTERNATIVES, LANGUAGE };
     static const char *const members[] = {"translatedText", "alternatives", "detectedLanguage"};
     (void)arena;
     bool array = plan->order->array;
     writer_begin_object(w, NULL);
     for (size_t member = TEXT; member <= LANGUAGE; member++) {
-        if ((member == ALTERNATIVES && plan->alternatives == 0) || (member == LANGUAGE && !plan->guessed))
+        if ((member == ALTERNATIVES && plan->alternatives == 0) ||
+            (member == LANGUAGE && !plan->guessed))
             continue;
         const char *key = array ? NULL : members[member];
         if (array)
@@ -396,8 +429,8 @@ static bool libre_detect_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "q");
 }
 
-static void libre_detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
-                               struct reply *reply) {
+static void libre_detect_start(const struct dialect *dialect, const struct service *service,
+                               json_t *root, struct request *request, struct reply *reply) {
     (void)dialect;
     (void)service;
     const json_t *q = json_object_get(root, "q");
@@ -418,8 +451,10 @@ static void libre_detect_start(const struct dialect *dialect, const struct servi
     api_reply_json(reply, &w);
 }
 
-const struct dialect dialect_libre_detect = {
-    .name = "libre_detect", .speaks = libre_detect_speaks, .load = order_load, .start = libre_detect_start};
+const struct dialect dialect_libre_detect = {.name = "libre_detect",
+                                             .speaks = libre_detect_speaks,
+                                             .load = order_load,
+                                             .start = libre_detect_start};
 
 static void put_code(struct writer *w, const char *code) {
     char name[LANGUAGE_NAME_BYTES];
@@ -427,8 +462,10 @@ static void put_code(struct writer *w, const char *code) {
     writer_strings(w, "code", code, "name", name, NULL);
 }
 
-void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    struct plan_codes codes, targets; /* codes: without duplicates, sources first, then languages that are only targets */
+void api_languages(const struct service *service, const struct call *call, struct request *request,
+                   struct reply *reply) {
+    struct plan_codes codes, targets; /* codes: without duplicates, sources first, then languages
+                                         that are only targets */
     if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
         microsoft_languages(call, request, reply);
         return;
@@ -443,7 +480,8 @@ void api_languages(const struct service *service, const struct call *call, struc
         writer_begin_object(&w, NULL);
         put_code(&w, codes.all[i]);
         writer_begin_array(&w, "targets");
-        if (plan_targets(request->models, codes.all[i], service->options.pivot, arena, &targets) != 0)
+        if (plan_targets(request->models, codes.all[i], service->options.pivot, arena, &targets) !=
+            0)
             writer_fail(&w);
         for (size_t j = 0; !writer_ended(&w) && j < targets.count; j++)
             writer_string(&w, NULL, targets.all[j]);
@@ -455,7 +493,8 @@ void api_languages(const struct service *service, const struct call *call, struc
     api_reply_json(reply, &w);
 }
 
-void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_settings(const struct service *service, const struct call *call, struct request *request,
+                  struct reply *reply) {
     (void)call;
     if (api_is_loading(request, reply))
         return;
@@ -479,10 +518,12 @@ void api_settings(const struct service *service, const struct call *call, struct
             at += length;
         }
     writer_end_array(&w);
-    writer_begin_object(&w, "language"); /* the languages that a page shows first: those of the first model that translates */
+    writer_begin_object(&w, "language"); /* the languages that a page shows first: those of the
+                                            first model that translates */
     const struct translator_info *first = NULL;
     for (size_t i = 0; !first && i < request->models->count; i++)
-        first = pair_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;
+        first =
+            pair_translates(&request->models->all[i]->info) ? &request->models->all[i]->info : NULL;
     if (first) {
         writer_begin_object(&w, "source");
         put_code(&w, first->source);
@@ -496,7 +537,8 @@ void api_settings(const struct service *service, const struct call *call, struct
     api_reply_json(reply, &w);
 }
 
-void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+void api_spec(const struct service *service, const struct call *call, struct request *request,
+              struct reply *reply) {
     (void)service;
     (void)call;
     (void)request;

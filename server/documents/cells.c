@@ -1,5 +1,5 @@
-/* This module hides which lines of a plain text are rows of a table whose cells commas or semicolons separate, as spreadsheets
- * export them, and how a translation is written in a cell. */
+/* This module hides which lines of a plain text are rows of a table whose cells commas or
+ * semicolons separate, as spreadsheets export them, and how a translation is written in a cell. */
 #include "server/documents/document.h"
 
 enum {
@@ -16,8 +16,9 @@ struct cell {
     bool quoted;
 };
 
-/* Reads the cell that begins at *at, and moves *at to the separator after it, or to the end. Returns false if it cannot be one: in
- * prose a space follows a comma, and no quotation mark begins or ends within words. */
+/* Reads the cell that begins at *at, and moves *at to the separator after it, or to the end.
+ * Returns false if it cannot be one: in prose a space follows a comma, and no quotation mark begins
+ * or ends within words. */
 static bool read_cell(const char **at, const char *end, char separator, struct cell *out) {
     const char *begin = *at, *next = begin;
     long open = 0; /* brackets: those of a program are closed in another cell */

@@ -1,5 +1,5 @@
-/* This module hides what the formats of documents share: their table, their encodings, and how translations are returned with their
- * words. */
+/* This module hides what the formats of documents share: their table, their encodings, and how
+ * translations are returned with their words. */
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
@@ -9,14 +9,15 @@
 
 enum {
     PO_LOOKED_AT = 64 * 1024, /* bytes in which the header of a PO file begins */
-    LATIN_PARTS = 3,          /* Windows-1252 has at least this many ASCII letters for each other letter */
+    LATIN_PARTS = 3, /* Windows-1252 has at least this many ASCII letters for each other letter */
     SCRATCH_BLOCK_BYTES = 32 * 1024
 };
 
 /* ---- both languages: the separators of a sentence and the translation below it ---- */
 
 /* Plain text: begins a line that is indented as the sentence is. */
-static void text_below(struct bytes_buffer *out, const struct markup *markup, const struct markup_segment *segment, bool after) {
+static void text_below(struct bytes_buffer *out, const struct markup *markup,
+                       const struct markup_segment *segment, bool after) {
     if (after)
         return;
     const struct piece *before = segment->first > 0 ? &markup->pieces[segment->first - 1] : NULL;
@@ -27,7 +28,8 @@ static void text_below(struct bytes_buffer *out, const struct markup *markup, co
         if (*c == '\n' || *c == '\r')
             lead = bytes_between(c + 1, end);
     if (segment->end < markup->piece_count)
-        rest = (struct bytes){markup->pieces[segment->end].raw, markup->pieces[segment->end].length};
+        rest =
+            (struct bytes){markup->pieces[segment->end].raw, markup->pieces[segment->end].length};
     const char *line_end = memmem(rest.start, rest.length, "\r\n", 2) ? "\r\n"
                            : memchr(rest.start, '\r', rest.length)    ? "\r"
                                                                       : "\n";
@@ -35,25 +37,30 @@ static void text_below(struct bytes_buffer *out, const struct markup *markup, co
     for (size_t i = 0; i < lead.length; i++)
         if (lead.start[i] == '\t')
             bytes_put(out, "\t", 1);
-        else if (((unsigned char)lead.start[i] & 0xc0) != 0x80) /* a character, of a bullet for example */
+        else if (((unsigned char)lead.start[i] & 0xc0) !=
+                 0x80) /* a character, of a bullet for example */
             bytes_put(out, " ", 1);
 }
 
 /* Markdown: writes <br>, which may stand wherever a sentence may. */
-static void markdown_below(struct bytes_buffer *out, const struct markup *markup, const struct markup_segment *segment,
-                           bool after) {
+static void markdown_below(struct bytes_buffer *out, const struct markup *markup,
+                           const struct markup_segment *segment, bool after) {
     (void)markup;
     (void)segment;
     bytes_put_string(out, after ? "" : "<br>");
 }
 
-/* HTML: writes <br/> and an element that states the language, or a slash in elements that may contain only text. */
-static void html_below(struct bytes_buffer *out, const struct markup *markup, const struct markup_segment *segment, bool after) {
-    static const char *const names[] = {"<title", "<option"}; /* elements that may contain only text */
+/* HTML: writes <br/> and an element that states the language, or a slash in elements that may
+ * contain only text. */
+static void html_below(struct bytes_buffer *out, const struct markup *markup,
+                       const struct markup_segment *segment, bool after) {
+    static const char *const names[] = {"<title",
+                                        "<option"}; /* elements that may contain only text */
     const struct piece *before = segment->first > 0 ? &markup->pieces[segment->first - 1] : NULL;
     bool plain = false;
     for (size_t i = 0; before && i < sizeof names / sizeof *names; i++)
-        plain |= before->length > strlen(names[i]) && strncasecmp(before->raw, names[i], strlen(names[i])) == 0;
+        plain |= before->length > strlen(names[i]) &&
+                 strncasecmp(before->raw, names[i], strlen(names[i])) == 0;
     if (after) {
         bytes_put_string(out, plain ? "" : "</span>");
     } else if (plain) {
@@ -67,7 +74,8 @@ static void html_below(struct bytes_buffer *out, const struct markup *markup, co
 
 /* ---- formats ---- */
 
-static int txt_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+static int txt_read(const struct document *document, struct arena *arena, struct markup *out,
+                    struct error *err) {
     static const struct marking as_it_is;
     struct piece_builder builder = document_builder(document, arena);
     const char *at = document->source, *end = at + document->length;
@@ -75,7 +83,8 @@ static int txt_read(const struct document *document, struct arena *arena, struct
     while (at < end) {
         char separator;
         struct bytes rest = bytes_between(at, end);
-        struct bytes table = document->bilingual ? bytes_between(end, end) : cells_find(rest, &separator);
+        struct bytes table =
+            document->bilingual ? bytes_between(end, end) : cells_find(rest, &separator);
         text_add_lines(&builder, bytes_between(at, table.start), text_label, &as_it_is);
         if (table.length > 0)
             cells_add(&builder, table, separator);
@@ -85,11 +94,13 @@ static int txt_read(const struct document *document, struct arena *arena, struct
 }
 
 /* HTML is read in server/markup. */
-static int html_read_document(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+static int html_read_document(const struct document *document, struct arena *arena,
+                              struct markup *out, struct error *err) {
     return markup_parse_html(document->source, document->length, arena, out, err);
 }
 
-static int archive_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+static int archive_read(const struct document *document, struct arena *arena, struct markup *out,
+                        struct error *err) {
     const struct office_document office = {.family = document->format->archive,
                                            .bytes = {document->source, document->length},
                                            .language = document->language,
@@ -98,23 +109,26 @@ static int archive_read(const struct document *document, struct arena *arena, st
 }
 
 static char *archive_write(const struct document *document, const struct markup *markup,
-                           const struct markup_translation *translations, struct arena *arena, size_t *out_length,
-                           struct error *err) {
+                           const struct markup_translation *translations, struct arena *arena,
+                           size_t *out_length, struct error *err) {
     struct office_changes changes = {0};
     char *out = office_write(markup, translations, arena, out_length, &changes, err);
     if (out && changes.signatures)
-        document_note(document, NULL, "changed",
-                      "the digital signatures were removed, because they are not valid for a translation");
-    if (out && changes.accepted)
-        document_note(document, NULL, "changed", "tracked changes were accepted in the paragraphs that were translated");
-    if (out && changes.columns)
         document_note(
             document, NULL, "changed",
-            "names of columns of tables and texts of cells were left, because formulas or lists of choices refer to them");
+            "the digital signatures were removed, because they are not valid for a translation");
+    if (out && changes.accepted)
+        document_note(document, NULL, "changed",
+                      "tracked changes were accepted in the paragraphs that were translated");
+    if (out && changes.columns)
+        document_note(document, NULL, "changed",
+                      "names of columns of tables and texts of cells were left, because formulas "
+                      "or lists of choices refer to them");
     return out;
 }
 
-/* PO files state their encoding in the header, where CHARSET stands for one to be filled in. ASCII is UTF-8. */
+/* PO files state their encoding in the header, where CHARSET stands for one to be filled in. ASCII
+ * is UTF-8. */
 static struct bytes po_stated(struct bytes file) {
     static const char field[] = "\"Content-Type:";
     size_t length = file.length < PO_LOOKED_AT ? file.length : PO_LOOKED_AT;
@@ -176,7 +190,8 @@ const struct document_format *document_guess(const char *file_name, const char *
         if (bytes_among_any_case(bytes_of(dot + 1), formats[i].extensions))
             return &formats[i];
     for (size_t i = 0; media_type && i < FORMAT_COUNT; i++)
-        if (bytes_among_any_case((struct bytes){media_type, strcspn(media_type, "; \t")}, formats[i].media_types))
+        if (bytes_among_any_case((struct bytes){media_type, strcspn(media_type, "; \t")},
+                                 formats[i].media_types))
             return &formats[i];
     return NULL;
 }
@@ -185,7 +200,8 @@ const char *document_refusal(const char *file_name) {
     static const struct {
         const char *extensions, *why;
     } known[] = {
-        {"pdf", "PDF files cannot be translated: they store the places of letters, not sentences. Extract the text "
+        {"pdf", "PDF files cannot be translated: they store the places of letters, not sentences. "
+                "Extract the text "
                 "with pdftotext, or open the file in LibreOffice and save it as odt"},
         {"doc xls ppt dot xlt pot pps rtf",
          "files of older versions of Office cannot be translated: save the file as docx, xlsx or "
@@ -201,13 +217,14 @@ const char *document_refusal(const char *file_name) {
 void document_names(char names[DOCUMENT_NAMES_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < FORMAT_COUNT && length < DOCUMENT_NAMES_BYTES; i++)
-        length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s", i > 0 ? ", " : "", formats[i].name);
+        length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s",
+                                   i > 0 ? ", " : "", formats[i].name);
 }
 
 /* ---- encodings ---- */
 
-/* A file in Windows-1252 has few letters beyond ASCII, and no valid sequence of UTF-8 for them. Any other file is taken for broken
- * UTF-8. */
+/* A file in Windows-1252 has few letters beyond ASCII, and no valid sequence of UTF-8 for them. Any
+ * other file is taken for broken UTF-8. */
 static bool is_latin(const char *text, size_t length) {
     size_t letters = 0, others = 0, sequences = 0;
     for (size_t at = 0; at < length;) {
@@ -224,8 +241,8 @@ static bool is_latin(const char *text, size_t length) {
     return LATIN_PARTS * others <= letters && sequences == 0;
 }
 
-/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: all bytes are valid. *valid: the byte is
- * UTF-8, but zero. */
+/* Returns the line of the first byte that is not UTF-8, or that is zero if `zero`; 0: all bytes are
+ * valid. *valid: the byte is UTF-8, but zero. */
 static size_t find_invalid(const char *text, size_t length, bool zero, bool *valid) {
     size_t line = 1;
     for (size_t at = 0; at < length;) {
@@ -242,10 +259,11 @@ const char *document_type(const struct document_format *format, const struct enc
     return encoding ? format->bare_type : format->content_type;
 }
 
-int document_decode(struct document *document, const char *media_type, const char *language, struct arena *arena,
-                    struct error *err) {
+int document_decode(struct document *document, const char *media_type, const char *language,
+                    struct arena *arena, struct error *err) {
     /* Languages whose older files are in encodings that look like Windows-1252. */
-    static const char others[] = "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
+    static const char others[] =
+        "cs sk pl hu sl hr bs ro sq tr lt lv et vi ru uk bg sr mk be el he ar fa th ja zh ko";
     static const struct bytes guess = {"Windows-1252", 12};
     const struct document_format *format = document->format;
     const struct bytes file = {document->source, document->length};
@@ -257,21 +275,25 @@ int document_decode(struct document *document, const char *media_type, const cha
         return 0;
     const struct bytes stated[] = {media_type ? encoding_of_type(bytes_of(media_type)) : nothing,
                                    format->stated ? format->stated(file) : nothing};
-    if (encoding_read(file, stated, sizeof stated / sizeof *stated, arena, encoding, &decoded, err) != 0)
+    if (encoding_read(file, stated, sizeof stated / sizeof *stated, arena, encoding, &decoded,
+                      err) != 0)
         return -1;
     if (*encoding->name) {
         document->encoding = encoding;
     } else if (format->older_encodings && !utf8_valid(file.start, file.length)) {
         bool valid;
-        if ((language && bytes_among_any_case((struct bytes){language, strcspn(language, "-_@")}, others)) ||
+        if ((language &&
+             bytes_among_any_case((struct bytes){language, strcspn(language, "-_@")}, others)) ||
             !is_latin(file.start, file.length))
             return error_set(err, ERROR_INPUT,
-                             "line %zu is not valid UTF-8, and the file does not look like UTF-16 or %s: save the file as UTF-8",
+                             "line %zu is not valid UTF-8, and the file does not look like UTF-16 "
+                             "or %s: save the file as UTF-8",
                              find_invalid(file.start, file.length, false, &valid), guess.start);
         if (encoding_read(file, &guess, 1, arena, encoding, &decoded, err) != 0)
             return -1;
         document->source = decoded.start;
-        document_note(document, decoded.start, "encoding", "the file is not UTF-8 and was read as %s; its translation is UTF-8",
+        document_note(document, decoded.start, "encoding",
+                      "the file is not UTF-8 and was read as %s; its translation is UTF-8",
                       guess.start);
     }
     document->source = decoded.start;
@@ -279,14 +301,15 @@ int document_decode(struct document *document, const char *media_type, const cha
     return 0;
 }
 
-/* Writes a document in its encoding. One that can neither hold all characters nor refer to them becomes UTF-8; what the file states
- * says so already. */
-static char *encode(const struct document *document, struct bytes text, struct arena *arena, size_t *out_length,
-                    struct error *err) {
+/* Writes a document in its encoding. One that can neither hold all characters nor refer to them
+ * becomes UTF-8; what the file states says so already. */
+static char *encode(const struct document *document, struct bytes text, struct arena *arena,
+                    size_t *out_length, struct error *err) {
     const struct encoding *encoding = document->encoding;
     const struct document_format *format = document->format;
     struct bytes_buffer restated = {.arena = arena};
-    struct bytes stated = format->stated && !format->references ? format->stated(text) : nothing, out = text;
+    struct bytes stated = format->stated && !format->references ? format->stated(text) : nothing,
+                 out = text;
     if (stated.length > 0) {
         size_t before = (size_t)(stated.start - text.start), after = before + stated.length;
         bytes_put(&restated, text.start, before);
@@ -300,11 +323,14 @@ static char *encode(const struct document *document, struct bytes text, struct a
     if (lacks < 0)
         return NULL;
     if (lacks > 0) {
-        document_note(document, NULL, "encoding", "the translation has characters that %s lacks, so it is UTF-8", encoding->name);
+        document_note(document, NULL, "encoding",
+                      "the translation has characters that %s lacks, so it is UTF-8",
+                      encoding->name);
         out = text;
     }
     *out_length = out.length;
-    return out.start == text.start ? arena_copy(arena, text.start, text.length) : arena_copy(arena, out.start, out.length);
+    return out.start == text.start ? arena_copy(arena, text.start, text.length)
+                                   : arena_copy(arena, out.start, out.length);
 }
 
 /* ---- reading and writing ---- */
@@ -320,14 +346,18 @@ static struct document without_mark(const struct document *document) {
     return unmarked;
 }
 
-int document_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+int document_read(const struct document *document, struct arena *arena, struct markup *out,
+                  struct error *err) {
     bool valid = true;
     if (document->length >= MARKUP_MAX_BYTES)
         return error_set(err, ERROR_LENGTH, "the document is too long");
     bool text = !document->format->archive;
-    if (text && (!utf8_valid(document->source, document->length) || memchr(document->source, '\0', document->length))) {
+    if (text && (!utf8_valid(document->source, document->length) ||
+                 memchr(document->source, '\0', document->length))) {
         size_t line = find_invalid(document->source, document->length, true, &valid);
-        return error_set(err, ERROR_INPUT, valid ? "line %zu contains a zero byte" : "line %zu is not valid UTF-8", line);
+        return error_set(err, ERROR_INPUT,
+                         valid ? "line %zu contains a zero byte" : "line %zu is not valid UTF-8",
+                         line);
     }
     struct document unmarked = without_mark(document);
     if (document->format->read(&unmarked, arena, out, err) != 0)
@@ -336,12 +366,14 @@ int document_read(const struct document *document, struct arena *arena, struct m
     return 0;
 }
 
-char *document_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
-                     struct arena *arena, size_t *out_length, struct error *err) {
+char *document_write(const struct document *document, const struct markup *markup,
+                     const struct markup_translation *translations, struct arena *arena,
+                     size_t *out_length, struct error *err) {
     struct document unmarked = without_mark(document);
-    char *written = markup->archive ? archive_write(&unmarked, markup, translations, arena, out_length, err)
-                    : markup->spans ? spans_write(&unmarked, markup, translations, arena, out_length, err)
-                                    : markup_write(markup, translations, arena, out_length, err);
+    char *written =
+        markup->archive ? archive_write(&unmarked, markup, translations, arena, out_length, err)
+        : markup->spans ? spans_write(&unmarked, markup, translations, arena, out_length, err)
+                        : markup_write(markup, translations, arena, out_length, err);
     if (written && document->format->finish)
         written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
     if (written && document->encoding)
@@ -360,10 +392,11 @@ static bool has_lines(struct bytes text) {
     return memchr(text.start, '\n', text.length) || memchr(text.start, '\r', text.length);
 }
 
-int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena, struct markup *out, bool *marked,
-                       struct error *err) {
+int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena,
+                       struct markup *out, bool *marked, struct error *err) {
     static const struct marking as_it_is;
-    struct piece_builder builder = {.arena = arena, .document = {text, length}, .markup.spaced = true};
+    struct piece_builder builder = {
+        .arena = arena, .document = {text, length}, .markup.spaced = true};
     struct bytes all = {text, length};
     struct icu_source source;
     struct error error = {0};
@@ -379,7 +412,8 @@ int document_read_text(const char *text, size_t length, bool wrapped, struct are
         icu_source_add(&builder, &source, &as_it_is);
     else if (error.code == ERROR_MEMORY)
         return error_memory(err);
-    if (builder.failed == ERROR_INPUT || error.code != ERROR_NONE) { /* the message has too many parts, or cannot be read */
+    if (builder.failed == ERROR_INPUT ||
+        error.code != ERROR_NONE) { /* the message has too many parts, or cannot be read */
         builder = (struct piece_builder){.arena = arena, .document = all};
         piece_add_break(&builder, all);
     }
@@ -387,13 +421,14 @@ int document_read_text(const char *text, size_t length, bool wrapped, struct are
 }
 
 char *document_write_text(const char *text, size_t length, const struct markup *markup,
-                          const struct markup_translation *translations, struct arena *arena, size_t *out_length,
-                          struct error *err) {
+                          const struct markup_translation *translations, struct arena *arena,
+                          size_t *out_length, struct error *err) {
     struct bytes settled;
     char *written = markup_write(markup, translations, arena, out_length, err);
     if (!written || !icu_message_is(text, length))
         return written;
-    messages_settle_icu((struct bytes){text, length}, (struct bytes){written, *out_length}, arena, &settled);
+    messages_settle_icu((struct bytes){text, length}, (struct bytes){written, *out_length}, arena,
+                        &settled);
     *out_length = settled.length;
     written = arena_copy(arena, settled.start, settled.length);
     if (!written)
@@ -407,13 +442,16 @@ static struct span span_of(struct outcome_place place, size_t by) {
     return (struct span){by + place.begin, by + place.end};
 }
 
-/* Finds the words of what stands between two sentences, which the translation copies: labels and other layout. Links them with
- * themselves, `by` bytes further. Returns their number. words: NULL if they are only counted. */
-static size_t find_copied(const char *source, size_t begin, size_t end, size_t by, struct span *words, struct markup_link *links) {
+/* Finds the words of what stands between two sentences, which the translation copies: labels and
+ * other layout. Links them with themselves, `by` bytes further. Returns their number. words: NULL
+ * if they are only counted. */
+static size_t find_copied(const char *source, size_t begin, size_t end, size_t by,
+                          struct span *words, struct markup_link *links) {
     size_t count = 0;
     for (size_t at = begin, next = begin; at < end; at = next) {
         bool space = character_is_space(character_next(source, end, &next));
-        for (size_t after = next; !space && after < end && !character_is_space(character_next(source, end, &after));)
+        for (size_t after = next;
+             !space && after < end && !character_is_space(character_next(source, end, &after));)
             next = after;
         if (space)
             continue;
@@ -427,7 +465,8 @@ static size_t find_copied(const char *source, size_t begin, size_t end, size_t b
 }
 
 /* Joins the outcomes of the text's sentences with what is between them. */
-int document_translate(const struct text *text, struct arena *arena, struct markup_translation *out) {
+int document_translate(const struct text *text, struct arena *arena,
+                       struct markup_translation *out) {
     struct arena made, scratch; /* scratch: for one sentence */
     int result = -1;
     *out = (struct markup_translation){0};
@@ -436,7 +475,8 @@ int document_translate(const struct text *text, struct arena *arena, struct mark
     arena_limit(&made, arena->budget);
     arena_limit(&scratch, arena->budget);
     const struct outcome **outcomes = arena_alloc(&made, text->count, sizeof(struct outcome *));
-    struct span *spans = arena_alloc(&made, text->count, sizeof *spans); /* where the sentences stand in the source */
+    struct span *spans = arena_alloc(&made, text->count,
+                                     sizeof *spans); /* where the sentences stand in the source */
     if (!outcomes || !spans)
         goto done;
     bool lossy = false;
@@ -445,7 +485,9 @@ int document_translate(const struct text *text, struct arena *arena, struct mark
         size_t end = text->source_length;
         if (i < text->count) {
             spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
-            outcomes[i] = text->jobs ? text->jobs[i].outcome : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
+            outcomes[i] =
+                text->jobs ? text->jobs[i].outcome
+                           : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
             arena_reset(&scratch);
             if (!outcomes[i])
                 goto done;
@@ -469,7 +511,8 @@ int document_translate(const struct text *text, struct arena *arena, struct mark
     word_count = link_count = before = 0;
     for (size_t i = 0; i <= text->count; i++) {
         size_t end = i < text->count ? spans[i].begin : text->source_length;
-        size_t copied = find_copied(text->source, before, end, length - before, words + word_count, links + link_count);
+        size_t copied = find_copied(text->source, before, end, length - before, words + word_count,
+                                    links + link_count);
         word_count += copied;
         link_count += copied;
         memcpy(joined + length, text->source + before, end - before);
@@ -481,7 +524,8 @@ int document_translate(const struct text *text, struct arena *arena, struct mark
             words[word_count++] = span_of(outcome_words(outcome)[k], length);
         for (size_t k = 0; k < outcome->link_count; k++) {
             const struct outcome_link *link = &outcome_links(outcome)[k];
-            links[link_count++] = (struct markup_link){span_of(link->source, spans[i].begin), span_of(link->target, length)};
+            links[link_count++] = (struct markup_link){span_of(link->source, spans[i].begin),
+                                                       span_of(link->target, length)};
         }
         memcpy(joined + length, outcome->text, outcome->length);
         length += outcome->length;
@@ -489,8 +533,9 @@ int document_translate(const struct text *text, struct arena *arena, struct mark
     }
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
-        *out = (struct markup_translation){joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
-                                           link_count, lossy};
+        *out = (struct markup_translation){
+            joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
+            link_count, lossy};
     result = 0;
 done:
     arena_done(&scratch);

@@ -1,5 +1,6 @@
-/* This file hides the notation of a document's front matter: YAML between two lines of dashes, or TOML between two lines of pluses.
- * Its texts for people are translated if each stands in one line; a translation that would not read as the same text is quoted. */
+/* This file hides the notation of a document's front matter: YAML between two lines of dashes, or
+ * TOML between two lines of pluses. Its texts for people are translated if each stands in one line;
+ * a translation that would not read as the same text is quoted. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include "server/markup/piece.h"
@@ -10,10 +11,18 @@ enum {
     MOST_DEPTH = 32
 };
 
-static const char read_keys[] = "title subtitle linktitle sidebar_label description summary excerpt";
+static const char read_keys[] =
+    "title subtitle linktitle sidebar_label description summary excerpt";
 
-/* How a value is written. The empty end of its piece is a place of `ends`, so that front_matter_close knows it. */
-enum style { STYLE_PLAIN, STYLE_SINGLE, STYLE_DOUBLE, STYLE_LITERAL /* of TOML: without escapes */, STYLES };
+/* How a value is written. The empty end of its piece is a place of `ends`, so that
+ * front_matter_close knows it. */
+enum style {
+    STYLE_PLAIN,
+    STYLE_SINGLE,
+    STYLE_DOUBLE,
+    STYLE_LITERAL /* of TOML: without escapes */,
+    STYLES
+};
 static const char ends[STYLES];
 
 struct front_matter {
@@ -22,7 +31,8 @@ struct front_matter {
 };
 
 /* Adds the text of a value that is written in [begin,end), without its quotation marks. */
-static void add_value(struct front_matter *matter, struct bytes text, const char *begin, const char *end, enum style style) {
+static void add_value(struct front_matter *matter, struct bytes text, const char *begin,
+                      const char *end, enum style style) {
     struct piece_builder *builder = matter->builder;
     struct bytes raw = bytes_between(begin, end), own = raw;
     if (!bytes_same(text, raw))
@@ -60,7 +70,8 @@ struct walk {
 };
 
 static const char *place_of(struct walk *walk, size_t index) {
-    for (size_t next = 0; walk->index < index && walk->at < walk->matter->end; walk->at += next, walk->index++, next = 0)
+    for (size_t next = 0; walk->index < index && walk->at < walk->matter->end;
+         walk->at += next, walk->index++, next = 0)
         character_next(walk->at, (size_t)(walk->matter->end - walk->at), &next);
     return walk->at;
 }
@@ -77,16 +88,18 @@ static void take_scalar(struct walk *walk, const yaml_event_t *event) {
                        : written == YAML_DOUBLE_QUOTED_SCALAR_STYLE ? STYLE_DOUBLE
                                                                     : STYLES;
     bool one_line = event->start_mark.line == event->end_mark.line && messages_can_hold(text);
-    if (!walk->read || style == STYLES || !one_line || event->data.scalar.anchor || event->data.scalar.tag ||
-        memchr(text.start, '\n', text.length))
+    if (!walk->read || style == STYLES || !one_line || event->data.scalar.anchor ||
+        event->data.scalar.tag || memchr(text.start, '\n', text.length))
         return;
-    const char *begin = place_of(walk, event->start_mark.index), *end = place_of(walk, event->end_mark.index);
+    const char *begin = place_of(walk, event->start_mark.index),
+               *end = place_of(walk, event->end_mark.index);
     bool quoted = style != STYLE_PLAIN;
     if (end - begin > 2)
         add_value(walk->matter, text, begin + quoted, end - quoted, style);
 }
 
-/* Goes through the text. Returns false if it is not a mapping of keys and values that libyaml can read. */
+/* Goes through the text. Returns false if it is not a mapping of keys and values that libyaml can
+ * read. */
 static bool walk_yaml(struct walk *walk, bool take) {
     const char *text = walk->at;
     yaml_parser_t parser;
@@ -95,10 +108,12 @@ static bool walk_yaml(struct walk *walk, bool take) {
     if (!open_yaml(&parser, text, (size_t)(walk->matter->end - text)))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {
-        bool opens = event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
+        bool opens =
+            event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
         bool closes = event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT;
         bool first = walk->depth == 0 && opens, scalar = event.type == YAML_SCALAR_EVENT;
-        bool block = event.type == YAML_MAPPING_START_EVENT && event.data.mapping_start.style != YAML_FLOW_MAPPING_STYLE;
+        bool block = event.type == YAML_MAPPING_START_EVENT &&
+                     event.data.mapping_start.style != YAML_FLOW_MAPPING_STYLE;
         if (scalar && walk->depth == 1 && take)
             take_scalar(walk, &event);
         walk->depth += opens;
@@ -132,14 +147,16 @@ static bool reads_as_itself(struct bytes text, struct arena *arena) {
     bool itself = false, whole = false;
     bytes_put_string(&line, key);
     bytes_put(&line, text.start, text.length);
-    if (line.failed || bytes_among_any_case(text, words) || !markup_has_letters(text.start, 0, text.length) ||
+    if (line.failed || bytes_among_any_case(text, words) ||
+        !markup_has_letters(text.start, 0, text.length) ||
         !open_yaml(&parser, line.bytes, line.length))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {
         scalars += event.type == YAML_SCALAR_EVENT;
         if (event.type == YAML_SCALAR_EVENT && scalars == 2)
             itself = event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-                     bytes_same(text, (struct bytes){(const char *)event.data.scalar.value, event.data.scalar.length});
+                     bytes_same(text, (struct bytes){(const char *)event.data.scalar.value,
+                                                     event.data.scalar.length});
         whole = event.type == YAML_STREAM_END_EVENT;
         more = !whole && scalars < 3 && event.type != YAML_SEQUENCE_START_EVENT;
     }
@@ -154,7 +171,8 @@ static void read_toml(struct front_matter *matter) {
     struct line line = {.next = matter->done};
     while (line_next(&line, matter->end)) {
         struct bytes says = line_trimmed(&line);
-        const char *end = says.start + says.length, *equals = memchr(says.start, '=', says.length), *at = equals;
+        const char *end = says.start + says.length, *equals = memchr(says.start, '=', says.length),
+                   *at = equals;
         struct bytes_buffer text = {.arena = matter->builder->arena};
         if (says.length > 0 && *says.start == '[')
             return;
@@ -177,13 +195,15 @@ static void read_toml(struct front_matter *matter) {
             bytes_put(&text, at, 1);
         }
         if (at < end && *at == quote && text.length > 0 && !text.failed)
-            add_value(matter, (struct bytes){text.bytes, text.length}, begin, at, quote == '"' ? STYLE_DOUBLE : STYLE_LITERAL);
+            add_value(matter, (struct bytes){text.bytes, text.length}, begin, at,
+                      quote == '"' ? STYLE_DOUBLE : STYLE_LITERAL);
     }
 }
 
 /* ---- the interface ---- */
 
-const char *front_matter_read(struct piece_builder *builder, struct bytes document, bool translated) {
+const char *front_matter_read(struct piece_builder *builder, struct bytes document,
+                              bool translated) {
     const char *end = document.start + document.length, *after = document.start;
     struct line line = {.next = document.start};
     struct bytes mark = line_next(&line, end) ? line_trimmed(&line) : nothing;
@@ -209,8 +229,11 @@ bool front_matter_close(struct bytes_buffer *out, const struct markup_end *end) 
     uintptr_t place = (uintptr_t)end->written - (uintptr_t)ends;
     if (place >= STYLES)
         return false;
-    struct bytes text = {arena_copy(out->arena, out->bytes + end->inside, out->length - end->inside), out->length - end->inside};
-    bool plain = place == STYLE_PLAIN, quoted = plain && text.start && !reads_as_itself(text, out->arena);
+    struct bytes text = {
+        arena_copy(out->arena, out->bytes + end->inside, out->length - end->inside),
+        out->length - end->inside};
+    bool plain = place == STYLE_PLAIN,
+         quoted = plain && text.start && !reads_as_itself(text, out->arena);
     if (!text.start || (plain && !quoted))
         return true;
     out->length = end->inside;

@@ -1,6 +1,8 @@
-/* This file reads messages in ICU's notation into parts, and moves whole sentences into their branches. */
+/* This file reads messages in ICU's notation into parts, and moves whole sentences into their
+ * branches. */
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
+#pragma GCC diagnostic ignored                                                                     \
+    "-Wshadow" /* in C, arena_mark is the name of a struct and of a function */
 extern "C" {
 #include "server/documents/icu_message.h"
 #include "model/base/arena.h"
@@ -29,7 +31,8 @@ bool icu_message_is(const char *text, size_t length) {
     static const char *const kinds[] = {"plural", "selectordinal", "select", "choice"};
     const char *end = text + length;
     for (const char *open = text;
-         (open = static_cast<const char *>(memchr(open, '{', static_cast<size_t>(end - open)))) != nullptr;) {
+         (open = static_cast<const char *>(memchr(open, '{', static_cast<size_t>(end - open)))) !=
+         nullptr;) {
         const char *name = skip_blank(++open, end), *at = name;
         while (at < end && !strchr(" \t\r\n,{}'", *at))
             at++;
@@ -75,7 +78,8 @@ static void add(struct reader *reader, enum icu_kind kind, size_t end, bool one)
     struct icu_message *out = reader->out;
     if (end <= reader->done || reader->failed)
         return;
-    void *parts = arena_grow(reader->arena, out->parts, out->count, &reader->room, 1, sizeof *out->parts);
+    void *parts =
+        arena_grow(reader->arena, out->parts, out->count, &reader->room, 1, sizeof *out->parts);
     if (!parts) {
         reader->failed = true;
         return;
@@ -93,8 +97,9 @@ static void add_parts(struct reader *reader, const icu::MessagePattern &pattern)
         size_t begin = byte_of(reader, part.getIndex()), end = byte_of(reader, part.getLimit());
         switch (part.getType()) {
         case UMSGPAT_PART_TYPE_ARG_SELECTOR:
-            one[depth] = end - begin >= 2 && (memcmp(reader->text + begin, "=1", 2) == 0 ||
-                                              (end - begin == 3 && memcmp(reader->text + begin, "one", 3) == 0));
+            one[depth] = end - begin >= 2 &&
+                         (memcmp(reader->text + begin, "=1", 2) == 0 ||
+                          (end - begin == 3 && memcmp(reader->text + begin, "one", 3) == 0));
             break;
         case UMSGPAT_PART_TYPE_MSG_START:
             add(reader, ICU_SYNTAX, end, false);
@@ -115,7 +120,8 @@ static void add_parts(struct reader *reader, const icu::MessagePattern &pattern)
             break;
         case UMSGPAT_PART_TYPE_ARG_START:
             add(reader, ICU_TEXT, begin, false);
-            if (part.getArgType() == UMSGPAT_ARG_TYPE_NONE || part.getArgType() == UMSGPAT_ARG_TYPE_SIMPLE) {
+            if (part.getArgType() == UMSGPAT_ARG_TYPE_NONE ||
+                part.getArgType() == UMSGPAT_ARG_TYPE_SIMPLE) {
                 i = pattern.getLimitPartIndex(i);
                 add(reader, ICU_ARGUMENT, byte_of(reader, pattern.getPart(i).getLimit()), false);
             }
@@ -171,7 +177,8 @@ static void add_message(struct expansion *expansion, int32_t start, struct items
             continue;
         int32_t begin = i;
         i = pattern.getLimitPartIndex(i);
-        if (part.getArgType() == UMSGPAT_ARG_TYPE_NONE || part.getArgType() == UMSGPAT_ARG_TYPE_SIMPLE)
+        if (part.getArgType() == UMSGPAT_ARG_TYPE_NONE ||
+            part.getArgType() == UMSGPAT_ARG_TYPE_SIMPLE)
             continue;
         add_item(expansion, items, {done, part.getIndex(), -1});
         done = pattern.getPart(i).getLimit();
@@ -193,8 +200,8 @@ static bool has_letters(const icu::UnicodeString &text, const struct item &item)
     return false;
 }
 
-/* Returns the last, or the first, place outside of simple arguments where a sentence ends and another may begin: after a mark that
- * ends it, or at the end of a line; -1 if there is none. */
+/* Returns the last, or the first, place outside of simple arguments where a sentence ends and
+ * another may begin: after a mark that ends it, or at the end of a line; -1 if there is none. */
 static int32_t find_boundary(const icu::UnicodeString &text, const struct item &item, bool last) {
     int32_t depth = 0, found = -1;
     for (int32_t i = item.begin; i < item.end && (last || found < 0); i++) {
@@ -205,7 +212,8 @@ static int32_t find_boundary(const icu::UnicodeString &text, const struct item &
         if (depth == 0 && (c == u'\n' || (mark && u_isWhitespace(c))))
             found = i;
     }
-    bool ends = !last && found < 0 && item.end > item.begin && u_isWhitespace(text.charAt(item.end - 1)) == 0 &&
+    bool ends = !last && found < 0 && item.end > item.begin &&
+                u_isWhitespace(text.charAt(item.end - 1)) == 0 &&
                 memchr(".!?", text.charAt(item.end - 1) < 128 ? text.charAt(item.end - 1) : 0, 3);
     return ends ? item.end : found;
 }
@@ -218,9 +226,11 @@ static void put(struct expansion *expansion, int32_t begin, int32_t end) {
 static void put_message(struct expansion *expansion, const struct items *items, size_t depth);
 
 /* Writes the branches of an argument with the same text before and after each of them. */
-static void put_branches(struct expansion *expansion, const struct items *items, size_t which, size_t depth) {
+static void put_branches(struct expansion *expansion, const struct items *items, size_t which,
+                         size_t depth) {
     const icu::MessagePattern &pattern = expansion->pattern;
-    int32_t start = items->all[which].argument, limit = pattern.getLimitPartIndex(start), done = items->all[which].begin;
+    int32_t start = items->all[which].argument, limit = pattern.getLimitPartIndex(start),
+            done = items->all[which].begin;
     std::unique_ptr<struct items> own(new (std::nothrow) struct items);
     if (!own || depth >= most_depth) {
         expansion->failed = true;
@@ -246,13 +256,16 @@ static void put_branches(struct expansion *expansion, const struct items *items,
 /* True if the other items mean the same in any branch: a # would not. */
 static bool can_move(const struct expansion *expansion, const struct items *items, size_t but) {
     for (size_t k = 0; k < items->count; k++)
-        for (int32_t i = items->all[k].begin; k != but && items->all[k].argument < 0 && i < items->all[k].end; i++)
+        for (int32_t i = items->all[k].begin;
+             k != but && items->all[k].argument < 0 && i < items->all[k].end; i++)
             if (expansion->text.charAt(i) == u'#')
                 return false;
-    return expansion->pattern.getPart(items->all[but].argument).getArgType() != UMSGPAT_ARG_TYPE_CHOICE;
+    return expansion->pattern.getPart(items->all[but].argument).getArgType() !=
+           UMSGPAT_ARG_TYPE_CHOICE;
 }
 
-/* Writes a message sentence by sentence. A sentence with words beside its branches becomes branches with whole sentences. */
+/* Writes a message sentence by sentence. A sentence with words beside its branches becomes branches
+ * with whole sentences. */
 static void put_message(struct expansion *expansion, const struct items *items, size_t depth) {
     size_t first = 0;
     while (first < items->count && items->all[first].argument < 0)
@@ -263,7 +276,8 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         expansion->failed |= ++expansion->leaves > most_leaves;
         return;
     }
-    std::unique_ptr<struct items> sentence(new (std::nothrow) struct items), rest(new (std::nothrow) struct items);
+    std::unique_ptr<struct items> sentence(new (std::nothrow) struct items),
+        rest(new (std::nothrow) struct items);
     if (!sentence || !rest) {
         expansion->failed = true;
         return;
@@ -277,7 +291,8 @@ static void put_message(struct expansion *expansion, const struct items *items, 
         from = find_boundary(expansion->text, items->all[--begin], true);
     for (size_t k = 0; k < begin; k++)
         put(expansion, items->all[k].begin, items->all[k].end);
-    while (from >= 0 && from < items->all[begin].end && u_isWhitespace(expansion->text.charAt(from)))
+    while (from >= 0 && from < items->all[begin].end &&
+           u_isWhitespace(expansion->text.charAt(from)))
         from++;
     if (from >= 0) {
         put(expansion, items->all[begin].begin, from);
@@ -288,10 +303,13 @@ static void put_message(struct expansion *expansion, const struct items *items, 
     bool over = false;
     for (size_t k = begin; k < items->count; k++) {
         const struct item &item = items->all[k];
-        int32_t end = k > first && item.argument < 0 && !over ? find_boundary(expansion->text, item, false) : -1;
+        int32_t end = k > first && item.argument < 0 && !over
+                          ? find_boundary(expansion->text, item, false)
+                          : -1;
         if (end >= 0)
             add_item(expansion, sentence.get(), {item.begin, end, -1});
-        add_item(expansion, (over || end >= 0 ? rest : sentence).get(), {end >= 0 ? end : item.begin, item.end, item.argument});
+        add_item(expansion, (over || end >= 0 ? rest : sentence).get(),
+                 {end >= 0 ? end : item.begin, item.end, item.argument});
         over |= end >= 0;
     }
 
@@ -333,7 +351,8 @@ static int parse(struct parsed *parsed, struct error *err) {
     if (status == U_MEMORY_ALLOCATION_ERROR || parsed->units.isBogus())
         return error_memory(err);
     if (U_FAILURE(status))
-        return error_set(err, ERROR_INPUT, "the message cannot be read from character %d on", where.offset + 1);
+        return error_set(err, ERROR_INPUT, "the message cannot be read from character %d on",
+                         where.offset + 1);
     return 0;
 }
 
@@ -345,17 +364,21 @@ static int open_text(const char *text, size_t length, struct parsed *parsed, str
         deepest = depth > deepest ? depth : deepest;
     }
     if (deepest > most_depth || length > most_bytes)
-        return error_set(err, ERROR_INPUT, "the message is too long, or its braces nest deeper than %d",
+        return error_set(err, ERROR_INPUT,
+                         "the message is too long, or its braces nest deeper than %d",
                          static_cast<int>(most_depth));
     if (reserve_fill(err) != 0)
         return -1;
-    parsed->units = icu::UnicodeString::fromUTF8(icu::StringPiece(text, static_cast<int32_t>(length)));
+    parsed->units =
+        icu::UnicodeString::fromUTF8(icu::StringPiece(text, static_cast<int32_t>(length)));
     return parse(parsed, err);
 }
 
-int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err) {
+int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out,
+                     struct error *err) {
     UErrorCode status = U_ZERO_ERROR;
-    struct parsed parsed = {icu::UnicodeString(), icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
+    struct parsed parsed = {icu::UnicodeString(),
+                            icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
     if (open_text(text, length, &parsed, err) != 0)
         return -1;
     *out = {nullptr, 0};
@@ -382,15 +405,17 @@ int icu_message_read(const char *text, size_t length, struct arena *arena, struc
     return 0;
 }
 
-int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
-                       struct error *err) {
+int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded,
+                       size_t *expanded_length, struct error *err) {
     UErrorCode status = U_ZERO_ERROR;
-    struct parsed parsed = {icu::UnicodeString(), icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
+    struct parsed parsed = {icu::UnicodeString(),
+                            icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
     *expanded = text;
     *expanded_length = length;
     if (open_text(text, length, &parsed, err) != 0)
         return -1;
-    struct expansion expansion = {parsed.pattern, parsed.units, icu::UnicodeString(), 0, false, false};
+    struct expansion expansion = {parsed.pattern, parsed.units, icu::UnicodeString(), 0,
+                                  false,          false};
     std::unique_ptr<struct items> items(new (std::nothrow) struct items);
     if (!items)
         return 0;
@@ -417,9 +442,10 @@ int icu_message_expand(const char *text, size_t length, struct arena *arena, con
 
 /* ---- comparison ---- */
 
-/* Returns the next syntax at or after *at, and moves *at past it; NULL at the end. *sum: the hashes of the arguments before it,
- * added so that those of a branch may stand in any order. */
-static const struct icu_part *next_branch(const char *text, const struct icu_message *message, size_t *at, uint64_t *sum) {
+/* Returns the next syntax at or after *at, and moves *at past it; NULL at the end. *sum: the hashes
+ * of the arguments before it, added so that those of a branch may stand in any order. */
+static const struct icu_part *next_branch(const char *text, const struct icu_message *message,
+                                          size_t *at, uint64_t *sum) {
     for (*sum = 0; *at < message->count;) {
         const struct icu_part *part = &message->parts[(*at)++];
         uint64_t hash = 1469598103934665603u + part->kind;
@@ -434,11 +460,13 @@ static const struct icu_part *next_branch(const char *text, const struct icu_mes
     return nullptr;
 }
 
-bool icu_message_same(const char *source, const struct icu_message *from, const char *translation, const struct icu_message *to) {
+bool icu_message_same(const char *source, const struct icu_message *from, const char *translation,
+                      const struct icu_message *to) {
     size_t at = 0, other = 0;
     for (;;) {
         uint64_t sum, other_sum;
-        const struct icu_part *part = next_branch(source, from, &at, &sum), *its = next_branch(translation, to, &other, &other_sum);
+        const struct icu_part *part = next_branch(source, from, &at, &sum),
+                              *its = next_branch(translation, to, &other, &other_sum);
         if (sum != other_sum || !part != !its)
             return false;
         if (!part)

@@ -1,4 +1,5 @@
-/* This module reads messages in ICU's notation, {count, plural, one {# file} other {# files}}, by ICU's MessagePattern. */
+/* This module reads messages in ICU's notation, {count, plural, one {# file} other {# files}}, by
+ * ICU's MessagePattern. */
 #ifndef ALIGND_DOCUMENT_ICU_MESSAGE_H
 #define ALIGND_DOCUMENT_ICU_MESSAGE_H
 
@@ -28,16 +29,21 @@ struct icu_message {
 
 /* True if the text has a plural, a select or a choice in it, and so must be a message. */
 bool icu_message_is(const char *text, size_t length);
-/* Reads valid UTF-8; the result is in the arena. Returns -1 with ERROR_MEMORY, or ERROR_INPUT if it is not a message, has more than
- * 64 KiB, or has braces that nest deeper than 32. Time is linear in the length. */
-int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err);
-/* Moves whole sentences into the branches: "You have {n, plural, one {# file} other {# files}} left." becomes "{n, plural, one {You
- * have # file left.} other {You have # files left.}}", which means the same and can be translated. *expanded is the text itself if
- * no words stand beside a plural or select, if a # would change its meaning there, or if there would be more than 24 sentences or
- * 16384 units of UTF-16. Otherwise it is in the arena. Fails like icu_message_read. */
-int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
-                       struct error *err);
-/* True if the translation has the arguments of the source, each in the same branch and equally often. */
-bool icu_message_same(const char *source, const struct icu_message *from, const char *translation, const struct icu_message *to);
+/* Reads valid UTF-8; the result is in the arena. Returns -1 with ERROR_MEMORY, or ERROR_INPUT if it
+ * is not a message, has more than 64 KiB, or has braces that nest deeper than 32. Time is linear in
+ * the length. */
+int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out,
+                     struct error *err);
+/* Moves whole sentences into the branches: "You have {n, plural, one {# file} other {# files}}
+ * left." becomes "{n, plural, one {You have # file left.} other {You have # files left.}}", which
+ * means the same and can be translated. *expanded is the text itself if no words stand beside a
+ * plural or select, if a # would change its meaning there, or if there would be more than 24
+ * sentences or 16384 units of UTF-16. Otherwise it is in the arena. Fails like icu_message_read. */
+int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded,
+                       size_t *expanded_length, struct error *err);
+/* True if the translation has the arguments of the source, each in the same branch and equally
+ * often. */
+bool icu_message_same(const char *source, const struct icu_message *from, const char *translation,
+                      const struct icu_message *to);
 
 #endif

@@ -1,7 +1,9 @@
-/* This file translates JSON (RFC 8259). The strings that are values, prose and selected are translated line by line; names of
- * members and everything else stay byte for byte. No library reads it, because a library would lose the place of a value and the
- * notation of numbers and escapes. Comments and a comma after the last member or element are accepted and stay. In messages in
- * ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each alternative. */
+/* This file translates JSON (RFC 8259). The strings that are values, prose and selected are
+ * translated line by line; names of members and everything else stay byte for byte. No library
+ * reads it, because a library would lose the place of a value and the notation of numbers and
+ * escapes. Comments and a comma after the last member or element are accepted and stay. In messages
+ * in ICU's notation the texts of their branches are translated, in vue-i18n's "a | b | c" each
+ * alternative. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
 #include <ctype.h>
@@ -31,11 +33,13 @@ struct key_globs {
 };
 
 static int refuse_glob(const char *text, size_t length, const char *why, struct error *err) {
-    return error_set(err, ERROR_INPUT, "\"%.*s\" is not a path glob: %s", (int)(length < 60 ? length : 60), text, why);
+    return error_set(err, ERROR_INPUT, "\"%.*s\" is not a path glob: %s",
+                     (int)(length < 60 ? length : 60), text, why);
 }
 
 /* Reads a glob that has no blanks around it. */
-static int read_glob(const char *text, size_t length, struct arena *arena, struct glob *out, struct error *err) {
+static int read_glob(const char *text, size_t length, struct arena *arena, struct glob *out,
+                     struct error *err) {
     const char *at = text, *end = text + length;
     *out = (struct glob){.excludes = *at == '!'};
     at += out->excludes;
@@ -70,7 +74,8 @@ static int read_glob(const char *text, size_t length, struct arena *arena, struc
     return 0;
 }
 
-struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct arena *arena, struct error *err) {
+struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct arena *arena,
+                                  struct error *err) {
     static const char blanks[] = " \t\r\n";
     struct key_globs *globs = arena_zalloc(arena, 1, sizeof *globs);
     if (!globs)
@@ -87,7 +92,9 @@ struct key_globs *key_globs_parse(const char *const *texts, size_t count, struct
             if (end <= begin)
                 continue;
             if (globs->count == KEY_GLOBS_MOST)
-                return error_set(err, ERROR_INPUT, "at most %d path globs are allowed", KEY_GLOBS_MOST), NULL;
+                return error_set(err, ERROR_INPUT, "at most %d path globs are allowed",
+                                 KEY_GLOBS_MOST),
+                       NULL;
             struct glob *out = &globs->all[globs->count++];
             if (read_glob(begin, (size_t)(end - begin), arena, out, err) != 0)
                 return NULL;
@@ -109,8 +116,8 @@ void key_globs_begin(const struct key_globs *globs, struct key_state *out) {
         out->matched[g] = close_state(&globs->all[g], 1);
 }
 
-void key_globs_step(const struct key_globs *globs, const struct key_state *before, const char *name, size_t length,
-                    struct key_state *out) {
+void key_globs_step(const struct key_globs *globs, const struct key_state *before, const char *name,
+                    size_t length, struct key_state *out) {
     for (size_t g = 0; g < globs->count; g++) {
         const struct glob *glob = &globs->all[g];
         unsigned matched = 0;
@@ -121,7 +128,8 @@ void key_globs_step(const struct key_globs *globs, const struct key_state *befor
                 continue;
             if (own->any)
                 matched |= 1u << i;
-            else if ((own->star ? length >= fixed : length == fixed) && memcmp(name, own->text, own->head) == 0 &&
+            else if ((own->star ? length >= fixed : length == fixed) &&
+                     memcmp(name, own->text, own->head) == 0 &&
                      memcmp(name + length - own->tail, own->text + own->head, own->tail) == 0)
                 matched |= 1u << (i + 1);
         }
@@ -164,11 +172,12 @@ struct level {
 
 /* A string of a catalogue of Apple's, while it is read. */
 struct entry {
-    const char *inside, *localizations; /* after the braces that open it, and its member of this name; NULL: it has none */
+    const char *inside, *localizations; /* after the braces that open it, and its member of this
+                                           name; NULL: it has none */
     const char *unfinished, *after;     /* the target's object, whose state is "new"; NULL: none */
-    struct bytes key, text;             /* text: of the source language; NULL: the key is the text */
-    struct bytes state;                 /* of the target; NULL: none */
-    bool left;                          /* it is not translated, or has forms for numbers or devices */
+    struct bytes key, text; /* text: of the source language; NULL: the key is the text */
+    struct bytes state;     /* of the target; NULL: none */
+    bool left;              /* it is not translated, or has forms for numbers or devices */
 };
 
 struct json_reader {
@@ -181,7 +190,8 @@ struct json_reader {
     char *decoded;    /* the rest of the room for decoded strings */
     char *scratch;    /* room for the longest string */
     struct level levels[MOST_DEPTH];
-    struct key_state *places; /* [MOST_DEPTH + 1] how far the globs match above the first level, then at each; NULL: no globs */
+    struct key_state *places; /* [MOST_DEPTH + 1] how far the globs match above the first level,
+                                 then at each; NULL: no globs */
     size_t depth;
     bool catalog;          /* the file is a catalogue of strings */
     struct bytes language; /* of its source */
@@ -198,12 +208,14 @@ static int32_t read_hex(const char *at, const char *end) {
     for (size_t i = 0; i < 4; i++, at++) {
         if (at >= end || !isxdigit((unsigned char)*at))
             return -1;
-        value = value * 16 + (isdigit((unsigned char)*at) ? *at - '0' : tolower((unsigned char)*at) - 'a' + 10);
+        value = value * 16 +
+                (isdigit((unsigned char)*at) ? *at - '0' : tolower((unsigned char)*at) - 'a' + 10);
     }
     return value;
 }
 
-/* Returns the bytes of the escape that begins there; 0: it is invalid. *character: -1 for half of a surrogate pair. */
+/* Returns the bytes of the escape that begins there; 0: it is invalid. *character: -1 for half of a
+ * surrogate pair. */
 static size_t read_escape(const char *at, const char *end, int32_t *character) {
     static const char names[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
     const char *name = at + 1 < end && at[1] ? strchr(names, at[1]) : NULL;
@@ -218,12 +230,14 @@ static size_t read_escape(const char *at, const char *end, int32_t *character) {
     if (first && end - at > 7 && at[6] == '\\' && at[7] == 'u')
         low = read_hex(at + 8, end);
     bool pair = low >= 0xdc00 && low < 0xe000;
-    *character = pair ? 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00) : first || second ? -1 : high;
+    *character = pair              ? 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00)
+                 : first || second ? -1
+                                   : high;
     return pair ? 12 : 6;
 }
 
-/* Reads the string whose first quotation mark is at reader->at. *raw: without the marks. *whole: every escape stands for a
- * character that a text may have. */
+/* Reads the string whose first quotation mark is at reader->at. *raw: without the marks. *whole:
+ * every escape stands for a character that a text may have. */
 static int read_string(struct json_reader *reader, struct bytes *raw, bool *whole) {
     const char *begin = ++reader->at;
     *whole = true;
@@ -233,7 +247,8 @@ static int read_string(struct json_reader *reader, struct bytes *raw, bool *whol
         if (bytes == 0)
             return refuse(reader, reader->at, "invalid escape sequence");
         if (bytes == 1 && character < ' ')
-            return refuse(reader, reader->at, "a control character in a string must be written as an escape sequence");
+            return refuse(reader, reader->at,
+                          "a control character in a string must be written as an escape sequence");
         *whole &= character > 0;
         reader->at += bytes;
     }
@@ -286,7 +301,8 @@ static const char *raw_of(struct json_string *string, size_t byte) {
 }
 
 static void json_escape(struct bytes_buffer *out, const char *text, size_t length) {
-    static const char digits[] = "0123456789abcdef", names[] = "\"\\bfnrt", means[] = "\"\\\b\f\n\r\t";
+    static const char digits[] = "0123456789abcdef", names[] = "\"\\bfnrt",
+                      means[] = "\"\\\b\f\n\r\t";
     for (size_t at = 0; at < length; at++) {
         size_t plain = at;
         while (at < length && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= ' ')
@@ -311,7 +327,8 @@ struct string_owner {
 };
 
 /* Returns the written form of a part; callers ask for parts in order. */
-static struct bytes write_part(const struct marking *marking, struct bytes part, struct arena *arena) {
+static struct bytes write_part(const struct marking *marking, struct bytes part,
+                               struct arena *arena) {
     const struct string_owner *own = marking->owner;
     size_t begin = (size_t)(part.start - own->string->text.start);
     const char *from = raw_of(own->string, begin), *to = raw_of(own->string, begin + part.length);
@@ -324,19 +341,21 @@ static struct bytes write_part(const struct marking *marking, struct bytes part,
 static size_t skip_name(struct bytes text, size_t begin, const char *others) {
     size_t at = begin;
     while (at < text.length && at - begin < MOST_NAME &&
-           (isalnum((unsigned char)text.start[at]) || (text.start[at] && strchr(others, text.start[at]))))
+           (isalnum((unsigned char)text.start[at]) ||
+            (text.start[at] && strchr(others, text.start[at]))))
         at++;
     return at;
 }
 
-/* Returns the end of the reference that begins there: i18next's $t(key), vue-i18n's @:key, @.lower:key and @:(key), Chrome's
- * $NAME$, Laravel's :name. Returns `at` if none begins. */
+/* Returns the end of the reference that begins there: i18next's $t(key), vue-i18n's @:key,
+ * @.lower:key and @:(key), Chrome's $NAME$, Laravel's :name. Returns `at` if none begins. */
 static size_t skip_reference(struct bytes text, size_t at) {
     const char *begin = text.start + at, *end = text.start + text.length;
     if (end - begin < 3)
         return at;
     if (memcmp(begin, "$t(", 3) == 0) {
-        const char *close = memchr(begin, ')', (size_t)(end - begin) < 256 ? (size_t)(end - begin) : 256);
+        const char *close =
+            memchr(begin, ')', (size_t)(end - begin) < 256 ? (size_t)(end - begin) : 256);
         return close ? (size_t)(close + 1 - text.start) : at;
     }
     if (*begin == ':') {
@@ -346,41 +365,50 @@ static size_t skip_reference(struct bytes text, size_t at) {
     size_t after = skip_name(text, at + 1, "_.-@");
     if (*begin == '$')
         return after > at + 1 && after < text.length && text.start[after] == '$' ? after + 1 : at;
-    bool starts = *begin == '@' && (begin[1] == ':' || begin[1] == '.') && (at == 0 || !isalnum((unsigned char)begin[-1]));
+    bool starts = *begin == '@' && (begin[1] == ':' || begin[1] == '.') &&
+                  (at == 0 || !isalnum((unsigned char)begin[-1]));
     if (!starts || after >= text.length || text.start[after] != ':')
         return at;
     bool bracket = after + 1 < text.length && text.start[after + 1] == '(';
     size_t name = skip_name(text, after + 1 + bracket, "_.-");
     while (!bracket && name > after + 1 && text.start[name - 1] == '.') /* ends the sentence */
         name--;
-    if (name == after + 1 + bracket || (bracket && (name == text.length || text.start[name] != ')')))
+    if (name == after + 1 + bracket ||
+        (bracket && (name == text.length || text.start[name] != ')')))
         return at;
     return name + bracket;
 }
 
 /* Adds text between marks, in which references stay as they are. */
-static void add_words(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
+static void add_words(const struct marking *marking, struct piece_builder *builder,
+                      struct bytes text) {
     const struct json_string *string = ((const struct string_owner *)marking->owner)->string;
-    size_t begin = (size_t)(text.start - string->text.start), end = begin + text.length, plain = begin;
+    size_t begin = (size_t)(text.start - string->text.start), end = begin + text.length,
+           plain = begin;
     struct bytes whole = {string->text.start, end};
     for (size_t at = begin; at <= end;) {
-        size_t after = at < end && memchr("$@:", whole.start[at], 3) ? skip_reference(whole, at) : at;
+        size_t after =
+            at < end && memchr("$@:", whole.start[at], 3) ? skip_reference(whole, at) : at;
         if (after == at && at < end) {
             at++;
             continue;
         }
-        struct bytes before = {whole.start + plain, at - plain}, reference = {whole.start + at, after - at};
+        struct bytes before = {whole.start + plain, at - plain},
+                     reference = {whole.start + at, after - at};
         if (before.length > 0)
             piece_add_text(builder, before, write_part(marking, before, builder->arena));
         if (at == end)
             break;
-        piece_add_word(builder, (struct bytes){"{0}", 3}, write_part(marking, reference, builder->arena));
+        piece_add_word(builder, (struct bytes){"{0}", 3},
+                       write_part(marking, reference, builder->arena));
         plain = at = after;
     }
 }
 
-/* Adds the sentences of a line: each of the alternatives between bars, as vue-i18n's plurals are written. */
-static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+/* Adds the sentences of a line: each of the alternatives between bars, as vue-i18n's plurals are
+ * written. */
+static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin,
+                             size_t end) {
     struct string_owner own = {reader, string};
     const struct marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
     const char *text = string->text.start;
@@ -399,10 +427,11 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
         while (open < at && text[open] == ' ')
             open++;
         bool braces = open < at && text[open] == '{';
-        for (after = open + 1; after < at && strchr(braces ? "0123456789" : "0123456789,*-Inf", text[after]);)
+        for (after = open + 1;
+             after < at && strchr(braces ? "0123456789" : "0123456789,*-Inf", text[after]);)
             after++;
-        bool range =
-            (braces || (open < at && text[open] == '[')) && after > open + 1 && after < at && text[after] == (braces ? '}' : ']');
+        bool range = (braces || (open < at && text[open] == '[')) && after > open + 1 &&
+                     after < at && text[after] == (braces ? '}' : ']');
         if (alternatives && range)
             begin = after + 1;
         if (begin < at) {
@@ -418,10 +447,12 @@ static void add_alternatives(struct json_reader *reader, struct json_string *str
 
 static const char locale_name[] = "@@locale"; /* ARB's */
 
-/* True if the current member says something about other members instead of holding text for readers of the program: ARB's members
- * that begin with "@", and what stands beside a "message" of a WebExtension. */
+/* True if the current member says something about other members instead of holding text for readers
+ * of the program: ARB's members that begin with "@", and what stands beside a "message" of a
+ * WebExtension. */
 static bool says_about(const struct level *level) {
-    return level->open == '{' && ((level->name.length > 0 && *level->name.start == '@') || bytes_are(level->name, "placeholders") ||
+    return level->open == '{' && ((level->name.length > 0 && *level->name.start == '@') ||
+                                  bytes_are(level->name, "placeholders") ||
                                   (level->message && bytes_are(level->name, "description")));
 }
 
@@ -447,7 +478,8 @@ static void add_value(struct json_reader *reader, struct bytes raw, enum key_cho
     struct error error = {0};
     if (builder->failed) /* piece_build reports why */
         return;
-    if (reader->depth == 1 && bytes_are(level->name, locale_name)) { /* becomes the language of the translation */
+    if (reader->depth == 1 &&
+        bytes_are(level->name, locale_name)) { /* becomes the language of the translation */
         spans_add(spans, builder, raw.start, raw_end, NULL);
         return;
     }
@@ -457,7 +489,8 @@ static void add_value(struct json_reader *reader, struct bytes raw, enum key_cho
         spans_add(spans, builder, raw.start, raw_end, keep_text(reader, text));
         if (spans_add_message(spans, builder, text, &error))
             return;
-        document_note(reader->document, raw.start, "untranslated", "%s, so it is unchanged", error.message);
+        document_note(reader->document, raw.start, "untranslated", "%s, so it is unchanged",
+                      error.message);
         spans->count--;
         return;
     }
@@ -477,7 +510,8 @@ static void add_value(struct json_reader *reader, struct bytes raw, enum key_cho
         while (end < text.length && (unsigned char)text.start[end] >= ' ')
             end++;
         struct bytes line = {text.start + begin, end - begin};
-        if (line.length > 0 && (line.length == text.length || prose_judge(line, &nowhere, reader->scratch) == PROSE_LANGUAGE))
+        if (line.length > 0 && (line.length == text.length ||
+                                prose_judge(line, &nowhere, reader->scratch) == PROSE_LANGUAGE))
             add_alternatives(reader, &string, begin, end);
     }
     if (builder->markup.piece_count == first)
@@ -490,18 +524,21 @@ static void add_value(struct json_reader *reader, struct bytes raw, enum key_cho
 
 /* ---- catalogues of strings ----
  *
- * {"sourceLanguage": "en", "strings": {KEY: {"localizations": {LANGUAGE: {"stringUnit": {"state", "value"}}}}}} */
+ * {"sourceLanguage": "en", "strings": {KEY: {"localizations": {LANGUAGE: {"stringUnit": {"state",
+ * "value"}}}}}} */
 
 enum { LEVEL_STRINGS = 1, LEVEL_ENTRY, LEVEL_LOCALIZATIONS, LEVEL_LANGUAGE, LEVEL_UNIT };
 
 /* True if the value at reader->at, a member of the last level, belongs to the strings. */
 static bool in_strings(const struct json_reader *reader) {
-    return reader->catalog && reader->depth > LEVEL_STRINGS && reader->levels[LEVEL_STRINGS].open == '{' &&
+    return reader->catalog && reader->depth > LEVEL_STRINGS &&
+           reader->levels[LEVEL_STRINGS].open == '{' &&
            bytes_are(reader->levels[0].name, "strings");
 }
 
 static bool in_localization(const struct json_reader *reader, const char *language, size_t length) {
-    return reader->depth > LEVEL_LOCALIZATIONS && bytes_are(reader->levels[LEVEL_ENTRY].name, "localizations") &&
+    return reader->depth > LEVEL_LOCALIZATIONS &&
+           bytes_are(reader->levels[LEVEL_ENTRY].name, "localizations") &&
            bytes_same(reader->levels[LEVEL_LOCALIZATIONS].name, (struct bytes){language, length});
 }
 
@@ -516,7 +553,8 @@ static void catalog_open(struct json_reader *reader) {
         *entry = (struct entry){.inside = reader->at + 1, .key = level->name};
     else if (reader->depth == LEVEL_ENTRY + 1 && bytes_are(level->name, "localizations"))
         entry->localizations = reader->at + 1;
-    else if (reader->depth == LEVEL_LOCALIZATIONS + 1 && in_localization(reader, target, strlen(target)))
+    else if (reader->depth == LEVEL_LOCALIZATIONS + 1 &&
+             in_localization(reader, target, strlen(target)))
         entry->unfinished = reader->at;
     else if (reader->depth == LEVEL_LANGUAGE + 1 && bytes_are(level->name, "variations"))
         entry->left = true;
@@ -527,27 +565,33 @@ static void catalog_value(struct json_reader *reader, struct bytes raw) {
     const struct level *level = &reader->levels[reader->depth - 1];
     const char *target = reader->document->language;
     struct entry *entry = &reader->entry;
-    bool unit =
-        in_strings(reader) && reader->depth == LEVEL_UNIT + 1 && bytes_are(reader->levels[LEVEL_LANGUAGE].name, "stringUnit");
+    bool unit = in_strings(reader) && reader->depth == LEVEL_UNIT + 1 &&
+                bytes_are(reader->levels[LEVEL_LANGUAGE].name, "stringUnit");
     if (reader->depth == 1 && bytes_are(level->name, "sourceLanguage"))
         reader->language = raw;
-    else if (in_strings(reader) && reader->depth == LEVEL_ENTRY + 1 && bytes_are(level->name, "shouldTranslate"))
+    else if (in_strings(reader) && reader->depth == LEVEL_ENTRY + 1 &&
+             bytes_are(level->name, "shouldTranslate"))
         entry->left = bytes_are(raw, "false");
-    else if (unit && in_localization(reader, target, strlen(target)) && bytes_are(level->name, "state"))
+    else if (unit && in_localization(reader, target, strlen(target)) &&
+             bytes_are(level->name, "state"))
         entry->state = raw;
-    else if (unit && in_localization(reader, reader->language.start, reader->language.length) && bytes_are(level->name, "value"))
+    else if (unit && in_localization(reader, reader->language.start, reader->language.length) &&
+             bytes_are(level->name, "value"))
         entry->text = decode(&reader->decoded, raw).text;
 }
 
 /* Adds text between marks: directives of a format are words of it. */
-static void add_formats(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
-    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = NOTATION_PERCENT};
+static void add_formats(const struct marking *marking, struct piece_builder *builder,
+                        struct bytes text) {
+    struct directive_scan scan = {
+        .text = text.start, .length = text.length, .notations = NOTATION_PERCENT};
     struct span found = {0, 0};
     (void)marking;
     for (size_t at = 0; at < text.length; at = found.end) {
         if (!directive_next(&scan, &found))
             found = (struct span){text.length, text.length};
-        struct bytes before = {text.start + at, found.begin - at}, directive = {text.start + found.begin, found.end - found.begin};
+        struct bytes before = {text.start + at, found.begin - at},
+                     directive = {text.start + found.begin, found.end - found.begin};
         if (before.length > 0)
             piece_add_text(builder, before, before);
         if (directive.length > 0)
@@ -564,17 +608,22 @@ static void catalog_close(struct json_reader *reader) {
     struct entry *entry = &reader->entry;
     struct bytes text = entry->text.start ? entry->text : entry->key;
     size_t first = builder->markup.piece_count;
-    if (in_strings(reader) && reader->depth == LEVEL_LANGUAGE + 1 && entry->unfinished && !entry->after)
+    if (in_strings(reader) && reader->depth == LEVEL_LANGUAGE + 1 && entry->unfinished &&
+        !entry->after)
         entry->after = reader->at + 1;
     if (!in_strings(reader) || reader->depth != LEVEL_ENTRY + 1)
         return;
     bool wanted = !entry->unfinished || bytes_are(entry->state, "new");
-    bool chosen = !reader->places || key_globs_choose(reader->document->keys, &reader->places[LEVEL_ENTRY]) != KEY_LEFT_OUT;
+    bool chosen = !reader->places || key_globs_choose(reader->document->keys,
+                                                      &reader->places[LEVEL_ENTRY]) != KEY_LEFT_OUT;
     struct entry *kept = arena_alloc(builder->arena, 1, sizeof *kept);
-    if (!kept || entry->left || !wanted || !chosen || prose_judge(text, &nowhere, reader->scratch) == PROSE_PROGRAM)
+    if (!kept || entry->left || !wanted || !chosen ||
+        prose_judge(text, &nowhere, reader->scratch) == PROSE_PROGRAM)
         return;
     *kept = *entry;
-    const char *place = entry->unfinished ? entry->unfinished : entry->localizations ? entry->localizations : entry->inside;
+    const char *place = entry->unfinished      ? entry->unfinished
+                        : entry->localizations ? entry->localizations
+                                               : entry->inside;
     spans_add(spans, builder, place, entry->unfinished ? entry->after : place, kept);
     piece_add_marked(builder, text, &marking);
     spans_end_text(spans, builder, first);
@@ -583,7 +632,8 @@ static void catalog_close(struct json_reader *reader) {
 }
 
 /* A span_put: puts the target's object, or a member with it. */
-static void put_entry(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
+static void put_entry(struct span_writer *writer, const struct document_span *span,
+                      const struct span_written *text) {
     const struct entry *entry = span->about;
     struct bytes_buffer *out = &writer->out;
     const char *next = span->end, *end = writer->document->source + writer->document->length;
@@ -592,10 +642,12 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
 
     /* Two directives without numbers may have changed places. */
     struct bytes source = entry->text.start ? entry->text : entry->key;
-    struct directive_scan scan = {.text = source.start, .length = source.length, .notations = NOTATION_PERCENT};
+    struct directive_scan scan = {
+        .text = source.start, .length = source.length, .notations = NOTATION_PERCENT};
     size_t in_order = 0;
     for (struct span found; directive_next(&scan, &found);)
-        in_order += directive_takes_next(NOTATION_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
+        in_order += directive_takes_next(
+            NOTATION_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
     span_keep(writer, span->begin);
     if (!entry->localizations)
         bytes_put_string(out, "\"localizations\" : {");
@@ -628,7 +680,8 @@ static size_t skip_digits(struct json_reader *reader) {
 /* Moves the globs one level down, to a value of this name. */
 static void enter(struct json_reader *reader, const char *name, size_t length) {
     if (reader->places)
-        key_globs_step(reader->document->keys, &reader->places[reader->depth - 1], name, length, &reader->places[reader->depth]);
+        key_globs_step(reader->document->keys, &reader->places[reader->depth - 1], name, length,
+                       &reader->places[reader->depth]);
 }
 
 static int read_value(struct json_reader *reader, enum expected *expected) {
@@ -647,7 +700,8 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
         bool about = level && (level->about || says_about(level));
         if (level && first == '{')
             catalog_open(reader);
-        reader->levels[reader->depth++] = (struct level){.open = first, .name = name, .about = about};
+        reader->levels[reader->depth++] =
+            (struct level){.open = first, .name = name, .about = about};
         reader->at++;
         *expected = first == '{' ? NAME : ELEMENT;
         return 0;
@@ -663,7 +717,9 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
                 catalog_value(reader, raw);
             return 0;
         }
-        enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys, &reader->places[reader->depth]) : KEY_IN;
+        enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys,
+                                                                   &reader->places[reader->depth])
+                                                : KEY_IN;
         if (whole && choice != KEY_LEFT_OUT)
             add_value(reader, raw, choice);
         return 0;
@@ -681,7 +737,9 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
             reader->at += reader->at < end && (*reader->at == '+' || *reader->at == '-');
             others = skip_digits(reader);
         }
-        return digits == 0 || (zero && digits > 1) || others == 0 ? refuse(reader, begin, "invalid number") : 0;
+        return digits == 0 || (zero && digits > 1) || others == 0
+                   ? refuse(reader, begin, "invalid number")
+                   : 0;
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (bytes_begin(begin, end, words[i])) {
@@ -693,8 +751,8 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
     return refuse(reader, begin, "a value is expected here");
 }
 
-/* Reads the token that begins at a character that is not white space. *expected: the tokens allowed here, then those allowed
- * next. */
+/* Reads the token that begins at a character that is not white space. *expected: the tokens allowed
+ * here, then those allowed next. */
 static int read_next(struct json_reader *reader, enum expected *expected) {
     bool object = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{';
     bool may_end = *expected == MORE || *expected == NAME || *expected == ELEMENT;
@@ -730,7 +788,9 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
         return 0;
     case MORE:
         if (*reader->at++ != ',')
-            return refuse(reader, reader->at - 1, object ? "a comma or } is expected here" : "a comma or ] is expected here");
+            return refuse(reader, reader->at - 1,
+                          object ? "a comma or } is expected here"
+                                 : "a comma or ] is expected here");
         *expected = object ? NAME : ELEMENT;
         return 0;
     default:
@@ -757,9 +817,11 @@ static int skip_space(struct json_reader *reader) {
     return 0;
 }
 
-/* Puts the translation of a message, or keeps the source if the translation does not have what the source has. If one string of a
- * file has branches, others are messages, too, in which apostrophes may quote. */
-static void put_string(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
+/* Puts the translation of a message, or keeps the source if the translation does not have what the
+ * source has. If one string of a file has branches, others are messages, too, in which apostrophes
+ * may quote. */
+static void put_string(struct span_writer *writer, const struct document_span *span,
+                       const struct span_written *text) {
     const struct bytes *source = span->about;
     const bool *messages = writer->about;
     struct arena *arena = writer->out.arena;
@@ -775,17 +837,20 @@ static void put_string(struct span_writer *writer, const struct document_span *s
     if (!text->translated || (text->sound && text->unchanged))
         return;
     if (!text->sound) {
-        document_note(writer->document, span->begin, "untranslated",
-                      span->texts[0].plain ? "the translation of the message has different arguments, so the message is unchanged"
-                                           : "the translation lacks something that the text has, so the text is unchanged");
+        document_note(
+            writer->document, span->begin, "untranslated",
+            span->texts[0].plain
+                ? "the translation of the message has different arguments, so the message is "
+                  "unchanged"
+                : "the translation lacks something that the text has, so the text is unchanged");
         return;
     }
     if (*messages && !span->texts[0].plain && memchr(source->start, '{', source->length)) {
         char *room = arena_alloc(arena, written.length + 1, 1);
         struct bytes translated = room ? decode(&room, written).text : nothing, out = translated;
         struct icu_source message;
-        if (room && icu_source_open(*source, arena, &message, NULL) == 0 && icu_source_settle(&message, translated, arena, &out) &&
-            out.start != translated.start) {
+        if (room && icu_source_open(*source, arena, &message, NULL) == 0 &&
+            icu_source_settle(&message, translated, arena, &out) && out.start != translated.start) {
             bytes_put(&settled, "", 0);
             json_escape(&settled, out.start, out.length);
             written = (struct bytes){settled.bytes, settled.length};
@@ -797,13 +862,17 @@ static void put_string(struct span_writer *writer, const struct document_span *s
     span_skip(writer, span->end);
 }
 
-int json_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+int json_read(const struct document *document, struct arena *arena, struct markup *out,
+              struct error *err) {
     const char *source = document->source, *end = source + document->length;
     struct json_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
-    bool *messages = arena_zalloc(arena, 1, sizeof *messages), lines = strcmp(document->format->name, "jsonl") == 0;
-    char *decoded = arena_alloc(arena, document->length + 1, 1), *scratch = arena_alloc(arena, document->length + 1, 1);
-    struct key_state *places = document->keys ? arena_alloc(arena, MOST_DEPTH + 1, sizeof *places) : NULL;
+    bool *messages = arena_zalloc(arena, 1, sizeof *messages),
+         lines = strcmp(document->format->name, "jsonl") == 0;
+    char *decoded = arena_alloc(arena, document->length + 1, 1),
+         *scratch = arena_alloc(arena, document->length + 1, 1);
+    struct key_state *places =
+        document->keys ? arena_alloc(arena, MOST_DEPTH + 1, sizeof *places) : NULL;
     if (arena_failed(arena))
         return error_memory(err);
     *reader = (struct json_reader){.builder = document_builder(document, arena),

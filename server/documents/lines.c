@@ -27,7 +27,8 @@ struct bytes line_trimmed(const struct line *line) {
 }
 
 bool text_ends_sentence(const char *text, size_t length) {
-    static const wchar_t ends[] = L".!?:\u2026\u3002\uff01\uff1f\u203d\u061f\u06d4\u0964\u266a\u266b";
+    static const wchar_t ends[] =
+        L".!?:\u2026\u3002\uff01\uff1f\u203d\u061f\u06d4\u0964\u266a\u266b";
     static const wchar_t closing[] = L"\"')]*_\u00bb\u201d\u2019\u300d";
     while (length > 0) {
         int32_t character = character_previous(text, &length);
@@ -47,7 +48,8 @@ size_t text_label(const char *text, size_t length) {
 
 /* ---- plain text ---- */
 
-void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead, const struct marking *marking) {
+void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead,
+                    const struct marking *marking) {
     struct bytes last = nothing; /* the last line of the sentence */
     const char *end = text.start + text.length, *added = text.start;
     size_t parts = 0; /* the number of its lines */
@@ -58,10 +60,13 @@ void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead 
         size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
         size_t first = 0;
         int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
-        bool small = !character_is_space(letter) && !character_is_punctuation(letter) && !(letter >= '0' && letter <= '9') &&
-                     character_lower(letter) == letter && !character_is_wide(letter);   /* this may be the middle of a sentence */
-        small = small && (says.length < first + 1 || !strchr(".)", says.start[first])); /* a. is the label of an item */
-        bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !text_ends_sentence(last.start, last.length);
+        bool small = !character_is_space(letter) && !character_is_punctuation(letter) &&
+                     !(letter >= '0' && letter <= '9') && character_lower(letter) == letter &&
+                     !character_is_wide(letter); /* this may be the middle of a sentence */
+        small = small && (says.length < first + 1 ||
+                          !strchr(".)", says.start[first])); /* a. is the label of an item */
+        bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 &&
+                         !text_ends_sentence(last.start, last.length);
         if (continues) {
             piece_add_close(builder, bytes_between(added, says.start));
         } else if (parts > 0) {

@@ -1,4 +1,5 @@
-/* Lines of text files, and how lines of plain text, whose sentences may run over line ends, become pieces. */
+/* Lines of text files, and how lines of plain text, whose sentences may run over line ends, become
+ * pieces. */
 #ifndef ALIGND_LINES_H
 #define ALIGND_LINES_H
 
@@ -12,19 +13,25 @@ struct line {
     const char *next;        /* where the next line begins */
     size_t number;           /* from 1; 0 before the first line */
 };
-/* Moves to the next line; returns false after the last. At first, *line is zeroed except for next, the begin of the document. */
+/* Moves to the next line; returns false after the last. At first, *line is zeroed except for next,
+ * the begin of the document. */
 bool line_next(struct line *line, const char *end);
 /* Returns the text of a line without ASCII white space at either end. */
 struct bytes line_trimmed(const struct line *line);
 
-/* Returns the bytes of a bullet or similar mark, with the white space after it, before a line's text. */
+/* Returns the bytes of a bullet or similar mark, with the white space after it, before a line's
+ * text. */
 typedef size_t text_lead(const char *text, size_t length);
-/* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends, as in wrapped text: its lines
- * are parts of one segment, and the translation has line ends where their words do. marking: for the text of a line. */
-void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead, const struct marking *marking);
-/* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white space. */
+/* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends,
+ * as in wrapped text: its lines are parts of one segment, and the translation has line ends where
+ * their words do. marking: for the text of a line. */
+void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead,
+                    const struct marking *marking);
+/* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white
+ * space. */
 size_t text_label(const char *text, size_t length);
-/* True if the last character ends a sentence, apart from white space, quotation marks and the like, or the text is blank. */
+/* True if the last character ends a sentence, apart from white space, quotation marks and the like,
+ * or the text is blank. */
 bool text_ends_sentence(const char *text, size_t length);
 
 /* An markup_escape that writes "&amp;", "&lt;" and "&gt;". */

@@ -1,8 +1,9 @@
-/* This file reads Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas. cmark finds the blocks and the
- * inline elements in them; a second walk, over the source itself, finds where each of them is written, so that everything keeps its
- * notation. A block in which the two disagree is left unchanged. Notation that cmark does not know (markdown_find_kept) is hidden
- * from it by other characters in the copy that it reads. Code, formulas, addresses of links and definitions of references are never
- * translated. */
+/* This file reads Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas.
+ * cmark finds the blocks and the inline elements in them; a second walk, over the source itself,
+ * finds where each of them is written, so that everything keeps its notation. A block in which the
+ * two disagree is left unchanged. Notation that cmark does not know (markdown_find_kept) is hidden
+ * from it by other characters in the copy that it reads. Code, formulas, addresses of links and
+ * definitions of references are never translated. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
@@ -21,7 +22,8 @@ enum {
     ALIGNMENT = 16,
     BYTES_EACH = 256, /* of memory for each byte of the document, with bounds: */
     BYTES_LEAST = 1 << 22,
-    MOST_BYTES = 64 << 20, /* documents that need more have too many texts and marks (MARKUP_MAX_PIECES) */
+    MOST_BYTES =
+        64 << 20, /* documents that need more have too many texts and marks (MARKUP_MAX_PIECES) */
     MOST_STEPS = 1 << 29,  /* "<?" and "<!" times the length */
     MOST_SIBLINGS = 256,   /* nodes after an HTML tag that are searched for its end tag */
     MOST_DEFINITIONS = 64, /* lines of definitions before the text of a paragraph */
@@ -31,8 +33,8 @@ enum {
 
 /* ---- parsing by cmark ---- */
 
-/* cmark exits if memory runs out, and its extensions use global variables. So only one thread parses at a time, and cmark allocates
- * from a pool that can abort a parse. */
+/* cmark exits if memory runs out, and its extensions use global variables. So only one thread
+ * parses at a time, and cmark allocates from a pool that can abort a parse. */
 struct pool_block {
     struct pool_block *next;
     size_t used, size; /* bytes after this struct */
@@ -41,8 +43,8 @@ struct pool_block {
 struct markdown {
     struct pool_block *blocks; /* the last one first */
     size_t bytes, most;        /* of all blocks, and their bound */
-    bool lacked;               /* the parse was aborted by a lack of memory or the budget, not by the bound */
-    struct budget *budget;     /* aborts the parse once it is used up */
+    bool lacked; /* the parse was aborted by a lack of memory or the budget, not by the bound */
+    struct budget *budget; /* aborts the parse once it is used up */
     jmp_buf out;
     cmark_node *document;
 };
@@ -72,7 +74,8 @@ static void *pool_take(size_t bytes) {
         pool->blocks = block;
         pool->bytes += size;
     }
-    char *memory = (char *)block + (sizeof *block + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + block->used;
+    char *memory =
+        (char *)block + (sizeof *block + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + block->used;
     block->used += needed;
     *(size_t *)(void *)memory = bytes;
     return memory + ALIGNMENT;
@@ -96,7 +99,8 @@ static void pool_free(void *memory) {
     (void)memory;
 }
 
-/* A step of a walk below a root, which enters each node and leaves it after its content. The walk begins with {root, true}. */
+/* A step of a walk below a root, which enters each node and leaves it after its content. The walk
+ * begins with {root, true}. */
 struct step {
     cmark_node *node;
     bool enter;
@@ -104,7 +108,8 @@ struct step {
 
 /* Returns false at the end. */
 static bool next_step(cmark_node *root, struct step *step) {
-    cmark_node *child = step->enter ? cmark_node_first_child(step->node) : NULL, *next = cmark_node_next(step->node);
+    cmark_node *child = step->enter ? cmark_node_first_child(step->node) : NULL,
+               *next = cmark_node_next(step->node);
     if (child)
         *step = (struct step){child, true};
     else if (step->enter || step->node == root)
@@ -117,7 +122,8 @@ static bool next_step(cmark_node *root, struct step *step) {
 }
 
 static void markdown_free(struct markdown *markdown) {
-    for (struct pool_block *block = markdown ? markdown->blocks : NULL, *next; block; block = next) {
+    for (struct pool_block *block = markdown ? markdown->blocks : NULL, *next; block;
+         block = next) {
         next = block->next;
         free(block);
     }
@@ -194,7 +200,9 @@ static const struct markdown_kept *kept_at(struct md_reader *reader, const char 
     size_t byte = (size_t)(at - reader->text);
     while (reader->next_kept < kept->count && kept->all[reader->next_kept].begin < byte)
         reader->next_kept++;
-    return reader->next_kept < kept->count && kept->all[reader->next_kept].begin == byte ? &kept->all[reader->next_kept] : NULL;
+    return reader->next_kept < kept->count && kept->all[reader->next_kept].begin == byte
+               ? &kept->all[reader->next_kept]
+               : NULL;
 }
 
 /* Adds text [length], which is written from `begin` on. */
@@ -214,7 +222,8 @@ static void add_text(struct md_reader *reader, const char *text, size_t length, 
     piece_add_text(&reader->builder, own, raw);
 }
 
-/* Each of these takes the content of a node. They return false if the text at reader->at is not the notation of that content. */
+/* Each of these takes the content of a node. They return false if the text at reader->at is not the
+ * notation of that content. */
 
 static bool take_unit(struct md_reader *reader, const char *after) {
     if (!after)
@@ -238,7 +247,8 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
         const struct markdown_kept *kept = at >= reader->covered ? kept_at(reader, at) : NULL;
         if (kept && kept->end > kept->begin) {
             add_text(reader, text + first, read - first, begin);
-            struct bytes raw = written(reader, reader->text + kept->begin, reader->text + kept->end);
+            struct bytes raw =
+                written(reader, reader->text + kept->begin, reader->text + kept->end);
             reader->covered = reader->text + kept->end;
             reader->line_ends = kept->kind == MARKDOWN_LINE;
             if (kept->kind == MARKDOWN_LINE)
@@ -246,10 +256,13 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
             else if (kept->kind != MARKDOWN_NOUN)
                 piece_add_unit(&reader->builder, raw);
             else
-                piece_add_word(&reader->builder, *raw.start == '{' ? raw : (struct bytes){"X", 1}, raw);
+                piece_add_word(&reader->builder, *raw.start == '{' ? raw : (struct bytes){"X", 1},
+                               raw);
         }
         size_t reference = at < end && *at == '&' ? html_reference(at, end, &(int32_t){0}) : 0;
-        if (reference > 0 && isspace((unsigned char)text[read])) { /* white space that cannot be written in another way */
+        if (reference > 0 &&
+            isspace((
+                unsigned char)text[read])) { /* white space that cannot be written in another way */
             add_text(reader, text + first, read - first, begin);
             take_unit(reader, at + reference);
             begin = reader->at;
@@ -259,13 +272,15 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
         int32_t character = 0;
         if (reference > 0 && text[read] == '&')
             html_reference(at, at + reference, &character);
-        if (reference > 0 && (text[read] != '&' || character == '&' || bytes_begin(at, at + reference, "&AMP;"))) {
+        if (reference > 0 &&
+            (text[read] != '&' || character == '&' || bytes_begin(at, at + reference, "&AMP;"))) {
             reader->at += reference;
             for (read++; ((unsigned char)text[read] & 0xc0) == 0x80;)
                 read++;
             continue;
         }
-        bool escaped = at + 1 < end && *at == '\\' && ispunct((unsigned char)at[1]) && at[1] == text[read];
+        bool escaped =
+            at + 1 < end && *at == '\\' && ispunct((unsigned char)at[1]) && at[1] == text[read];
         at += escaped;
         if (at == end || *at != text[read])
             return false;
@@ -280,11 +295,12 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
     return true;
 }
 
-/* A sentence runs over a line end, unless that is a hard break or in a row, or one of the lines is not part of a sentence, or is
- * only an HTML tag at an end of the block. */
+/* A sentence runs over a line end, unless that is a hard break or in a row, or one of the lines is
+ * not part of a sentence, or is only an HTML tag at an end of the block. */
 static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool hard = cmark_node_get_type(node) == CMARK_NODE_LINEBREAK;
-    const char *line = reader->at, *end_of_line = line + (hard && line < reader->end && *line == '\\');
+    const char *line = reader->at,
+               *end_of_line = line + (hard && line < reader->end && *line == '\\');
     const char *after = markdown_skip_line_end(end_of_line, reader->end);
     cmark_node *previous = cmark_node_previous(node), *following = cmark_node_next(node);
     if (!after)
@@ -296,10 +312,13 @@ static bool take_break(struct md_reader *reader, cmark_node *node) {
     if (hard || line < reader->covered)
         return true;
     const struct markdown_kept *end = kept_at(reader, line);
-    bool ends = (line == reader->covered && reader->line_ends) || (end && end->kind == MARKDOWN_LINE);
+    bool ends =
+        (line == reader->covered && reader->line_ends) || (end && end->kind == MARKDOWN_LINE);
     const struct markdown_kept *next = kept_at(reader, after);
-    bool first = previous && cmark_node_get_type(previous) == CMARK_NODE_HTML_INLINE && !cmark_node_previous(previous);
-    bool last = following && cmark_node_get_type(following) == CMARK_NODE_HTML_INLINE && !cmark_node_next(following);
+    bool first = previous && cmark_node_get_type(previous) == CMARK_NODE_HTML_INLINE &&
+                 !cmark_node_previous(previous);
+    bool last = following && cmark_node_get_type(following) == CMARK_NODE_HTML_INLINE &&
+                !cmark_node_next(following);
     bool beside_tag = (first || last) && reader->builder.depth == 0;
     if (ends || (next && next->kind == MARKDOWN_LINE) || in_row(reader) || beside_tag)
         piece_add_break(&reader->builder, raw);
@@ -319,8 +338,8 @@ static bool take_code(struct md_reader *reader, cmark_node *node) {
         while (close < end && *close == '`')
             close++;
         if ((size_t)(close - at) == marks) {
-            piece_add_code(&reader->builder, written(reader, reader->at, open), written(reader, open, at),
-                           written(reader, at, close));
+            piece_add_code(&reader->builder, written(reader, reader->at, open),
+                           written(reader, open, at), written(reader, at, close));
             reader->at = close;
             return true;
         }
@@ -344,7 +363,8 @@ static bool take_close(struct md_reader *reader, const char *after) {
     return true;
 }
 
-/* The end of a link whose own text is its name gets "][name]", in one line, which is written if that text changes. */
+/* The end of a link whose own text is its name gets "][name]", in one line, which is written if
+ * that text changes. */
 static bool take_link_end(struct md_reader *reader) {
     bool by_text;
     const char *after = markdown_skip_link_end(reader->at, reader->end, &by_text);
@@ -363,29 +383,34 @@ static bool take_link_end(struct md_reader *reader) {
         at = next ? next : at + 1;
     }
     name[length++] = ']';
-    if (!piece_add_close_or(&reader->builder, written(reader, reader->at, after), (struct bytes){name, length}))
+    if (!piece_add_close_or(&reader->builder, written(reader, reader->at, after),
+                            (struct bytes){name, length}))
         return false;
     reader->at = after;
     return true;
 }
 
-/* An address that stands for itself, in angle brackets or without them, is a word of the sentence; a short address represents a
- * long one. An address within a word is a unit. */
+/* An address that stands for itself, in angle brackets or without them, is a word of the sentence;
+ * a short address represents a long one. An address within a word is a unit. */
 static bool take_address(struct md_reader *reader, cmark_node *node) {
     static const char some[] = "https://a.org";
     const char *begin = reader->at, *text = cmark_node_get_literal(cmark_node_first_child(node));
     bool angles = begin < reader->end && *begin == '<';
-    const char *after = angles ? markdown_skip_until(begin + 1, reader->end, '>') : begin + (text ? strlen(text) : 0);
-    if (!after || !text || after > reader->end || after == begin || (!angles && memcmp(begin, text, strlen(text)) != 0))
+    const char *after = angles ? markdown_skip_until(begin + 1, reader->end, '>')
+                               : begin + (text ? strlen(text) : 0);
+    if (!after || !text || after > reader->end || after == begin ||
+        (!angles && memcmp(begin, text, strlen(text)) != 0))
         return false;
-    bool in_word =
-        (begin > reader->text && isalnum((unsigned char)begin[-1])) || (after < reader->end && isalnum((unsigned char)*after));
+    bool in_word = (begin > reader->text && isalnum((unsigned char)begin[-1])) ||
+                   (after < reader->end && isalnum((unsigned char)*after));
     if (in_word)
         piece_add_unit(&reader->builder, written(reader, begin, after));
     else if (after - begin > MOST_ADDRESS)
-        piece_add_word(&reader->builder, (struct bytes){some, sizeof some - 1}, written(reader, begin, after));
+        piece_add_word(&reader->builder, (struct bytes){some, sizeof some - 1},
+                       written(reader, begin, after));
     else
-        piece_add_code(&reader->builder, written(reader, begin, begin + angles), written(reader, begin + angles, after - angles),
+        piece_add_code(&reader->builder, written(reader, begin, begin + angles),
+                       written(reader, begin + angles, after - angles),
                        written(reader, after - angles, after));
     reader->at = after;
     return true;
@@ -393,13 +418,16 @@ static bool take_address(struct md_reader *reader, cmark_node *node) {
 
 /* ---- HTML tags in a sentence ---- */
 
-/* Reads the name of a tag, in lower case. Returns false unless it is a start tag that has an end tag, or an end tag (if end). */
+/* Reads the name of a tag, in lower case. Returns false unless it is a start tag that has an end
+ * tag, or an end tag (if end). */
 static bool tag_name(cmark_node *node, bool end, char name[MOST_NAME]) {
-    const char *tag = cmark_node_get_type(node) == CMARK_NODE_HTML_INLINE ? cmark_node_get_literal(node) : NULL;
+    const char *tag =
+        cmark_node_get_type(node) == CMARK_NODE_HTML_INLINE ? cmark_node_get_literal(node) : NULL;
     size_t length = tag ? strlen(tag) : 0, bytes = 0;
     if (length < 3 || (tag[1] == '/') != end || (!end && tag[length - 2] == '/'))
         return false;
-    for (const char *at = tag + 1 + end; bytes < MOST_NAME - 1 && (isalnum((unsigned char)*at) || *at == '-'); at++)
+    for (const char *at = tag + 1 + end;
+         bytes < MOST_NAME - 1 && (isalnum((unsigned char)*at) || *at == '-'); at++)
         name[bytes++] = (char)tolower((unsigned char)*at);
     name[bytes] = '\0';
     return bytes > 0 && bytes < MOST_NAME - 1 && (html_element(name) & ELEMENT_VOID) == 0;
@@ -421,8 +449,10 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
         if (builder->failed)
             return true;
 
-        /* The pieces between tags whose content is for programs become one unit, which a single text represents. */
-        bool one = builder->markup.piece_count == around->piece + 2 && builder->markup.pieces[around->piece + 1].kind == PIECE_TEXT;
+        /* The pieces between tags whose content is for programs become one unit, which a single
+         * text represents. */
+        bool one = builder->markup.piece_count == around->piece + 2 &&
+                   builder->markup.pieces[around->piece + 1].kind == PIECE_TEXT;
         struct piece text = one ? builder->markup.pieces[around->piece + 1] : (struct piece){0};
         struct bytes raw = written(reader, around->begin, after);
         builder->markup.piece_count = around->piece;
@@ -433,7 +463,8 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
             piece_add_unit(builder, raw);
         return true;
     }
-    if (strncasecmp(literal, "<br", 3) == 0 && !isalnum((unsigned char)literal[3]) && literal[3] != '-') { /* as in HTML */
+    if (strncasecmp(literal, "<br", 3) == 0 && !isalnum((unsigned char)literal[3]) &&
+        literal[3] != '-') { /* as in HTML */
         piece_add_break(builder, written(reader, begin, after));
         reader->at = after;
         return true;
@@ -442,7 +473,8 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
     /* Find the end tag of a start tag, before that of the tag around it. */
     char name[MOST_NAME], other[MOST_NAME];
     size_t depth = tag_name(node, false, name) ? 1 : 0, seen = 0;
-    cmark_node *close = depth > 0 ? cmark_node_next(node) : NULL, *last = around ? around->close : NULL;
+    cmark_node *close = depth > 0 ? cmark_node_next(node) : NULL,
+               *last = around ? around->close : NULL;
     for (; close && close != last && seen < MOST_SIBLINGS; close = cmark_node_next(close), seen++) {
         if (tag_name(close, false, other) && strcmp(other, name) == 0)
             depth++;
@@ -452,7 +484,8 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
     if (!close || depth > 0 || reader->tag_count == MARKUP_MAX_DEPTH)
         return take_unit(reader, after);
     bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
-    reader->tags[reader->tag_count++] = (struct tag){close, builder->markup.piece_count, builder->depth, begin, opaque};
+    reader->tags[reader->tag_count++] =
+        (struct tag){close, builder->markup.piece_count, builder->depth, begin, opaque};
     return take_open(reader, after);
 }
 
@@ -475,7 +508,8 @@ static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, 
                   {CMARK_NODE_HTML_INLINE, take_tag}};
     cmark_node_type type = cmark_node_get_type(node);
     const char *at = reader->at, *end = reader->end, *after;
-    bool image = type == CMARK_NODE_IMAGE, link = type == CMARK_NODE_LINK, strike = is_of(node, "strikethrough");
+    bool image = type == CMARK_NODE_IMAGE, link = type == CMARK_NODE_LINK,
+         strike = is_of(node, "strikethrough");
     bool emphasis = type == CMARK_NODE_EMPH || type == CMARK_NODE_STRONG;
     if (!enter && !image && !link && !strike && !emphasis)
         return true;
@@ -498,7 +532,9 @@ static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, 
         after = after ? after : markdown_skip_marks(at, end, '~', 1);
     } else if (emphasis) {
         char mark = at < end ? *at : '\0';
-        after = mark == '*' || mark == '_' ? markdown_skip_marks(at, end, mark, type == CMARK_NODE_EMPH ? 1 : 2) : NULL;
+        after = mark == '*' || mark == '_'
+                    ? markdown_skip_marks(at, end, mark, type == CMARK_NODE_EMPH ? 1 : 2)
+                    : NULL;
     } else {
         return false;
     }
@@ -510,49 +546,57 @@ static int compare_blocks(const void *a, const void *b) {
     return x->place.begin < y->place.begin ? -1 : x->place.begin > y->place.begin;
 }
 
-/* Finds the blocks and sorts them by place, because footnotes stand at the end of the tree. Returns -1 if memory runs out. */
+/* Finds the blocks and sorts them by place, because footnotes stand at the end of the tree. Returns
+ * -1 if memory runs out. */
 static int find_blocks(struct md_reader *reader, cmark_node *document) {
     struct step step = {document, true};
     reader->block_count = 0;
     while (next_step(document, &step)) {
         cmark_node *node = step.node, *parent = cmark_node_parent(node);
         cmark_node_type type = cmark_node_get_type(node);
-        bool markup = type == CMARK_NODE_HTML_BLOCK, paragraph = type == CMARK_NODE_PARAGRAPH, cell = is_of(node, "table_cell");
+        bool markup = type == CMARK_NODE_HTML_BLOCK, paragraph = type == CMARK_NODE_PARAGRAPH,
+             cell = is_of(node, "table_cell");
         int line = cmark_node_get_start_line(node), column = cmark_node_get_start_column(node);
         if (!step.enter || !(markup || paragraph || cell || type == CMARK_NODE_HEADING))
             continue;
-        if (line < 1 || (size_t)line > reader->line_count || column < 1) /* cmark does not know where it begins */
+        if (line < 1 || (size_t)line > reader->line_count ||
+            column < 1) /* cmark does not know where it begins */
             continue;
         size_t first = (size_t)line - 1, last = first;
         const char *line_begin = reader->text + reader->lines[first];
-        const char *end = first + 1 < reader->line_count ? reader->text + reader->lines[first + 1] : reader->end;
+        const char *end =
+            first + 1 < reader->line_count ? reader->text + reader->lines[first + 1] : reader->end;
         if (column > end - line_begin)
             continue;
 
         /* The content begins after the marks of a heading, a cell or a task. */
         const char *begin = markdown_skip_space(line_begin + column - 1, end);
-        while (!paragraph && !markup && begin < end && *begin == (type == CMARK_NODE_HEADING ? '#' : '|'))
+        while (!paragraph && !markup && begin < end &&
+               *begin == (type == CMARK_NODE_HEADING ? '#' : '|'))
             begin++;
         begin = markdown_skip_space(begin, end);
         if (is_of(parent, "tasklist") && end - begin > 3 && begin[0] == '[' && begin[2] == ']')
             begin = markdown_skip_space(begin + 3, end);
 
         int end_line = cmark_node_get_end_line(node);
-        if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count && (size_t)end_line > first)
+        if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count &&
+            (size_t)end_line > first)
             last = (size_t)end_line - 1;
-        for (const char *literal = markup ? cmark_node_get_literal(node) : ""; (literal = strchr(literal, '\n')) && literal[1];)
+        for (const char *literal = markup ? cmark_node_get_literal(node) : "";
+             (literal = strchr(literal, '\n')) && literal[1];)
             last += last + 1 < reader->line_count, literal++;
         end = last + 1 < reader->line_count ? reader->text + reader->lines[last + 1] : reader->end;
         const char *after = cell ? markdown_skip_until(begin, end, '|') : NULL;
         end = after ? after - 1 : end;
-        struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text), .paragraph = paragraph,
-                                       .markup = markup};
+        struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text),
+                                       .paragraph = paragraph, .markup = markup};
         for (const char *at = line_begin; at < begin; at++)
             place.quotes += *at == '>';
-        place.quotes_first =
-            parent && cmark_node_get_type(parent) == CMARK_NODE_BLOCK_QUOTE && cmark_node_first_child(parent) == node;
+        place.quotes_first = parent && cmark_node_get_type(parent) == CMARK_NODE_BLOCK_QUOTE &&
+                             cmark_node_first_child(parent) == node;
         struct block *blocks =
-            arena_grow(reader->builder.arena, reader->blocks, reader->block_count, &reader->block_room, 1, sizeof *blocks);
+            arena_grow(reader->builder.arena, reader->blocks, reader->block_count,
+                       &reader->block_room, 1, sizeof *blocks);
         if (!blocks)
             return -1;
         reader->blocks = blocks;
@@ -565,7 +609,8 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
 
 /* ---- blocks of HTML ---- */
 
-/* Returns the end of an element that begins with this tag [begin,at): its end tag, or the end of the block. */
+/* Returns the end of an element that begins with this tag [begin,at): its end tag, or the end of
+ * the block. */
 static const char *element_end(const char *begin, const char *at, const char *end) {
     size_t length = 1, depth = 1;
     while (begin + length < at && html_is_of_name(begin[length]))
@@ -574,7 +619,8 @@ static const char *element_end(const char *begin, const char *at, const char *en
         bool closes = at + 1 < end && at[1] == '/';
         const char *name = at + 1 + closes;
         next = at + 1;
-        if ((size_t)(end - name) < length || strncasecmp(name, begin + 1, length - 1) != 0 || html_is_of_name(name[length - 1]))
+        if ((size_t)(end - name) < length || strncasecmp(name, begin + 1, length - 1) != 0 ||
+            html_is_of_name(name[length - 1]))
             continue;
         const char *close = memchr(at, '>', (size_t)(end - at));
         depth += closes ? (size_t)-1 : 1;
@@ -584,8 +630,9 @@ static const char *element_end(const char *begin, const char *at, const char *en
     return end;
 }
 
-/* Returns the end of what stands between texts of a block of HTML: a comment, an element for programs, or the tag of a block or of
- * a component, whose name has a capital. Returns NULL if nothing of that kind begins there. *next: the end of any other tag. */
+/* Returns the end of what stands between texts of a block of HTML: a comment, an element for
+ * programs, or the tag of a block or of a component, whose name has a capital. Returns NULL if
+ * nothing of that kind begins there. *next: the end of any other tag. */
 static const char *markup_end(const char *at, const char *end, const char **next) {
     char name[MOST_NAME] = "";
     *next = at + 1;
@@ -603,7 +650,8 @@ static const char *markup_end(const char *at, const char *end, const char **next
         name[i] = (char)tolower((unsigned char)first[i]);
     unsigned flags = html_element(name);
     bool programs = flags & ELEMENT_CODE || (flags & ELEMENT_BLOCK && flags & ELEMENT_OPAQUE);
-    bool component = !html_is_known(name) || (isupper((unsigned char)*first) && islower((unsigned char)first[1]));
+    bool component = !html_is_known(name) ||
+                     (isupper((unsigned char)*first) && islower((unsigned char)first[1]));
     bool alone = tag[-2] == '/' || flags & ELEMENT_VOID;
     bool forbids = html_attributes_translate(first + strlen(name), tag) == TRANSLATE_NO;
     *next = tag;
@@ -651,8 +699,10 @@ static void take_markup(struct md_reader *reader, const struct block *block) {
 
 /* ---- blocks of text ---- */
 
-/* Takes a block whose content begins there. Returns false if it is written in another way than cmark reads it. */
-static bool take_block_from(struct md_reader *reader, const struct block *block, const char *begin) {
+/* Takes a block whose content begins there. Returns false if it is written in another way than
+ * cmark reads it. */
+static bool take_block_from(struct md_reader *reader, const struct block *block,
+                            const char *begin) {
     piece_add_break(&reader->builder, written(reader, reader->done, begin));
     reader->at = reader->covered = begin;
     reader->line_ends = false;
@@ -661,12 +711,14 @@ static bool take_block_from(struct md_reader *reader, const struct block *block,
     /* Links and images, at least two, without letters and digits between them, are a row. */
     size_t links = 0;
     reader->row = true;
-    for (cmark_node *node = cmark_node_first_child(block->node); node && reader->row; node = cmark_node_next(node)) {
+    for (cmark_node *node = cmark_node_first_child(block->node); node && reader->row;
+         node = cmark_node_next(node)) {
         cmark_node_type type = cmark_node_get_type(node);
         bool link = type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
         const char *text = type == CMARK_NODE_TEXT ? cmark_node_get_literal(node) : "";
         size_t length = strlen(text);
-        reader->row = link || type == CMARK_NODE_TEXT || type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK;
+        reader->row = link || type == CMARK_NODE_TEXT || type == CMARK_NODE_SOFTBREAK ||
+                      type == CMARK_NODE_LINEBREAK;
         for (size_t next = 0; next < length && reader->row;)
             reader->row = !character_is_letter(character_next(text, length, &next));
         links += link;
@@ -707,13 +759,15 @@ static void take_block(struct md_reader *reader, const struct block *block) {
 
 /* ---- the whole document ---- */
 
-/* Finds the kept notation in the blocks. If there is any, the reader gets a copy that hides it. Returns -1 if memory runs out. */
+/* Finds the kept notation in the blocks. If there is any, the reader gets a copy that hides it.
+ * Returns -1 if memory runs out. */
 static int hide_kept(struct md_reader *reader) {
     size_t length = (size_t)(reader->end - reader->text), hidden = 0;
     char *copy = NULL;
     for (size_t i = 0; i < reader->block_count; i++) {
         const struct markdown_place *place = &reader->blocks[i].place;
-        if (!place->markup && markdown_find_kept(reader->source, length, place, reader->builder.arena, &reader->kept) != 0)
+        if (!place->markup && markdown_find_kept(reader->source, length, place,
+                                                 reader->builder.arena, &reader->kept) != 0)
             return -1;
         if (reader->kept.count > 0 && !copy) {
             copy = arena_alloc(reader->builder.arena, length + 1, 1);
@@ -731,14 +785,16 @@ static int hide_kept(struct md_reader *reader) {
     return 0;
 }
 
-/* Parses the text and finds its blocks. The budget bounds the time of cmark, and is away meanwhile. Returns NULL with ERROR_MEMORY,
- * also if the budget is used up, or ERROR_INPUT if the document has too many marks. Thread-safe: one parse runs at a time. */
+/* Parses the text and finds its blocks. The budget bounds the time of cmark, and is away meanwhile.
+ * Returns NULL with ERROR_MEMORY, also if the budget is used up, or ERROR_INPUT if the document has
+ * too many marks. Thread-safe: one parse runs at a time. */
 static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     static const char too_many[] = "the document has too many marks";
     const char *text = reader->text;
     struct budget *budget = reader->builder.arena->budget;
     size_t length = (size_t)(reader->end - text);
-    size_t endless = 0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
+    size_t endless =
+        0; /* cmark searches everything that follows for the end of each "<?" and "<!" */
     for (size_t i = 0; i + 1 < length; i++)
         endless += text[i] == '<' && (text[i + 1] == '?' || text[i + 1] == '!');
     if (endless > MOST_STEPS / (length + 1))
@@ -746,7 +802,9 @@ static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     struct markdown *markdown = calloc(1, sizeof *markdown);
     if (!markdown)
         return error_memory(err), NULL;
-    markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH ? BYTES_LEAST + length * BYTES_EACH : MOST_BYTES;
+    markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH
+                         ? BYTES_LEAST + length * BYTES_EACH
+                         : MOST_BYTES;
     markdown->budget = budget;
     call_once(&registered, cmark_gfm_core_extensions_ensure_registered);
     budget_away(budget, true);
@@ -765,18 +823,25 @@ static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     return NULL;
 }
 
-int md_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+int md_read(const struct document *document, struct arena *arena, struct markup *out,
+            struct error *err) {
     struct piece_builder builder = document_builder(document, arena);
     const char *source = document->source, *end = source + document->length;
-    const char *begin = front_matter_read(&builder, bytes_between(source, end), !document->bilingual);
+    const char *begin =
+        front_matter_read(&builder, bytes_between(source, end), !document->bilingual);
     struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *decoded = arena_alloc(arena, document->length + 1, 1);
     const char **opens = arena_alloc(arena, MARKUP_MAX_DEPTH, sizeof *opens);
     struct tag *tags = arena_alloc(arena, MARKUP_MAX_DEPTH, sizeof *tags);
     if (arena_failed(arena))
         return error_memory(err);
-    *reader = (struct md_reader){
-        .builder = builder, .source = begin, .text = begin, .end = end, .decoded = decoded, .opens = opens, .tags = tags};
+    *reader = (struct md_reader){.builder = builder,
+                                 .source = begin,
+                                 .text = begin,
+                                 .end = end,
+                                 .decoded = decoded,
+                                 .opens = opens,
+                                 .tags = tags};
     reader->builder.markup.spaced = false; /* white space is collapsed where Markdown is shown */
     size_t room = 0, *lines = NULL;        /* where each begins */
     for (struct line line = {.next = begin}; line_next(&line, end); reader->line_count++) {

@@ -1,5 +1,5 @@
-/* This file hides how Markdown is written: notation that is skipped, notation of other tools that is kept, and text that must not
- * read as notation. */
+/* This file hides how Markdown is written: notation that is skipped, notation of other tools that
+ * is kept, and text that must not read as notation. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include <ctype.h>
@@ -85,7 +85,8 @@ const char *markdown_skip_tag(const char *at, const char *end) {
     return at && at < end && *at == '>' ? at + 1 : NULL;
 }
 
-/* Skips (address "title"); returns NULL if there is none. Parentheses nest in an address, unless it stands in angle brackets. */
+/* Skips (address "title"); returns NULL if there is none. Parentheses nest in an address, unless it
+ * stands in angle brackets. */
 static const char *skip_target(const char *at, const char *end) {
     size_t depth = 0;
     if (at == end || *at != '(')
@@ -94,7 +95,9 @@ static const char *skip_target(const char *at, const char *end) {
     bool angles = address < end && *address == '<';
     if (angles)
         address = markdown_skip_until(address + 1, end, '>');
-    for (; !angles && address < end && !isspace((unsigned char)*address) && (*address != ')' || depth > 0); address++) {
+    for (; !angles && address < end && !isspace((unsigned char)*address) &&
+           (*address != ')' || depth > 0);
+         address++) {
         if (*address == '\\' && address + 1 < end)
             address++;
         else if (*address == '(')
@@ -132,25 +135,29 @@ struct keeper {
     const struct markdown_place *place;
     bool endless[MOST_BACKTICKS + 1]; /* no run of this many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
-    const char *marked_end;           /* the mark that ends what is highlighted; NULL: none is open */
-    const char *spanned_end;          /* the bracket that ends a text with attributes; NULL: none is open */
-    bool no_formula[2][2];            /* no end of a formula follows: with one backslash or two, and of either bracket */
-    const char *no_display;           /* no line before this place ends a formula */
+    const char *marked_end;  /* the mark that ends what is highlighted; NULL: none is open */
+    const char *spanned_end; /* the bracket that ends a text with attributes; NULL: none is open */
+    bool no_formula[2][2];  /* no end of a formula follows: with one backslash or two, and of either
+                               bracket */
+    const char *no_display; /* no line before this place ends a formula */
     struct arena *arena;
     struct markdown_kept_list *list;
     bool failed;
 };
 
 /* Keeps [begin,end) and returns its end. */
-static const char *keep(struct keeper *keeper, const char *begin, const char *end, enum markdown_kept_kind kind) {
+static const char *keep(struct keeper *keeper, const char *begin, const char *end,
+                        enum markdown_kept_kind kind) {
     struct markdown_kept_list *list = keeper->list;
-    struct markdown_kept *all = arena_grow(keeper->arena, list->all, list->count, &list->room, 1, sizeof *all);
+    struct markdown_kept *all =
+        arena_grow(keeper->arena, list->all, list->count, &list->room, 1, sizeof *all);
     if (!all) {
         keeper->failed = true;
         return end;
     }
     list->all = all;
-    all[list->count++] = (struct markdown_kept){(size_t)(begin - keeper->source), (size_t)(end - keeper->source), kind};
+    all[list->count++] = (struct markdown_kept){(size_t)(begin - keeper->source),
+                                                (size_t)(end - keeper->source), kind};
     return end;
 }
 
@@ -171,13 +178,15 @@ static const char *closing_dollars(const char *at, const char *line) {
     return line - at >= 2 && line[-1] == '$' && line[-2] == '$' ? line - 2 : NULL;
 }
 
-/* Returns the end of a formula that has its lines to itself: the end of the line that ends with its marks. Returns NULL if a blank
- * line comes first, or if two dollars follow within the first line. */
+/* Returns the end of a formula that has its lines to itself: the end of the line that ends with its
+ * marks. Returns NULL if a blank line comes first, or if two dollars follow within the first line.
+ */
 static const char *find_display(struct keeper *keeper, const char *at) {
     const char *line = line_end(at, keeper->end);
     if (closing_dollars(at + 2, line))
         return line;
-    if (memmem(at + 2, (size_t)(line - at - 2), "$$", 2) || (keeper->no_display && at < keeper->no_display))
+    if (memmem(at + 2, (size_t)(line - at - 2), "$$", 2) ||
+        (keeper->no_display && at < keeper->no_display))
         return NULL;
     for (const char *next; (next = markdown_skip_line_end(line, keeper->end));) {
         line = line_end(next, keeper->end);
@@ -208,9 +217,12 @@ static bool is_program(const char *at, const char *end) {
     if (imports && next < end && strchr("\"'", *next))
         return true;
     size_t left = (size_t)(end - next);
-    bool from = memmem(next, left, " from \"", 7) || memmem(next, left, " from '", 7) || memmem(next, left, "} from", 6);
-    bool declares = bytes_among(take_word(&at, end), "const let var function default class async type interface") &&
-                    (memchr(next, '=', left) || memchr(next, '(', left) || memchr(next, '{', left) || memchr(next, ';', left));
+    bool from = memmem(next, left, " from \"", 7) || memmem(next, left, " from '", 7) ||
+                memmem(next, left, "} from", 6);
+    bool declares = bytes_among(take_word(&at, end),
+                                "const let var function default class async type interface") &&
+                    (memchr(next, '=', left) || memchr(next, '(', left) ||
+                     memchr(next, '{', left) || memchr(next, ';', left));
     return from || (!imports && (declares || *next == '{'));
 }
 
@@ -221,7 +233,8 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
     if (!place->paragraph || at == line)
         return at;
     bool first = at == keeper->begin;
-    if (first && place->quotes_first && bytes_begin(at, line, "[!")) { /* [!NOTE], with the signs that other tools allow after it */
+    if (first && place->quotes_first &&
+        bytes_begin(at, line, "[!")) { /* [!NOTE], with the signs that other tools allow after it */
         const char *c = at + 2;
         while (c < line && (isalnum((unsigned char)*c) || *c == '-' || *c == '_'))
             c++;
@@ -234,7 +247,8 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
 
     /* Directives name the kind of the lines after them: ":::note", "!!! note". */
     bool directive = bytes_begin(at, line, ":::");
-    if (bytes_begin(at, line, "!!! ") || bytes_begin(at, line, "??? ") || bytes_begin(at, line, "???+ ")) {
+    if (bytes_begin(at, line, "!!! ") || bytes_begin(at, line, "??? ") ||
+        bytes_begin(at, line, "???+ ")) {
         const char *name = at + strcspn(at, " ") + 1, *c = name;
         while (c < line && islower((unsigned char)*c))
             c++;
@@ -250,7 +264,8 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
             stop--;
         return keep(keeper, at, stop, MARKDOWN_LINE);
     }
-    bool contents = first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
+    bool contents =
+        first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
     const char *named = bytes_begin(at, line, "*[") ? memchr(at, ']', (size_t)(line - at)) : NULL;
     if (named && named + 1 < line && named[1] == ':') /* *[HTML]: what it stands for */
         end = markdown_skip_space(named + 2, line);
@@ -258,7 +273,8 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
         end = find_display(keeper, at);
     else if (directive || contents)
         end = line;
-    else if (*at == ':' && at + 1 < line && (at[1] == ' ' || at[1] == '\t') && !is_blank(at + 1, line))
+    else if (*at == ':' && at + 1 < line && (at[1] == ' ' || at[1] == '\t') &&
+             !is_blank(at + 1, line))
         end = markdown_skip_space(at + 1, line); /* defines the term in the line before */
     return end ? keep(keeper, at, end, MARKDOWN_LINE) : at;
 }
@@ -287,26 +303,34 @@ static const char *skip_code(struct keeper *keeper, const char *at) {
 static const char *skip_angle(struct keeper *keeper, const char *at) {
     const char *stop = keeper->stop;
     if (bytes_begin(at, stop, "<!--")) {
-        const char *close = keeper->no_comment_end ? NULL : memmem(at + 2, (size_t)(stop - at - 2), "-->", 3);
+        const char *close =
+            keeper->no_comment_end ? NULL : memmem(at + 2, (size_t)(stop - at - 2), "-->", 3);
         keeper->no_comment_end = !close;
         if (!close)
             return at + 1;
-        bool plain = close > at + 4 && !memmem(at + 4, (size_t)(close - at - 4), "--", 2) && at[4] != '>' && at[4] != '-' &&
-                     close[-1] != '-';
+        bool plain = close > at + 4 && !memmem(at + 4, (size_t)(close - at - 4), "--", 2) &&
+                     at[4] != '>' && at[4] != '-' && close[-1] != '-';
         return plain ? close + 3 : keep(keeper, at, close + 3, MARKDOWN_UNIT);
     }
     const char *after = markdown_skip_tag(at, stop), *name = at;
     while (after && name < after && !isspace((unsigned char)*name))
         name++;
-    for (const char *c = at; after && c < after; c++) { /* cmark reads no names with points and no expressions */
-        const char *end = *c == '{' ? skip_expression(c, after) : *c == '.' && c < name ? c + 1 : NULL;
+    for (const char *c = at; after && c < after;
+         c++) { /* cmark reads no names with points and no expressions */
+        const char *end = *c == '{'               ? skip_expression(c, after)
+                          : *c == '.' && c < name ? c + 1
+                                                  : NULL;
         if (end)
             c = keep(keeper, c, end, MARKDOWN_VALUE) - 1;
-        const char *quote = c > at && c[-1] == '=' && (*c == '"' || *c == '\'') ? memchr(c + 1, *c, (size_t)(after - c - 1)) : NULL;
+        const char *quote = c > at && c[-1] == '=' && (*c == '"' || *c == '\'')
+                                ? memchr(c + 1, *c, (size_t)(after - c - 1))
+                                : NULL;
         c = quote ? quote : c;
     }
     if (after)
-        return isalpha((unsigned char)at[1 + (at[1] == '/')]) ? after : keep(keeper, at, after, MARKDOWN_UNIT);
+        return isalpha((unsigned char)at[1 + (at[1] == '/')])
+                   ? after
+                   : keep(keeper, at, after, MARKDOWN_UNIT);
     bool tag = at + 1 < stop && (isalpha((unsigned char)at[1]) || strchr("/!?", at[1]));
     const char *close = tag && !keeper->no_angle ? memchr(at, '>', (size_t)(stop - at)) : NULL;
     keeper->no_angle = keeper->no_angle || (tag && !close);
@@ -314,41 +338,46 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
 }
 
 /* Keeps what an expression matches there; returns `after` if it matches nothing. */
-static const char *keep_match(struct keeper *keeper, const char *at, const char *expression, enum markdown_kept_kind kind,
-                              const char *after) {
+static const char *keep_match(struct keeper *keeper, const char *at, const char *expression,
+                              enum markdown_kept_kind kind, const char *after) {
     size_t length = opaque_match(expression, at, (size_t)(keeper->stop - at));
     return length > 0 ? keep(keeper, at, at + length, kind) : after;
 }
 
 static bool follows(const struct keeper *keeper, const char *at, const char *signs) {
-    return at > keeper->begin && (ascii_letter(at[-1]) || ascii_digit(at[-1]) || ascii_among(at[-1], signs));
+    return at > keeper->begin &&
+           (ascii_letter(at[-1]) || ascii_digit(at[-1]) || ascii_among(at[-1], signs));
 }
 
-/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. An amount of money has words after it, such
- * as "5 and pay ". */
+/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. An amount of
+ * money has words after it, such as "5 and pay ". */
 static const char *keep_formula(struct keeper *keeper, const char *at) {
-    static const char formula[] =
-        "$$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
-        "$!([ \t\r\n$]|\\d(!( \\l\\l)[^$])* \\l\\l)([^$`\\\\ \t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$]";
+    static const char formula[] = "$$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
+                                  "$!([ \t\r\n$]|\\d(!( \\l\\l)[^$])* \\l\\l)([^$`\\\\ "
+                                  "\t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$]";
     const char *stop = keeper->stop, *open = at + 1;
     if (follows(keeper, at, "$"))
         return open;
     if (open < stop && *open == '`') {
         const char *close = skip_code(keeper, open);
-        return close < stop && *close == '$' && close[-1] == '`' && close - open > 2 ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
-                                                                                     : open;
+        return close < stop && *close == '$' && close[-1] == '`' && close - open > 2
+                   ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
+                   : open;
     }
-    return keep_match(keeper, at, formula, MARKDOWN_NOUN, open < stop && *open == '$' ? open + 1 : open);
+    return keep_match(keeper, at, formula, MARKDOWN_NOUN,
+                      open < stop && *open == '$' ? open + 1 : open);
 }
 
-/* Keeps \\( formula \\) and \\[ formula \\], with one backslash or two. Words in \\[ brackets \\] that have only one are text. */
+/* Keeps \\( formula \\) and \\[ formula \\], with one backslash or two. Words in \\[ brackets \\]
+ * that have only one are text. */
 static const char *keep_backslashes(struct keeper *keeper, const char *at) {
     const char *stop = keeper->stop, *open = at;
     while (open < stop && *open == '\\')
         open++;
     size_t marks = (size_t)(open - at);
     const char *escaped = at + (at + 1 < stop && ispunct((unsigned char)at[1]) ? 2 : 1);
-    if (marks > 2 || open == stop || (*open != '(' && *open != '[') || keeper->no_formula[marks - 1][*open == '['])
+    if (marks > 2 || open == stop || (*open != '(' && *open != '[') ||
+        keeper->no_formula[marks - 1][*open == '['])
         return escaped;
     char closing = *open == '(' ? ')' : ']';
     bool sign = marks == 2, letters = false;
@@ -357,7 +386,8 @@ static const char *keep_backslashes(struct keeper *keeper, const char *at) {
         while (c < stop && *c == '\\')
             c++;
         if (c < stop && *c == closing && (size_t)(c - mark) == marks)
-            return mark > open + 1 && (sign || !letters) ? keep(keeper, at, c + 1, MARKDOWN_NOUN) : escaped;
+            return mark > open + 1 && (sign || !letters) ? keep(keeper, at, c + 1, MARKDOWN_NOUN)
+                                                         : escaped;
         sign |= c < stop && ((c > mark && isalpha((unsigned char)*c)) || strchr("^_=+<>{}", *c));
         letters |= c + 1 < stop && isalpha((unsigned char)*c) && isalpha((unsigned char)c[1]);
     }
@@ -367,12 +397,16 @@ static const char *keep_backslashes(struct keeper *keeper, const char *at) {
 
 /* Keeps :tada:. */
 static const char *keep_shortcode(struct keeper *keeper, const char *at) {
-    return follows(keeper, at, ":/") ? at + 1 : keep_match(keeper, at, ":[\\c+-]{1,48}:![\\l\\d:]", MARKDOWN_UNIT, at + 1);
+    return follows(keeper, at, ":/")
+               ? at + 1
+               : keep_match(keeper, at, ":[\\c+-]{1,48}:![\\l\\d:]", MARKDOWN_UNIT, at + 1);
 }
 
-/* Keeps placeholders of site generators, attributes and expressions: {{ name }}, {% if %}, {#name}, {:.class}, {.class}. */
+/* Keeps placeholders of site generators, attributes and expressions: {{ name }}, {% if %}, {#name},
+ * {:.class}, {.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
-    const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
+    const char *last =
+        line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
     const char *mark = last - at < 3          ? NULL
                        : at[1] == '{'         ? "}}"
                        : at[1] == '%'         ? "%}"
@@ -384,32 +418,39 @@ static const char *keep_template(struct keeper *keeper, const char *at) {
         return keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT);
 
     /* An expression of MDX is a single word, or has the signs of a program. */
-    end = last - at > 2 && (isalpha((unsigned char)at[1]) || strchr("`'\"(_$", at[1])) ? skip_expression(at, last) : NULL;
+    end = last - at > 2 && (isalpha((unsigned char)at[1]) || strchr("`'\"(_$", at[1]))
+              ? skip_expression(at, last)
+              : NULL;
     bool word = end != NULL, signs = false;
     for (const char *c = at + 1; end && c < end - 1; c++) {
         word &= !isspace((unsigned char)*c) && *c != ',';
         signs |= strchr("=()[]?`", *c) != NULL;
     }
-    return end && (word || signs) ? keep(keeper, at, end, word ? MARKDOWN_NOUN : MARKDOWN_UNIT) : at + 1;
+    return end && (word || signs) ? keep(keeper, at, end, word ? MARKDOWN_NOUN : MARKDOWN_UNIT)
+                                  : at + 1;
 }
 
-/* Keeps the brackets around a [text]{.with} attributes, links of wikis, [[page]] and [[page|text]], with the sign of an embedded
- * page before them; the mark on both sides of what is highlighted, ==text==; a comment, %%text%%; and the name of a block at the
- * end of its line, ^name. */
+/* Keeps the brackets around a [text]{.with} attributes, links of wikis, [[page]] and [[page|text]],
+ * with the sign of an embedded page before them; the mark on both sides of what is highlighted,
+ * ==text==; a comment, %%text%%; and the name of a block at the end of its line, ^name. */
 static const char *keep_wiki(struct keeper *keeper, const char *at) {
-    const char *last = line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
+    const char *last =
+        line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
     const char *open = at + (*at == '!'), *name = at + 1;
     while (*at == '^' && name < last && (isalnum((unsigned char)*name) || *name == '-'))
         name++;
-    if (name > at + 1 && name == last && (at == keeper->begin || isspace((unsigned char)at[-1]))) /* ^name-of-the-block */
+    if (name > at + 1 && name == last &&
+        (at == keeper->begin || isspace((unsigned char)at[-1]))) /* ^name-of-the-block */
         return keep(keeper, at, name, MARKDOWN_UNIT);
     if (at == keeper->marked_end)
         return keep(keeper, at, at + 2, MARKDOWN_UNIT);
     if (at == keeper->spanned_end)
-        return keep(keeper, at, (const char *)memchr(at, '}', (size_t)(last - at)) + 1, MARKDOWN_UNIT);
+        return keep(keeper, at, (const char *)memchr(at, '}', (size_t)(last - at)) + 1,
+                    MARKDOWN_UNIT);
     const char *close_span = *at == '[' ? memchr(at + 1, ']', (size_t)(last - at - 1)) : NULL;
-    if (close_span > at + 1 && last - close_span > 3 && close_span[1] == '{' && strchr(".#:", close_span[2]) &&
-        !memchr(at + 1, '[', (size_t)(close_span - at - 1)) && memchr(close_span, '}', (size_t)(last - close_span))) {
+    if (close_span > at + 1 && last - close_span > 3 && close_span[1] == '{' &&
+        strchr(".#:", close_span[2]) && !memchr(at + 1, '[', (size_t)(close_span - at - 1)) &&
+        memchr(close_span, '}', (size_t)(last - close_span))) {
         keeper->spanned_end = close_span;
         return keep(keeper, at, at + 1, MARKDOWN_UNIT);
     }
@@ -430,9 +471,11 @@ static const char *keep_wiki(struct keeper *keeper, const char *at) {
     return at + 1;
 }
 
-int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place, struct arena *arena,
-                       struct markdown_kept_list *list) {
-    size_t from = list->count > 0 && list->all[list->count - 1].end > place->begin ? list->all[list->count - 1].end : place->begin;
+int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place,
+                       struct arena *arena, struct markdown_kept_list *list) {
+    size_t from = list->count > 0 && list->all[list->count - 1].end > place->begin
+                      ? list->all[list->count - 1].end
+                      : place->begin;
     struct keeper keeper = {.source = source,
                             .end = source + length,
                             .begin = source + from,
@@ -444,7 +487,8 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
     if (at < keeper.stop && from == place->begin)
         at = keep_line(&keeper, at);
     while (at < keeper.stop && !keeper.failed) {
-        const char *next = *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.stop) : NULL;
+        const char *next =
+            *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.stop) : NULL;
         if (next) {
             at = keep_line(&keeper, next);
             continue;
@@ -492,7 +536,9 @@ void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quo
             continue;
         }
         at++;
-        for (size_t left = quotes; at < kept->end && (copy[at] == ' ' || copy[at] == '\t' || (copy[at] == '>' && left > 0)); at++)
+        for (size_t left = quotes; at < kept->end && (copy[at] == ' ' || copy[at] == '\t' ||
+                                                      (copy[at] == '>' && left > 0));
+             at++)
             left -= copy[at] == '>';
     }
 }
@@ -507,7 +553,8 @@ static bool begins_block(const struct bytes_buffer *out) {
     return at == 0 || out->bytes[at - 1] == '\n' || out->bytes[at - 1] == '\r';
 }
 
-/* True if a closing bracket stands right before, and would be read as part of a link (c is '(') or of a definition (c is ':'). */
+/* True if a closing bracket stands right before, and would be read as part of a link (c is '(') or
+ * of a definition (c is ':'). */
 static bool follows_bracket(const struct bytes_buffer *out, char c) {
     size_t at = out->length;
     if ((c != '(' && c != ':') || at < 2 || out->bytes[at - 1] != ']' || out->bytes[at - 2] == '\\')
@@ -545,7 +592,9 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
 
 void markdown_escape(struct bytes_buffer *out, const char *text, size_t length) {
     size_t first = length, bare = 0, digits = 0;
-    if (length > 0 && begins_block(out)) { /* a backslash keeps the text from being a list, a heading or a quotation */
+    if (length > 0 &&
+        begins_block(
+            out)) { /* a backslash keeps the text from being a list, a heading or a quotation */
         while (digits < length && isdigit((unsigned char)text[digits]))
             digits++;
         if (strchr("#>+-=", *text))
@@ -556,8 +605,8 @@ void markdown_escape(struct bytes_buffer *out, const char *text, size_t length) 
     if (length > 0 && follows_bracket(out, *text))
         first = 0;
 
-    /* A backslash directly after an address without brackets would become part of it. A bracket ends such an address; it stays as
-     * it is unless it could open a tag. */
+    /* A backslash directly after an address without brackets would become part of it. A bracket
+     * ends such an address; it stays as it is unless it could open a tag. */
     bool closing = length > 0 && *text == '<' && !memchr(text, '>', length);
     if (length > 0 && (closing || strchr("*_~&", *text))) {
         size_t end = out->length, at = end;
@@ -565,12 +614,14 @@ void markdown_escape(struct bytes_buffer *out, const char *text, size_t length) 
                !strchr("<>`]", out->bytes[at - 1]))
             at--;
         const char *word = out->bytes + at;
-        if (end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) || memmem(word, end - at, "www.", 4)))
+        if (end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) ||
+                             memmem(word, end - at, "www.", 4)))
             bare = strspn(text, closing ? "<" : "*_~&");
     }
     char before = out->length > 0 ? out->bytes[out->length - 1] : ' ';
     for (size_t at = 0, plain = 0; at <= length; at++) {
-        bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
+        bool marked =
+            at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
         if (!marked && at < length)
             continue;
         bytes_put(out, text + plain, at - plain);
@@ -606,8 +657,8 @@ static void close_emphasis(struct bytes_buffer *out, const struct markup_end *en
     int32_t before = at > 0 ? character_previous(text, &at) : ' ';
     int32_t next = end->next > 0 ? end->next : ' ';
 
-    /* White space and some punctuation at both ends stay outside: marks beside white space, or between a word and punctuation,
-     * are not read as such. */
+    /* White space and some punctuation at both ends stay outside: marks beside white space, or
+     * between a word and punctuation, are not read as such. */
     while (begin < stop) {
         at = begin;
         int32_t c = character_next(text, stop, &at);
@@ -634,22 +685,27 @@ static void close_emphasis(struct bytes_buffer *out, const struct markup_end *en
     char former = text[end->open], mark[2] = {former, former};
     if (mark[0] == '_' && (is_in_word(before) || is_in_word(next)))
         mark[0] = mark[1] = '*';
-    else if (mark[0] == '*' && marks == 1 && head == 0 && end->first && before == '*' && next == '*')
+    else if (mark[0] == '*' && marks == 1 && head == 0 && end->first && before == '*' &&
+             next == '*')
         mark[0] = '_'; /* three stars on both sides would be read the other way round */
     char opening[16] = {mark[0], marks == 2 ? mark[1] : '\0'}, closing[16] = {mark[0], opening[1]};
 
-    /* Marks are read as such if words end where they stand, and no other marks of the same kind touch them. */
+    /* Marks are read as such if words end where they stand, and no other marks of the same kind
+     * touch them. */
     size_t after = begin, last = stop;
-    int32_t first_inside = character_next(text, stop, &after), last_inside = character_previous(text, &last);
+    int32_t first_inside = character_next(text, stop, &after),
+            last_inside = character_previous(text, &last);
     bool touches = head == 0 && !end->first && end->open > 0 && text[end->open - 1] == former &&
                    (end->open < 2 || text[end->open - 2] != '\\');
-    if (touches || (!is_in_word(first_inside) && is_in_word(before)) || (!is_in_word(last_inside) && is_in_word(next))) {
+    if (touches || (!is_in_word(first_inside) && is_in_word(before)) ||
+        (!is_in_word(last_inside) && is_in_word(next))) {
         const char *name = mark[0] == '~' ? "del" : marks == 2 ? "strong" : "em";
         snprintf(opening, sizeof opening, "<%s>", name);
         snprintf(closing, sizeof closing, "</%s>", name);
     }
     insert(out, stop, closing, strlen(closing));
-    memmove(out->bytes + end->open, out->bytes + end->inside, head); /* the former marks make room */
+    memmove(out->bytes + end->open, out->bytes + end->inside,
+            head); /* the former marks make room */
     memcpy(out->bytes + end->open + head, opening, marks);
     insert(out, end->open + head + marks, opening + marks, strlen(opening) - marks);
 }
@@ -669,10 +725,12 @@ void markdown_close(struct bytes_buffer *out, const struct markup_end *end) {
     /* A link by its own text needs a name if that text has changed in more than case. */
     bool named = end->replaced != end->written; /* replaced: "][name]" */
     size_t length = out->length - end->inside, at = end->open;
-    if (!named || (length == end->replaced_length - 3 && strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
+    if (!named || (length == end->replaced_length - 3 &&
+                   strncasecmp(out->bytes + end->inside, end->replaced + 2, length) == 0))
         bytes_put(out, end->written, end->written_length);
     else
         bytes_put(out, end->replaced, end->replaced_length);
-    if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
+    if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' &&
+        (at < 2 || out->bytes[at - 2] != '\\'))
         insert(out, at - 1, "\\", 1); /* otherwise it would be an image */
 }

@@ -1,5 +1,5 @@
-/* This module hides the parts of a program's message that are not words: branches and arguments in ICU's notation, and directives
- * such as %s, which the flags of a PO file announce. */
+/* This module hides the parts of a program's message that are not words: branches and arguments in
+ * ICU's notation, and directives such as %s, which the flags of a PO file announce. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include "server/documents/document.h"
@@ -12,20 +12,24 @@ enum {
 
 /* ---- messages in ICU's notation ---- */
 
-int icu_source_open(struct bytes text, struct arena *arena, struct icu_source *out, struct error *err) {
+int icu_source_open(struct bytes text, struct arena *arena, struct icu_source *out,
+                    struct error *err) {
     out->original = text;
-    if (icu_message_expand(text.start, text.length, arena, &out->text.start, &out->text.length, err) != 0)
+    if (icu_message_expand(text.start, text.length, arena, &out->text.start, &out->text.length,
+                           err) != 0)
         return -1;
     return icu_message_read(out->text.start, out->text.length, arena, &out->message, err);
 }
 
 /* Returns how these bytes are written in the document. */
-static struct bytes write_part(const struct marking *marking, struct bytes part, struct arena *arena) {
+static struct bytes write_part(const struct marking *marking, struct bytes part,
+                               struct arena *arena) {
     return marking->written ? marking->written(marking, part, arena) : part;
 }
 
 /* Adds text as pieces; the end of a line separates sentences. */
-static void add_lines(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
+static void add_lines(const struct marking *marking, struct piece_builder *builder,
+                      struct bytes text) {
     for (size_t begin = 0, end; begin < text.length; begin = end) {
         bool control = (unsigned char)text.start[begin] < ' ';
         for (end = begin; end < text.length && ((unsigned char)text.start[end] < ' ') == control;)
@@ -39,11 +43,14 @@ static void add_lines(const struct marking *marking, struct piece_builder *build
     }
 }
 
-void icu_source_add(struct piece_builder *builder, const struct icu_source *source, const struct marking *written) {
-    const struct marking own = {.owner = written->owner, .written = written->written, .add_text = add_lines};
+void icu_source_add(struct piece_builder *builder, const struct icu_source *source,
+                    const struct marking *written) {
+    const struct marking own = {
+        .owner = written->owner, .written = written->written, .add_text = add_lines};
     for (size_t i = 0; i < source->message.count && !builder->failed; i++) {
         const struct icu_part *part = &source->message.parts[i];
-        struct bytes says = {source->text.start + part->begin, part->end - part->begin}, word = {"{0}", 3};
+        struct bytes says = {source->text.start + part->begin, part->end - part->begin},
+                     word = {"{0}", 3};
         if (part->kind == ICU_TEXT) {
             piece_add_marked(builder, says, &own);
             continue;
@@ -59,10 +66,13 @@ void icu_source_add(struct piece_builder *builder, const struct icu_source *sour
             size_t begin = 1, end;
             while (begin < says.length && says.start[begin] == ' ')
                 begin++;
-            for (end = begin; end < says.length && (isalnum((unsigned char)says.start[end]) || says.start[end] == '_');)
+            for (end = begin; end < says.length &&
+                              (isalnum((unsigned char)says.start[end]) || says.start[end] == '_');)
                 end++;
             size_t length = end - begin;
-            char *name = length > 0 && length < MOST_NAME && *says.start == '{' ? arena_alloc(builder->arena, length + 2, 1) : NULL;
+            char *name = length > 0 && length < MOST_NAME && *says.start == '{'
+                             ? arena_alloc(builder->arena, length + 2, 1)
+                             : NULL;
             if (name) {
                 memcpy(name + 1, says.start + begin, length);
                 name[0] = '{';
@@ -74,7 +84,8 @@ void icu_source_add(struct piece_builder *builder, const struct icu_source *sour
     }
 }
 
-bool icu_source_settle(const struct icu_source *source, struct bytes translation, struct arena *arena, struct bytes *out) {
+bool icu_source_settle(const struct icu_source *source, struct bytes translation,
+                       struct arena *arena, struct bytes *out) {
     if (bytes_same(source->text, translation)) {
         *out = source->original;
         return true;
@@ -86,13 +97,15 @@ bool icu_source_settle(const struct icu_source *source, struct bytes translation
             struct bytes_buffer doubled = {.arena = arena};
             bytes_put(&doubled, "", 0);
             for (size_t i = 0; i < text.length; i++) {
-                bool quotes = text.start[i] == '\'' && i + 1 < text.length && memchr("{}#|", text.start[i + 1], 4);
+                bool quotes = text.start[i] == '\'' && i + 1 < text.length &&
+                              memchr("{}#|", text.start[i + 1], 4);
                 bytes_put(&doubled, quotes ? "''" : text.start + i, quotes ? 2 : 1);
             }
             text = doubled.failed ? nothing : (struct bytes){doubled.bytes, doubled.length};
         }
         if (icu_message_read(text.start, text.length, arena, &message, NULL) != 0 ||
-            !icu_message_same(source->text.start, &source->message, text.start, &message) || !marks_same(source->text, text, false))
+            !icu_message_same(source->text.start, &source->message, text.start, &message) ||
+            !marks_same(source->text, text, false))
             continue;
         *out = text;
         return true;
@@ -107,10 +120,12 @@ bool messages_can_hold(struct bytes text) {
     return utf8_valid(text.start, text.length);
 }
 
-bool messages_settle_icu(struct bytes source, struct bytes written, struct arena *arena, struct bytes *out) {
+bool messages_settle_icu(struct bytes source, struct bytes written, struct arena *arena,
+                         struct bytes *out) {
     struct icu_source opened;
     *out = source;
-    return icu_source_open(source, arena, &opened, NULL) == 0 && icu_source_settle(&opened, written, arena, out);
+    return icu_source_open(source, arena, &opened, NULL) == 0 &&
+           icu_source_settle(&opened, written, arena, out);
 }
 
 /* ---- directives ---- */
@@ -120,14 +135,17 @@ unsigned directives_of(struct bytes flag) {
         const char *flags; /* separated by spaces */
         unsigned notations;
     } known[] = {
-        {"c-format objc-format php-format perl-format java-printf-format ruby-format awk-format tcl-format gcc-internal-format",
+        {"c-format objc-format php-format perl-format java-printf-format ruby-format awk-format "
+         "tcl-format gcc-internal-format",
          NOTATION_PERCENT | DIRECTIVE_NUMBERED},
-        {"pascal-format object-pascal-format python-format javascript-format lua-format gfc-internal-format elisp-format "
+        {"pascal-format object-pascal-format python-format javascript-format lua-format "
+         "gfc-internal-format elisp-format "
          "librep-format",
          NOTATION_PERCENT},
         {"boost-format", NOTATION_QT | NOTATION_PERCENT},
         {"ycp-format qt-format qt-plural-format kde-format kde-kuit-format", NOTATION_QT},
-        {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format", NOTATION_BRACES},
+        {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format",
+         NOTATION_BRACES},
         {"sh-format", NOTATION_DOLLAR},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -139,7 +157,8 @@ unsigned directives_of(struct bytes flag) {
 bool directive_next(struct directive_scan *scan, struct span *found) {
     const char *text = scan->text;
 
-    /* Find the next placeholder of another kind. A run that looks like an address may hold directives, which then count instead. */
+    /* Find the next placeholder of another kind. A run that looks like an address may hold
+     * directives, which then count instead. */
     bool ahead = scan->has_other && scan->other.begin >= scan->at;
     while (!ahead && scan->other_at < scan->length) {
         struct opaque_run run;
@@ -173,9 +192,12 @@ bool directive_takes_next(unsigned notations, struct bytes directive) {
     const char *start = directive.start;
     size_t length = directive.length;
     if (*start == '{')
-        return notations & NOTATION_BRACES && length > 1 && (start[1] == '}' || start[1] == ':' || start[1] == '!');
-    bool none = length == 2 && strchr("%mn", start[1]), named = length > 1 && strchr("({<", start[1]);
+        return notations & NOTATION_BRACES && length > 1 &&
+               (start[1] == '}' || start[1] == ':' || start[1] == '!');
+    bool none = length == 2 && strchr("%mn", start[1]),
+         named = length > 1 && strchr("({<", start[1]);
     bool of_type = length > 4 && memcmp(start + 1, "<PRI", 4) == 0;
     bool in_order = notations & NOTATION_PERCENT && !(notations & NOTATION_QT);
-    return in_order && *start == '%' && length > 1 && !none && (!named || of_type) && !memchr(start, '$', length);
+    return in_order && *start == '%' && length > 1 && !none && (!named || of_type) &&
+           !memchr(start, '$', length);
 }

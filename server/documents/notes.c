@@ -3,7 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void document_note(const struct document *document, const char *at, const char *code, const char *format, ...) {
+void document_note(const struct document *document, const char *at, const char *code,
+                   const char *format, ...) {
     struct document_notes *notes = document->notes;
     char text[sizeof((struct error *)0)->message];
     if (!notes || notes->count == DOCUMENT_MOST_NOTES)
@@ -19,7 +20,8 @@ void document_note(const struct document *document, const char *at, const char *
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const char *message = arena_copy(notes->arena, text, strlen(text));
-    struct document_note *all = arena_grow(notes->arena, notes->all, notes->count, &notes->room, 1, sizeof *all);
+    struct document_note *all =
+        arena_grow(notes->arena, notes->all, notes->count, &notes->room, 1, sizeof *all);
     if (!message || !all)
         return;
     notes->all = all;

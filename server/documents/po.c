@@ -1,11 +1,12 @@
-/* This file translates gettext's PO (its manual, "The Format of PO Files"). Messages without a translation, or with a fuzzy one,
- * are translated, the header gets the fields of the language, and everything else stays byte for byte. All directives for programs
- * in a message (%s, %(name)d, {0}, $HOME, according to its flags) must be in its translation, too. If they are not, or if a
- * language has more forms than the two that were translated, or fewer than the message had, the message is fuzzy: programs ignore
- * it, and people review it.
+/* This file translates gettext's PO (its manual, "The Format of PO Files"). Messages without a
+ * translation, or with a fuzzy one, are translated, the header gets the fields of the language, and
+ * everything else stays byte for byte. All directives for programs in a message (%s, %(name)d, {0},
+ * $HOME, according to its flags) must be in its translation, too. If they are not, or if a language
+ * has more forms than the two that were translated, or fewer than the message had, the message is
+ * fuzzy: programs ignore it, and people review it.
  *
- * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its data in global variables, and
- * does not report where in the file a message stands. */
+ * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its
+ * data in global variables, and does not report where in the file a message stands. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
 #include "server/markup/piece.h"
@@ -20,7 +21,8 @@ enum {
     NUMBER_BYTES = 24
 };
 
-/* Adjacent strings that make one text: from the first quotation mark to the end of the last string. */
+/* Adjacent strings that make one text: from the first quotation mark to the end of the last string.
+ */
 struct po_text {
     const char *begin, *end; /* begin NULL: there is none */
     size_t strings;
@@ -97,14 +99,16 @@ static void skip_comments(struct po_file *file, const char **begin) {
 
 static bool take_keyword(struct po_file *file, const char *keyword) {
     const char *after = file->at + strlen(keyword), *end = end_of(file);
-    if (!bytes_begin(file->at, end, keyword) || (after < end && (isalnum((unsigned char)*after) || *after == '_')))
+    if (!bytes_begin(file->at, end, keyword) ||
+        (after < end && (isalnum((unsigned char)*after) || *after == '_')))
         return false;
     file->at = after;
     skip_space(file);
     return true;
 }
 
-/* Returns the bytes of the escape that begins there; 0: it is invalid. *byte: the byte that it stands for. */
+/* Returns the bytes of the escape that begins there; 0: it is invalid. *byte: the byte that it
+ * stands for. */
 static size_t read_escape(const char *at, const char *end, char *byte) {
     static const char names[] = "nt\"\\rabfv", means[] = "\n\t\"\\\r\a\b\f\v";
     const char *name = at + 1 < end && at[1] ? strchr(names, at[1]) : NULL;
@@ -115,7 +119,8 @@ static size_t read_escape(const char *at, const char *end, char *byte) {
         if (hexadecimal ? !isxdigit((unsigned char)*c) : *c < '0' || *c > '7')
             break;
         value = value * (hexadecimal ? 16 : 8) +
-                (unsigned)(isdigit((unsigned char)*c) ? *c - '0' : tolower((unsigned char)*c) - 'a' + 10);
+                (unsigned)(isdigit((unsigned char)*c) ? *c - '0'
+                                                      : tolower((unsigned char)*c) - 'a' + 10);
     }
     *byte = name ? means[name - names] : (char)value;
     return name ? 2 : c > digits ? (size_t)(c - at) : 0;
@@ -192,8 +197,10 @@ static int read_message(struct po_file *file, struct po_message *out) {
         return -1;
     out->line = file->line;
     if (!take_keyword(file, "msgid"))
-        return refuse(file, out->context.begin ? "msgid is expected here" : "msgctxt or msgid is expected here");
-    if (read_text(file, &out->id) != 0 || (take_keyword(file, "msgid_plural") && read_text(file, &out->plural) != 0))
+        return refuse(file, out->context.begin ? "msgid is expected here"
+                                               : "msgctxt or msgid is expected here");
+    if (read_text(file, &out->id) != 0 ||
+        (take_keyword(file, "msgid_plural") && read_text(file, &out->plural) != 0))
         return -1;
 
     out->translation = file->at;
@@ -212,7 +219,8 @@ static int read_message(struct po_file *file, struct po_message *out) {
         for (; at < end && isdigit((unsigned char)*at) && digits < 4; at++, digits++)
             number = number * 10 + (size_t)(*at - '0');
         if (!open || digits == 0 || at == end || *at != ']' || number != out->form_count)
-            return error_set(file->err, ERROR_INPUT, "line %zu: msgstr[%zu] is expected here", file->line, out->form_count);
+            return error_set(file->err, ERROR_INPUT, "line %zu: msgstr[%zu] is expected here",
+                             file->line, out->form_count);
         file->at = at + 1;
         skip_space(file);
         if (read_text(file, &out->forms[out->form_count++]) != 0)
@@ -254,7 +262,8 @@ static bool next_flag(struct bytes line, const char **at, struct bytes *flag) {
 
 /* ---- plural forms ---- */
 
-/* The rules are those of GNU gettext's manual, "Plural forms", and of its table of languages (plural-table.c). */
+/* The rules are those of GNU gettext's manual, "Plural forms", and of its table of languages
+ * (plural-table.c). */
 static const struct {
     const char *languages; /* separated by spaces */
     struct po_plurals plurals;
@@ -264,17 +273,29 @@ static const struct {
     {"lv", {3, 0, "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2);"}},
     {"ga", {3, 0, "nplurals=3; plural=n==1 ? 0 : n==2 ? 1 : 2;"}},
     {"ro", {3, 0, "nplurals=3; plural=n==1 ? 0 : (n==0 || (n%100 > 0 && n%100 < 20)) ? 1 : 2;"}},
-    {"lt", {3, 0, "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : 2);"}},
+    {"lt",
+     {3, 0,
+      "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : "
+      "2);"}},
     {"ru uk be sr hr bs",
-     {3, 0, "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"}},
+     {3, 0,
+      "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || "
+      "n%100>=20) ? 1 : 2);"}},
     {"cs sk", {3, 0, "nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;"}},
-    {"pl", {3, 0, "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"}},
-    {"sl", {4, 0, "nplurals=4; plural=(n%100==1 ? 0 : n%100==2 ? 1 : n%100==3 || n%100==4 ? 2 : 3);"}},
-    {"ar", {6, 1, "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5;"}},
+    {"pl",
+     {3, 0,
+      "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"}},
+    {"sl",
+     {4, 0, "nplurals=4; plural=(n%100==1 ? 0 : n%100==2 ? 1 : n%100==3 || n%100==4 ? 2 : 3);"}},
+    {"ar",
+     {6, 1,
+      "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? "
+      "4 : 5;"}},
 };
 static const struct po_plurals usual = {2, 0, "nplurals=2; plural=(n != 1);"};
 
-/* Finds the forms by the whole code or by its language alone; returns the most common forms if the language is unknown. */
+/* Finds the forms by the whole code or by its language alone; returns the most common forms if the
+ * language is unknown. */
 static const struct po_plurals *plurals_of(const char *language) {
     size_t lengths[] = {strlen(language), strcspn(language, "-_@")};
     for (size_t whole = 0; whole < 2; whole++)
@@ -286,14 +307,17 @@ static const struct po_plurals *plurals_of(const char *language) {
 
 /* ---- the header ---- */
 
-static const char language_field[] = "Language", type_field[] = "Content-Type", plural_field[] = "Plural-Forms";
+static const char language_field[] = "Language", type_field[] = "Content-Type",
+                  plural_field[] = "Plural-Forms";
 
 static bool is_field(const struct line *line, const char *name) {
     size_t length = strlen(name), bytes = (size_t)(line->end - line->begin);
-    return bytes > length && strncasecmp(line->begin, name, length) == 0 && line->begin[length] == ':';
+    return bytes > length && strncasecmp(line->begin, name, length) == 0 &&
+           line->begin[length] == ':';
 }
 
-/* Returns the value of a field. Length 0: the field is empty or missing; if it is missing, start is NULL. */
+/* Returns the value of a field. Length 0: the field is empty or missing; if it is missing, start is
+ * NULL. */
 static struct bytes find_field(struct bytes header, const char *name) {
     struct line line = {.next = header.start};
     while (line_next(&line, header.start + header.length))
@@ -333,11 +357,13 @@ static size_t count_forms(struct bytes header) {
     return forms <= MOST_FORMS ? forms : 0;
 }
 
-/* True if the header has a rule that holds for the language. A header that names no language may have been copied from a file in
- * another: its rule holds if it is the rule of this language, but for white space, brackets and semicolons. */
+/* True if the header has a rule that holds for the language. A header that names no language may
+ * have been copied from a file in another: its rule holds if it is the rule of this language, but
+ * for white space, brackets and semicolons. */
 static bool has_rule(struct bytes header, const char *language) {
     static const char ignored[] = " \t();";
-    struct bytes field = find_field(header, language_field), rule = find_field(header, plural_field);
+    struct bytes field = find_field(header, language_field),
+                 rule = find_field(header, plural_field);
     const char *own = plurals_of(language)->rule;
     if (count_forms(header) == 0)
         return false;
@@ -365,12 +391,15 @@ static void put_field(struct bytes_buffer *out, const char *name, const char *va
 /* ---- the file ---- */
 
 static bool lacks(const struct po_entry *entry, size_t form) {
-    return entry->fuzzy || form >= entry->message.form_count || is_empty(&entry->message.forms[form]);
+    return entry->fuzzy || form >= entry->message.form_count ||
+           is_empty(&entry->message.forms[form]);
 }
 
-/* True for the messages in which GNOME's and KDE's programs expect the names and addresses of their translators. */
+/* True for the messages in which GNOME's and KDE's programs expect the names and addresses of their
+ * translators. */
 static bool names_translators(struct bytes id) {
-    static const char *const ids[] = {"translator-credits", "translator_credits", "Your names", "Your emails"};
+    static const char *const ids[] = {"translator-credits", "translator_credits", "Your names",
+                                      "Your emails"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (bytes_are(id, ids[i]))
             return true;
@@ -407,8 +436,9 @@ static int next_message(struct po_file *file) {
         return 1;
     }
 
-    /* A message may have fewer forms than its language, as in the file of a language with one form: the missing ones need
-     * translations, too. It may have more forms, by the former rule of the file; those are surplus. */
+    /* A message may have fewer forms than its language, as in the file of a language with one form:
+     * the missing ones need translations, too. It may have more forms, by the former rule of the
+     * file; those are surplus. */
     size_t forms = message->plural.begin ? entry->plurals.forms : 1;
     for (size_t i = forms; message->plural.begin && i < message->form_count; i++)
         entry->surplus |= !is_empty(&message->forms[i]);
@@ -418,7 +448,8 @@ static int next_message(struct po_file *file) {
         return 1;
     entry->id = decode(file, &message->id);
     entry->plural = message->plural.begin ? decode(file, &message->plural) : entry->id;
-    entry->wanted = messages_can_hold(entry->id) && messages_can_hold(entry->plural) && !names_translators(entry->id);
+    entry->wanted = messages_can_hold(entry->id) && messages_can_hold(entry->plural) &&
+                    !names_translators(entry->id);
     return 1;
 }
 
@@ -439,7 +470,8 @@ static int compare_bytes(const void *a, const void *b) {
 
 /* Finds all placeholders of a text. Returns -1 if memory runs out. */
 static int find_all(struct bytes text, unsigned notations, struct arena *arena, struct found *out) {
-    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = notations};
+    struct directive_scan scan = {
+        .text = text.start, .length = text.length, .notations = notations};
     *out = (struct found){.numberable = notations & DIRECTIVE_NUMBERED};
     for (struct span span; directive_next(&scan, &span);) {
         struct bytes one = {text.start + span.begin, span.end - span.begin};
@@ -450,7 +482,8 @@ static int find_all(struct bytes text, unsigned notations, struct arena *arena, 
         all[out->count++] = one;
         bool next = directive_takes_next(notations, one);
         out->next += next;
-        out->numberable &= next ? *one.start == '%' && !memchr(one.start, '*', one.length) : !memchr(one.start, '$', one.length);
+        out->numberable &= next ? *one.start == '%' && !memchr(one.start, '*', one.length)
+                                : !memchr(one.start, '$', one.length);
     }
     if (out->count > 0)
         qsort(out->all, out->count, sizeof *out->all, compare_bytes);
@@ -477,7 +510,8 @@ static const char *line_end_of(const struct span_writer *writer) {
     return ((const struct po_file *)writer->about)->line_end;
 }
 
-/* Puts a text in one string, or over lines, each of which ends after its "\n" or after the last space within the width. */
+/* Puts a text in one string, or over lines, each of which ends after its "\n" or after the last
+ * space within the width. */
 static void put_text(struct span_writer *writer, struct bytes text, bool over_lines) {
     put_string(&writer->out, over_lines ? nothing : text);
     while (over_lines && text.length > 0) {
@@ -506,7 +540,8 @@ static void put_fields(struct span_writer *writer, struct bytes former) {
         const char *name, *value;
         bool anew; /* an existing field is rewritten; a missing one is always added */
     } fields[] = {
-        {language_field, language, field.length == 0 || !bytes_same_language(field, bytes_of(language))},
+        {language_field, language,
+         field.length == 0 || !bytes_same_language(field, bytes_of(language))},
         {"MIME-Version", "1.0", false},
         {type_field, "text/plain; charset=UTF-8", !bytes_are_any_case(charset, "UTF-8")},
         {"Content-Transfer-Encoding", "8bit", false},
@@ -550,7 +585,8 @@ static void put_flags(struct span_writer *writer, struct bytes line, bool fuzzy)
         bytes_put_string(&writer->out, line_end_of(writer));
 }
 
-/* Puts everything up to the first keyword of the message. A former source (#|) is dropped with the fuzzy translation. */
+/* Puts everything up to the first keyword of the message. A former source (#|) is dropped with the
+ * fuzzy translation. */
 static void put_comments(struct span_writer *writer, const struct po_entry *entry, bool fuzzy) {
     const struct po_message *message = &entry->message;
     bool flagged = false;
@@ -581,12 +617,14 @@ struct form {
 static struct bytes piece_bytes(const struct markup *markup, size_t piece) {
     const struct piece *own = &markup->pieces[piece];
     bool elsewise = own->source && own->shown_length == 0;
-    return elsewise ? (struct bytes){own->source, own->source_length} : (struct bytes){own->raw, own->length};
+    return elsewise ? (struct bytes){own->source, own->source_length}
+                    : (struct bytes){own->raw, own->length};
 }
 
-/* Counts the directives of these bytes that take the next argument. If `out` is wanted, puts the bytes with a number in each of
- * them, counted from `first`. */
-static size_t number_directives(struct bytes bytes, unsigned notations, size_t first, struct bytes_buffer *out) {
+/* Counts the directives of these bytes that take the next argument. If `out` is wanted, puts the
+ * bytes with a number in each of them, counted from `first`. */
+static size_t number_directives(struct bytes bytes, unsigned notations, size_t first,
+                                struct bytes_buffer *out) {
     const char *done = bytes.start, *end = done + bytes.length;
     size_t count = 0, length;
     for (const char *at = done; at<end; at += length> 0 ? length : 1) {
@@ -608,8 +646,9 @@ static size_t number_directives(struct bytes bytes, unsigned notations, size_t f
 }
 
 /* Makes a form from a text of the span. */
-static void make_form(struct span_writer *writer, const struct po_entry *entry, struct bytes source, const struct span_text *from,
-                      const struct span_written *written, struct form *out) {
+static void make_form(struct span_writer *writer, const struct po_entry *entry, struct bytes source,
+                      const struct span_text *from, const struct span_written *written,
+                      struct form *out) {
     struct arena *arena = writer->out.arena;
     unsigned notations = entry->notations;
     *out = (struct form){written->text, written->translated, written->sound};
@@ -617,11 +656,13 @@ static void make_form(struct span_writer *writer, const struct po_entry *entry, 
         return;
 
     /* Number the directives that take the next argument by their order in the source. */
-    size_t *before = arena_alloc(arena, from->end - from->first + 1, sizeof *before), marks = 0, count = 0, done = 0;
+    size_t *before = arena_alloc(arena, from->end - from->first + 1, sizeof *before), marks = 0,
+           count = 0, done = 0;
     struct bytes_buffer numbered = {.arena = arena};
     bool ordered = true;
     struct found there, here;
-    if (!before || find_all(source, notations, arena, &there) != 0 || find_all(out->text, notations, arena, &here) != 0) {
+    if (!before || find_all(source, notations, arena, &there) != 0 ||
+        find_all(out->text, notations, arena, &here) != 0) {
         writer->out.failed = true;
         return;
     }
@@ -643,15 +684,16 @@ static void make_form(struct span_writer *writer, const struct po_entry *entry, 
     bool same = there.count == here.count, complete = marks == there.next;
     for (size_t i = 0; same && i < here.count; i++)
         same = bytes_same(there.all[i], here.all[i]);
-    out->sound &= same && complete && (ordered || there.numberable) && marks_same(source, out->text, true);
+    out->sound &=
+        same && complete && (ordered || there.numberable) && marks_same(source, out->text, true);
     if (!ordered && complete && there.numberable)
         out->text = (struct bytes){numbered.bytes, numbered.length};
     writer->out.failed |= numbered.failed;
 }
 
 /* Puts a message that needs a translation, if it has one; finished forms stay. */
-static void put_wanted(struct span_writer *writer, const struct po_entry *entry, const struct document_span *span,
-                       const struct span_written *texts) {
+static void put_wanted(struct span_writer *writer, const struct po_entry *entry,
+                       const struct document_span *span, const struct span_written *texts) {
     const struct po_message *message = &entry->message;
     const struct po_plurals *plurals = &entry->plurals;
     struct form one, many = {.sound = true};
@@ -661,7 +703,8 @@ static void put_wanted(struct span_writer *writer, const struct po_entry *entry,
         make_form(writer, entry, entry->plural, &span->texts[1], &texts[1], &many);
     if (!one.translated && !many.translated)
         return;
-    put_comments(writer, entry, !one.sound || !many.sound || (plural && (plurals->forms > 2 || entry->surplus)));
+    put_comments(writer, entry,
+                 !one.sound || !many.sound || (plural && (plurals->forms > 2 || entry->surplus)));
     span_keep(writer, plural ? message->translation : message->forms[0].begin);
     if (!plural)
         put_text(writer, one.text, message->id.strings > 1);
@@ -672,15 +715,18 @@ static void put_wanted(struct span_writer *writer, const struct po_entry *entry,
         bytes_put_string(&writer->out, i > 0 ? line_end_of(writer) : "");
         bytes_put_string(&writer->out, index);
         if (lacks(entry, i))
-            put_text(writer, is_one ? one.text : many.text, (is_one ? &message->id : &message->plural)->strings > 1);
+            put_text(writer, is_one ? one.text : many.text,
+                     (is_one ? &message->id : &message->plural)->strings > 1);
         else
-            bytes_put(&writer->out, message->forms[i].begin, (size_t)(message->forms[i].end - message->forms[i].begin));
+            bytes_put(&writer->out, message->forms[i].begin,
+                      (size_t)(message->forms[i].end - message->forms[i].begin));
     }
     span_skip(writer, message->end);
 }
 
 /* A span_put. */
-static void put_entry(struct span_writer *writer, const struct document_span *span, const struct span_written *texts) {
+static void put_entry(struct span_writer *writer, const struct document_span *span,
+                      const struct span_written *texts) {
     const struct po_entry *entry = span->about;
     const struct po_file *file = writer->about;
     if (!entry && !file->has_header) { /* without a header the file has no character set */
@@ -703,7 +749,8 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
         put_wanted(writer, entry, span, texts);
     }
     if (entry->surplus && writer->done < message->end) {
-        /* The language has fewer forms than the message: the first ones stay, for a person to review. */
+        /* The language has fewer forms than the message: the first ones stay, for a person to
+         * review. */
         put_comments(writer, entry, true);
         span_keep(writer, message->forms[entry->plurals.forms - 1].end);
         span_skip(writer, message->end);
@@ -712,7 +759,8 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
 
 /* ---- messages become pieces ---- */
 
-/* A text_lead: a bullet, or the option that a line of help describes, up to the column where the description begins. */
+/* A text_lead: a bullet, or the option that a line of help describes, up to the column where the
+ * description begins. */
 static size_t find_lead(const char *text, size_t length) {
     for (size_t at = 1; *text == '-' && at + 1 < length; at++) {
         bool gap = text[at] == '\t' || (text[at] == ' ' && text[at + 1] == ' ');
@@ -729,12 +777,16 @@ static size_t skip_directive(const struct marking *marking, const char *at, cons
     return opaque_at(*(const unsigned *)marking->owner, at, (size_t)(end - at), 0);
 }
 
-static void add_words(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
-    struct directive_scan scan = {.text = text.start, .length = text.length, .notations = *(const unsigned *)marking->owner};
+static void add_words(const struct marking *marking, struct piece_builder *builder,
+                      struct bytes text) {
+    struct directive_scan scan = {
+        .text = text.start, .length = text.length, .notations = *(const unsigned *)marking->owner};
     size_t at = 0;
     for (struct span found; directive_next(&scan, &found);) {
-        struct bytes before = {text.start + at, found.begin - at}, word = {text.start + found.begin, found.end - found.begin};
-        if (bytes_are(word, "{{") || bytes_are(word, "}}")) /* they stay next to words, like punctuation */
+        struct bytes before = {text.start + at, found.begin - at},
+                     word = {text.start + found.begin, found.end - found.begin};
+        if (bytes_are(word, "{{") ||
+            bytes_are(word, "}}")) /* they stay next to words, like punctuation */
             continue;
         if (before.length > 0)
             piece_add_text(builder, before, before);
@@ -746,8 +798,10 @@ static void add_words(const struct marking *marking, struct piece_builder *build
         piece_add_text(builder, rest, rest);
 }
 
-static void add_text(struct document_spans *spans, struct piece_builder *builder, struct bytes text, unsigned notations) {
-    const struct marking marking = {.owner = &notations, .add_text = add_words, .skip = skip_directive};
+static void add_text(struct document_spans *spans, struct piece_builder *builder, struct bytes text,
+                     unsigned notations) {
+    const struct marking marking = {
+        .owner = &notations, .add_text = add_words, .skip = skip_directive};
     size_t first = builder->markup.piece_count;
     if (icu_message_is(text.start, text.length)) {
         spans_add_message(spans, builder, text, &(struct error){0});
@@ -757,7 +811,8 @@ static void add_text(struct document_spans *spans, struct piece_builder *builder
     spans_end_text(spans, builder, first);
 }
 
-/* Copies a message that a translated file changes, with its forms. Returns NULL if memory runs out. */
+/* Copies a message that a translated file changes, with its forms. Returns NULL if memory runs out.
+ */
 static struct po_entry *keep_entry(const struct po_entry *entry, struct arena *arena) {
     struct po_entry *kept = arena_alloc(arena, 1, sizeof *kept);
     struct po_text *forms = arena_alloc(arena, entry->message.form_count, sizeof *forms);
@@ -769,7 +824,8 @@ static struct po_entry *keep_entry(const struct po_entry *entry, struct arena *a
     return kept;
 }
 
-int po_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+int po_read(const struct document *document, struct arena *arena, struct markup *out,
+            struct error *err) {
     /* its pieces are decoded messages instead of bytes of the document */
     struct piece_builder builder = {.arena = arena, .markup.spaced = true};
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);

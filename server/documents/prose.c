@@ -1,6 +1,7 @@
-/* This file decides which strings of a data file are language, and which are for programs. The rule goes from certain to doubtful
- * signs: first the whole string (markup without text, a regular expression, CSS, a command), then its words. A string is language
- * if one of its words is, unless programs use such strings in its place. */
+/* This file decides which strings of a data file are language, and which are for programs. The rule
+ * goes from certain to doubtful signs: first the whole string (markup without text, a regular
+ * expression, CSS, a command), then its words. A string is language if one of its words is, unless
+ * programs use such strings in its place. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 
@@ -87,7 +88,8 @@ static struct bytes mask(struct bytes text, char *out) {
         while (marks && mark.end <= at)
             marks = mark_next(&scan, &mark);
         while (runs && run.end <= at)
-            runs = opaque_next(NOTATION_PLACEHOLDERS | NOTATION_BLOCKS, text.start, text.length, &next, &run);
+            runs = opaque_next(NOTATION_PLACEHOLDERS | NOTATION_BLOCKS, text.start, text.length,
+                               &next, &run);
         bool marked = marks && mark.begin <= at, held = runs && run.begin <= at;
         *to++ = marked ? ' ' : held ? masked : text.start[at];
         at = marked ? mark.end : held ? run.end : at + 1;
@@ -111,7 +113,13 @@ static bool is_other(char c) {
 
 /* ---- notations of one word ---- */
 
-enum word { WORD_PROGRAM, WORD_DOUBTFUL, WORD_LOWER, WORD_UPPER, WORD_OTHER /* "Save", or of another alphabet */ };
+enum word {
+    WORD_PROGRAM,
+    WORD_DOUBTFUL,
+    WORD_LOWER,
+    WORD_UPPER,
+    WORD_OTHER /* "Save", or of another alphabet */
+};
 
 static bool is_vowel(char c) {
     return ascii_among(c, "aeiouyAEIOUY");
@@ -127,15 +135,19 @@ static enum word judge_letters(struct bytes word) {
         other |= i > 0 && upper;
     }
     bool plural = uppers > 1 && uppers + 1 == word.length && ends(word, "s"); /* PDFs */
-    if (lower_then_upper || word.length > MOST_LETTERS || (other && uppers < word.length && !plural))
+    if (lower_then_upper || word.length > MOST_LETTERS ||
+        (other && uppers < word.length && !plural))
         return WORD_DOUBTFUL;
     if (bytes_among(word, literals))
         return WORD_PROGRAM;
     if (uppers == word.length && word.length > 1)
-        return bytes_among(word, zones) || bytes_among(word, currencies) ? WORD_DOUBTFUL : WORD_UPPER;
+        return bytes_among(word, zones) || bytes_among(word, currencies) ? WORD_DOUBTFUL
+                                                                         : WORD_UPPER;
     if (uppers > 0)
         return WORD_OTHER;
-    return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel)) ? WORD_DOUBTFUL : WORD_LOWER;
+    return bytes_among(word, languages) || (word.length > 2 && !any_in(word, is_vowel))
+               ? WORD_DOUBTFUL
+               : WORD_LOWER;
 }
 
 /* "text-center", "en-US" and "Content-Type" are doubtful; "Wi-Fi" and "e-mail" are words. */
@@ -158,7 +170,9 @@ static enum word judge_hyphens(struct bytes word) {
     bool code = all_in(first, is_lower) && first.length >= 2 && first.length <= 3;
     if (code && lower == 1)
         return WORD_DOUBTFUL; /* en-US, zh-Hans, zh-Hant-TW */
-    return bytes_among(first, "Content X Accept Access Cache If Sec Set Proxy") && lower == 0 ? WORD_DOUBTFUL : WORD_OTHER;
+    return bytes_among(first, "Content X Accept Access Cache If Sec Set Proxy") && lower == 0
+               ? WORD_DOUBTFUL
+               : WORD_OTHER;
 }
 
 /* "foo.bar.baz", "index.js" and "example.com" are not words; "p.m" and "U.S" are. */
@@ -169,7 +183,8 @@ static enum word judge_dots(struct bytes word) {
         initials &= part.length == 1;
     if (initials)
         return WORD_OTHER;
-    return opaque_at(NOTATION_CODES, word.start, word.length, 0) == word.length ? WORD_PROGRAM : WORD_DOUBTFUL;
+    return opaque_at(NOTATION_CODES, word.start, word.length, 0) == word.length ? WORD_PROGRAM
+                                                                                : WORD_DOUBTFUL;
 }
 
 /* "text/html", "Europe/Paris" and "src/index" are not words; "Yes/No" and "and/or" are. */
@@ -195,7 +210,8 @@ static enum word judge_bars(struct bytes word) {
     for (size_t parts = 0; next_part(&rest, "|", &part); parts++) {
         size_t stem = first.length > 3 ? first.length - 1 : first.length;
         if (!all_in(part, ascii_letter) ||
-            (parts > 0 && (stem < 3 || part.length < stem || memcmp(part.start, first.start, stem) != 0)))
+            (parts > 0 &&
+             (stem < 3 || part.length < stem || memcmp(part.start, first.start, stem) != 0)))
             return WORD_PROGRAM;
         first = parts == 0 ? part : first;
     }
@@ -208,7 +224,8 @@ static bool has_optional_end(struct bytes word) {
     if (!open || open == word.start || end - open < 2)
         return false;
     struct bytes after = bytes_between(open + 1, end[-1] == ')' ? end - 1 : end);
-    return all_in(bytes_between(word.start, open), ascii_letter) && bytes_among(after, "s es e n en x er r in");
+    return all_in(bytes_between(word.start, open), ascii_letter) &&
+           bytes_among(after, "s es e n en x er r in");
 }
 
 static enum word judge_ascii(struct bytes word) {
@@ -230,7 +247,8 @@ static enum word judge_ascii(struct bytes word) {
         return has_optional_end(word) ? WORD_OTHER : WORD_PROGRAM;
     while (digits < word.length && ascii_digit(word.start[digits]))
         digits++;
-    if (digits > 0 && bytes_among(bytes_between(word.start + digits, word.start + word.length), "st nd rd th er re e"))
+    if (digits > 0 && bytes_among(bytes_between(word.start + digits, word.start + word.length),
+                                  "st nd rd th er re e"))
         return WORD_OTHER;
     if (digit)
         return other && other != '\'' ? WORD_PROGRAM : WORD_DOUBTFUL;
@@ -267,8 +285,8 @@ static enum word judge_word(struct bytes raw) {
     static const char *const notations[] = {"^", ".", ":", "-", "/", "#", "@", "~", "\\"};
     static const char *const paths[] = {"/", "./", "../", "~/"};
 
-    /* Remove the punctuation around the word, but not the "()" of a call, nor a dot, colon, hyphen or slash in front, which is a
-     * notation. */
+    /* Remove the punctuation around the word, but not the "()" of a call, nor a dot, colon, hyphen
+     * or slash in front, which is a notation. */
     const char *begin = raw.start, *end = begin + raw.length;
     bool call = raw.length > 2 && ends(raw, "()");
     while (begin < end && ascii_among(*begin, "\"'([*"))
@@ -281,7 +299,8 @@ static enum word judge_word(struct bytes raw) {
     for (size_t next = 0; begin < end && (unsigned char)*begin >= 0x80; begin += next, next = 0)
         if (!character_is_punctuation(character_next(begin, (size_t)(end - begin), &next)))
             break;
-    for (size_t length = (size_t)(end - begin), before = length; length > 0 && (unsigned char)begin[length - 1] >= 0x80;
+    for (size_t length = (size_t)(end - begin), before = length;
+         length > 0 && (unsigned char)begin[length - 1] >= 0x80;
          end = begin + before, length = before)
         if (!character_is_punctuation(character_previous(begin, &before)))
             break;
@@ -302,7 +321,8 @@ static enum word judge_word(struct bytes raw) {
     if (has(word, "://") || has(word, "\\") || has(word, "@") || has(word, "_"))
         return WORD_PROGRAM;
     const char *dot = memrchr(begin, '.', word.length);
-    bool file = dot && dot > begin && end - dot > 1 && judge_dots(bytes_between(dot - 1, end)) == WORD_PROGRAM;
+    bool file = dot && dot > begin && end - dot > 1 &&
+                judge_dots(bytes_between(dot - 1, end)) == WORD_PROGRAM;
     return file ? WORD_PROGRAM : WORD_OTHER;
 }
 
@@ -310,21 +330,25 @@ static enum word judge_word(struct bytes raw) {
 
 /* True for a regular expression, code, or a path of Windows. */
 static bool is_code(struct bytes text) {
-    static const char *const marks[] = {
-        "\\d",  "\\w", "\\s", "\\b", "\\.", "\\/", "\\(", "(?:", "(?=", "(?!", "(?<", "[a-z", "[A-Z",
-        "[0-9", ".*",  ".+)", "=>",  "===", "!==", "&&",  "||",  "();", "){",  "+=",  "\":"};
+    static const char *const marks[] = {"\\d", "\\w", "\\s", "\\b", "\\.",  "\\/",  "\\(",
+                                        "(?:", "(?=", "(?!", "(?<", "[a-z", "[A-Z", "[0-9",
+                                        ".*",  ".+)", "=>",  "===", "!==",  "&&",   "||",
+                                        "();", "){",  "+=",  "\":"};
     bool braces = (begins(text, "{") && ends(text, "}")) || (begins(text, "[") && ends(text, "]"));
-    bool path =
-        text.length > 2 && ascii_letter(*text.start) && (begins(bytes_between(text.start + 1, text.start + text.length), ":\\"));
-    if (begins(text, "^") || begins(text, "\\\\") || path || (braces && memchr(text.start, '"', text.length)))
+    bool path = text.length > 2 && ascii_letter(*text.start) &&
+                (begins(bytes_between(text.start + 1, text.start + text.length), ":\\"));
+    if (begins(text, "^") || begins(text, "\\\\") || path ||
+        (braces && memchr(text.start, '"', text.length)))
         return true;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (has(text, marks[i]))
             return true;
-    return text.length > 3 && begins(text, "/") && memchr(text.start + 1, '/', text.length - 1) && !has(text, " ");
+    return text.length > 3 && begins(text, "/") && memchr(text.start + 1, '/', text.length - 1) &&
+           !has(text, " ");
 }
 
-/* True for "margin: 0 auto; color: red": all properties are known, or half of them if there is a semicolon. */
+/* True for "margin: 0 auto; color: red": all properties are known, or half of them if there is a
+ * semicolon. */
 static bool is_declarations(struct bytes text) {
     struct bytes rest = text, part;
     size_t count = 0, properties = 0;
@@ -333,7 +357,8 @@ static bool is_declarations(struct bytes text) {
         if (part.length == 0)
             continue;
         const char *colon = memchr(part.start, ':', part.length);
-        struct bytes name = colon ? trimmed(bytes_between(part.start, colon)) : (struct bytes){part.start, 0};
+        struct bytes name =
+            colon ? trimmed(bytes_between(part.start, colon)) : (struct bytes){part.start, 0};
         for (size_t i = 0; i < name.length; i++)
             if (!is_lower(name.start[i]) && name.start[i] != '-')
                 return false;
@@ -342,25 +367,31 @@ static bool is_declarations(struct bytes text) {
         count++;
         properties += bytes_among(name, css_properties);
     }
-    return count > 0 && properties * 2 >= count && (properties == count || memchr(text.start, ';', text.length));
+    return count > 0 && properties * 2 >= count &&
+           (properties == count || memchr(text.start, ';', text.length));
 }
 
-/* True for a list of fonts, a length or border, "a=b, c=d", a media query, or the name of a browser. */
+/* True for a list of fonts, a length or border, "a=b, c=d", a media query, or the name of a
+ * browser. */
 static bool is_style(struct bytes text) {
     struct bytes rest = text, word;
     size_t words = 0, pairs = 0, measures = 0, styled = 0, colours = 0;
-    if (memchr(text.start, ',', text.length) && (ends(text, "sans-serif") || ends(text, "monospace") || ends(text, " serif")))
+    if (memchr(text.start, ',', text.length) &&
+        (ends(text, "sans-serif") || ends(text, "monospace") || ends(text, " serif")))
         return true;
-    if (has(text, "(min-width:") || has(text, "(max-width:") || has(text, "(prefers-") || begins(text, "Mozilla/"))
+    if (has(text, "(min-width:") || has(text, "(max-width:") || has(text, "(prefers-") ||
+        begins(text, "Mozilla/"))
         return true;
     for (bool number = false; next_word(&rest, &word); words++) {
         const char *equals = memchr(word.start, '=', word.length);
         bool is_unit = number && bytes_among(word, units);
         size_t digits = 0;
-        while (digits < word.length && (ascii_digit(word.start[digits]) || ascii_among(word.start[digits], "+-.,")))
+        while (digits < word.length &&
+               (ascii_digit(word.start[digits]) || ascii_among(word.start[digits], "+-.,")))
             digits++;
         struct bytes unit = bytes_between(word.start + digits, word.start + word.length);
-        number = digits > 0 && ascii_digit(word.start[digits - 1]) && (unit.length == 0 || bytes_among(unit, units));
+        number = digits > 0 && ascii_digit(word.start[digits - 1]) &&
+                 (unit.length == 0 || bytes_among(unit, units));
         pairs += equals && equals > word.start;
         measures += number || is_unit;
         colours += *word.start == '#';
@@ -387,7 +418,8 @@ static bool is_date_pattern(struct bytes text) {
             at++;
         if (!ascii_among(c, "yYMDdHhmsSaAEeQwWzZXxLTGuo") || at - begin > 6)
             return false;
-        bool glued = at < text.length && ascii_letter(text.start[at]) && !ascii_among(text.start[at], "oT") && at - begin < 2;
+        bool glued = at < text.length && ascii_letter(text.start[at]) &&
+                     !ascii_among(text.start[at], "oT") && at - begin < 2;
         if (glued)
             return false;
         groups++;
@@ -406,11 +438,13 @@ static bool is_command(struct bytes text) {
         return ends_in(text, ".") && bytes_among(first, programs);
     bool flags = false, notation = false;
     while (next_word(&rest, &word)) {
-        flags |= begins(word, "--") ? word.length > 2 && ascii_letter(word.start[2])
-                                    : word.length == 2 && *word.start == '-' && ascii_letter(word.start[1]);
+        flags |= begins(word, "--")
+                     ? word.length > 2 && ascii_letter(word.start[2])
+                     : word.length == 2 && *word.start == '-' && ascii_letter(word.start[1]);
         notation |= has_letter(word) && judge_word(word) <= WORD_DOUBTFUL;
     }
-    return bytes_among(first, programs) || flags || (notation && bytes_among(first, other_programs)) ||
+    return bytes_among(first, programs) || flags ||
+           (notation && bytes_among(first, other_programs)) ||
            (first.length < text.length && begins(first, "./"));
 }
 
@@ -421,7 +455,8 @@ static bool is_classes(struct bytes text) {
     while (next_word(&rest, &word)) {
         size_t end = 0;
         for (size_t i = 0; i < word.length; i++)
-            if (!is_lower(word.start[i]) && !ascii_digit(word.start[i]) && !ascii_among(word.start[i], "-_:/[].%#!"))
+            if (!is_lower(word.start[i]) && !ascii_digit(word.start[i]) &&
+                !ascii_among(word.start[i], "-_:/[].%#!"))
                 return false;
         while (end < word.length && is_lower(word.start[end]))
             end++;
@@ -443,13 +478,15 @@ static const char *const expressions[] = {
     /* the path of a drawing: M10 10 L 90 30 Z */
     "[Mm]&(([^\\d]*\\d+){4})[MmZzLlHhVvCcSsQqTtAae+., \\d-]+\\z",
     /* Mon, 01 May 2024 10:00:00 GMT */
-    "&(((" DAY "|" MONTH "|[A-Z]{3,4}),?&( |\\z)|[\\d+-][^ ]*| +)+\\z)&((!(\\d\\d:\\d\\d).)*\\d)(!" MONTH ".)*" MONTH,
+    "&(((" DAY "|" MONTH
+    "|[A-Z]{3,4}),?&( |\\z)|[\\d+-][^ ]*| +)+\\z)&((!(\\d\\d:\\d\\d).)*\\d)(!" MONTH ".)*" MONTH,
     /* Jane Doe <jane@example.org> (https://example.org) */
     "([^ <(][^ ]* +){0,4}&([^@]*@)(<[^ >@]*@[^ >]*>|\\(http[^ )]*\\)| +)+\\z"};
 
 /* ---- places ---- */
 
-/* Returns the name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than all that are looked up. */
+/* Returns the name in lower case without "-", "_", "$" and "@"; length 0 if it is longer than all
+ * that are looked up. */
 static struct bytes plain_name(struct bytes name, char plain[NAME_BYTES]) {
     size_t length = 0;
     for (size_t i = 0; i < name.length; i++) {
@@ -457,7 +494,8 @@ static struct bytes plain_name(struct bytes name, char plain[NAME_BYTES]) {
             continue;
         if (length == NAME_BYTES)
             return (struct bytes){plain, 0};
-        plain[length++] = ascii_upper(name.start[i]) ? (char)(name.start[i] - 'A' + 'a') : name.start[i];
+        plain[length++] =
+            ascii_upper(name.start[i]) ? (char)(name.start[i] - 'A' + 'a') : name.start[i];
     }
     return (struct bytes){plain, length};
 }
@@ -465,7 +503,8 @@ static struct bytes plain_name(struct bytes name, char plain[NAME_BYTES]) {
 static bool is_place(const struct prose_place *place, const char *names) {
     char name[NAME_BYTES], parent[NAME_BYTES];
     struct bytes own = plain_name(place->name, name), above = plain_name(place->parent, parent);
-    return (own.length > 0 && bytes_among(own, names)) || (above.length > 0 && bytes_among(above, names));
+    return (own.length > 0 && bytes_among(own, names)) ||
+           (above.length > 0 && bytes_among(above, names));
 }
 
 /* ---- the whole rule ---- */
@@ -482,11 +521,13 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
     struct bytes plain = trimmed(mask(text, scratch));
     if (!has_letter(plain))
         return PROSE_PROGRAM;
-    if (begins(place->name, "@") || begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
+    if (begins(place->name, "@") ||
+        begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
         return PROSE_DOUBTFUL;
     bool signs = false;
     for (size_t i = 0; i < plain.length && !signs; i++)
-        signs = (unsigned char)plain.start[i] < 0x80 && !ascii_letter(plain.start[i]) && !byte_is_space(plain.start[i]);
+        signs = (unsigned char)plain.start[i] < 0x80 && !ascii_letter(plain.start[i]) &&
+                !byte_is_space(plain.start[i]);
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++)
         if (opaque_match(expressions[i], plain.start, plain.length) > 0 ||
             opaque_match(expressions[i], text.start, text.length) > 0)
@@ -512,8 +553,10 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
     bool names_itself = bytes_same_any_case(place->name, plain), whole = ends_in(plain, ".!?:");
     bool words_place = is_place(place, names_of_words), code_place = is_place(place, names_of_code);
     if ((words == 1 && !capital && !names_itself && (words_place || code_place) && !whole) ||
-        (words > 1 && words <= 4 && capitals == words && is_place(place, "author authors contributors maintainers")) ||
-        (words > 1 && (lower || !capital) && !ascii_upper(*plain.start) && !any_in(plain, is_other) && !whole && code_place))
+        (words > 1 && words <= 4 && capitals == words &&
+         is_place(place, "author authors contributors maintainers")) ||
+        (words > 1 && (lower || !capital) && !ascii_upper(*plain.start) &&
+         !any_in(plain, is_other) && !whole && code_place))
         return PROSE_DOUBTFUL;
     return PROSE_LANGUAGE;
 }

@@ -1,11 +1,14 @@
-/* This module hides how translations get back into files that give spans: which pieces belong to which place of the file, how
- * messages in ICU's notation are checked, and that everything between the spans stays. */
+/* This module hides how translations get back into files that give spans: which pieces belong to
+ * which place of the file, how messages in ICU's notation are checked, and that everything between
+ * the spans stays. */
 #include "server/documents/spans.h"
 
 /* ---- reading ---- */
 
-void spans_add(struct document_spans *spans, struct piece_builder *builder, const char *begin, const char *end, const void *about) {
-    struct document_span *all = arena_grow(builder->arena, spans->all, spans->count, &spans->room, 1, sizeof *all);
+void spans_add(struct document_spans *spans, struct piece_builder *builder, const char *begin,
+               const char *end, const void *about) {
+    struct document_span *all =
+        arena_grow(builder->arena, spans->all, spans->count, &spans->room, 1, sizeof *all);
     if (!all) {
         builder->failed = ERROR_MEMORY;
         return;
@@ -23,7 +26,8 @@ void spans_end_text(struct document_spans *spans, struct piece_builder *builder,
     last->texts[last->count++] = (struct span_text){.first = first, .end = end};
 }
 
-bool spans_add_message(struct document_spans *spans, struct piece_builder *builder, struct bytes text, struct error *err) {
+bool spans_add_message(struct document_spans *spans, struct piece_builder *builder,
+                       struct bytes text, struct error *err) {
     static const struct marking as_it_is;
     struct icu_source *source = arena_alloc(builder->arena, 1, sizeof *source);
     size_t first = builder->markup.piece_count;
@@ -45,8 +49,8 @@ bool spans_add_message(struct document_spans *spans, struct piece_builder *build
     return readable;
 }
 
-int spans_build(const struct document_spans *spans, struct piece_builder *builder, markup_escape *escape, struct markup *out,
-                struct error *err) {
+int spans_build(const struct document_spans *spans, struct piece_builder *builder,
+                markup_escape *escape, struct markup *out, struct error *err) {
     if (piece_build(builder, escape, out, err) != 0)
         return -1;
     out->spans = spans;
@@ -67,8 +71,8 @@ void span_skip(struct span_writer *writer, const char *to) {
 }
 
 /* Writes a text into a buffer of its own. */
-static void write_text(struct markup_writing *writing, struct span_writer *writer, const struct span_text *text,
-                       struct span_written *out) {
+static void write_text(struct markup_writing *writing, struct span_writer *writer,
+                       const struct span_text *text, struct span_written *out) {
     struct arena *arena = writer->out.arena;
     struct bytes_buffer buffer = {.arena = arena}, escaped = {.arena = arena};
     markup_escape *escape = writer->markup->escape;
@@ -96,13 +100,17 @@ static void write_text(struct markup_writing *writing, struct span_writer *write
     writer->out.failed |= buffer.failed || escaped.failed || arena_failed(arena);
 }
 
-char *spans_write(const struct document *document, const struct markup *markup, const struct markup_translation *translations,
-                  struct arena *arena, size_t *out_length, struct error *err) {
+char *spans_write(const struct document *document, const struct markup *markup,
+                  const struct markup_translation *translations, struct arena *arena,
+                  size_t *out_length, struct error *err) {
     const struct document_spans *spans = markup->spans;
     const char *end = document->source + document->length;
     struct markup_writing writing = {.markup = markup, .translations = translations};
-    struct span_writer writer = {
-        .document = document, .markup = markup, .about = spans->about, .done = document->source, .out.arena = arena};
+    struct span_writer writer = {.document = document,
+                                 .markup = markup,
+                                 .about = spans->about,
+                                 .done = document->source,
+                                 .out.arena = arena};
     bool changed = false;
     for (size_t i = 0; i < markup->count && !changed; i++)
         changed = translations[i].text != NULL;

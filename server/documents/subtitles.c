@@ -1,6 +1,7 @@
-/* This file translates SubRip (srt) and WebVTT (vtt). Both consist of cues: a timing line and the text that is shown, up to a blank
- * line or the next timing line. A sentence that runs over cues is one segment with a part in each. Translated cues keep their
- * number of lines if these are short enough; their lines are as even as possible. */
+/* This file translates SubRip (srt) and WebVTT (vtt). Both consist of cues: a timing line and the
+ * text that is shown, up to a blank line or the next timing line. A sentence that runs over cues is
+ * one segment with a part in each. Translated cues keep their number of lines if these are short
+ * enough; their lines are as even as possible. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 #include <ctype.h>
@@ -10,12 +11,15 @@ enum {
     LINE_SHOWN = 60,  /* bytes of a line in an error */
     LINE_WIDTH = 42,  /* characters that a line should have at most */
     MOST_TAGS = 1000, /* tags of a cue: one for each coloured letter is common */
-    MOST_OPEN = 64,   /* tags that are open at once: each end tag looks for its start tag among them */
-    NAME_BYTES = 16,  /* of a tag */
-    NAME_SHOWN = 32,  /* bytes of a speaker's name */
-    MOST_PARTS = 8,   /* cues of a sentence */
-    MANY_WORDS = 5,   /* a cue with this many words and without a mark at its end is not a title, if the next one ends a sentence */
-    SOME_WORDS = 3    /* a cue with this many words continues if its last word cannot end a sentence; "Come on" does not */
+    MOST_OPEN =
+        64, /* tags that are open at once: each end tag looks for its start tag among them */
+    NAME_BYTES = 16, /* of a tag */
+    NAME_SHOWN = 32, /* bytes of a speaker's name */
+    MOST_PARTS = 8,  /* cues of a sentence */
+    MANY_WORDS = 5,  /* a cue with this many words and without a mark at its end is not a title, if
+                        the next one ends a sentence */
+    SOME_WORDS = 3   /* a cue with this many words continues if its last word cannot end a sentence;
+                        "Come on" does not */
 };
 
 /* ---- cues ---- */
@@ -38,7 +42,8 @@ static bool is_blank(const struct line *line) {
 
 static bool begins_with(const struct line *line, const char *word) {
     const char *after = line->begin + strlen(word);
-    return bytes_begin(line->begin, line->end, word) && (after == line->end || strchr(" \t", *after));
+    return bytes_begin(line->begin, line->end, word) &&
+           (after == line->end || strchr(" \t", *after));
 }
 
 static const char *find_arrow(const char *at, const char *end) {
@@ -51,7 +56,8 @@ static const char *skip_blank(const char *at, const char *end) {
     return at;
 }
 
-/* Reads [hours:]minutes:seconds and, after a comma or dot, milliseconds, and moves *at past it. WebVTT may leave out the hours. */
+/* Reads [hours:]minutes:seconds and, after a comma or dot, milliseconds, and moves *at past it.
+ * WebVTT may leave out the hours. */
 static bool read_time(const char **at, const char *end, bool vtt) {
     size_t colons = 0, digits = 0;
     const char *c = *at;
@@ -81,9 +87,11 @@ static bool is_timing(const struct line *line, bool vtt) {
     return read_time(&at, line->end, vtt) && (at == line->end || *at == ' ' || *at == '\t');
 }
 
-/* True for a line with digits and a colon on both sides of an arrow: a timing line with a mistake. */
+/* True for a line with digits and a colon on both sides of an arrow: a timing line with a mistake.
+ */
 static bool is_like_timing(const struct line *line) {
-    const char *arrow = find_arrow(line->begin, line->end), *at = skip_blank(line->begin, line->end);
+    const char *arrow = find_arrow(line->begin, line->end),
+               *at = skip_blank(line->begin, line->end);
     for (size_t side = 0; arrow && side < 2; side++) {
         const char *digits = at;
         while (at < line->end && isdigit((unsigned char)*at))
@@ -101,9 +109,10 @@ static void skip_block(struct cue_reader *reader) {
 }
 
 static int refuse(const struct cue_reader *reader, struct error *err) {
-    int shown = (int)utf8_clip(reader->line.begin, (size_t)(reader->line.end - reader->line.begin), LINE_SHOWN);
-    return error_set(err, ERROR_INPUT, "line %zu, cue %zu: \"%.*s\" is not a timing line like %s", reader->line.number,
-                     reader->number + 1, shown, reader->line.begin,
+    int shown = (int)utf8_clip(reader->line.begin, (size_t)(reader->line.end - reader->line.begin),
+                               LINE_SHOWN);
+    return error_set(err, ERROR_INPUT, "line %zu, cue %zu: \"%.*s\" is not a timing line like %s",
+                     reader->line.number, reader->number + 1, shown, reader->line.begin,
                      reader->vtt ? "00:01.000 --> 00:04.000" : "00:00:01,000 --> 00:00:04,000");
 }
 
@@ -121,7 +130,8 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
             return 0;
         found = !is_blank(line);
         if (reader->vtt && !find_arrow(line->begin, line->end) &&
-            (begins_with(line, "NOTE") || begins_with(line, "STYLE") || begins_with(line, "REGION"))) {
+            (begins_with(line, "NOTE") || begins_with(line, "STYLE") ||
+             begins_with(line, "REGION"))) {
             skip_block(reader);
             found = false;
         }
@@ -191,11 +201,13 @@ struct marks {
     size_t count, room;
 };
 
-/* Reads "name" or "/name", and cuts a long name. Returns true if SubRip knows the name; WebVTT allows any, and times. */
+/* Reads "name" or "/name", and cuts a long name. Returns true if SubRip knows the name; WebVTT
+ * allows any, and times. */
 static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
     size_t length = 0;
     at += at < end && *at == '/';
-    for (; length + 1 < NAME_BYTES && at + length < end && isalnum((unsigned char)at[length]); length++)
+    for (; length + 1 < NAME_BYTES && at + length < end && isalnum((unsigned char)at[length]);
+         length++)
         name[length] = at[length];
     name[length] = '\0';
     return bytes_among_any_case(bytes_of(name), "b i u s font");
@@ -222,8 +234,10 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct cue_mark
     return vtt || known;
 }
 
-/* Finds the tags of a text, and pairs each end with the start that it nests with. Drops the outermost if too many are open. */
-static int find_marks(struct bytes text, bool vtt, struct marks *marks, struct arena *arena, struct error *err) {
+/* Finds the tags of a text, and pairs each end with the start that it nests with. Drops the
+ * outermost if too many are open. */
+static int find_marks(struct bytes text, bool vtt, struct marks *marks, struct arena *arena,
+                      struct error *err) {
     const char *end = text.start + text.length;
     size_t open[MOST_OPEN], depth = 0;
     marks->count = 0;
@@ -235,12 +249,14 @@ static int find_marks(struct bytes text, bool vtt, struct marks *marks, struct a
         }
         if (marks->count == MOST_TAGS)
             return error_set(err, ERROR_INPUT, "it has more than %d tags", MOST_TAGS);
-        struct cue_mark *all = arena_grow(arena, marks->all, marks->count, &marks->room, 1, sizeof *all);
+        struct cue_mark *all =
+            arena_grow(arena, marks->all, marks->count, &marks->room, 1, sizeof *all);
         if (!all)
             return error_memory(err);
         marks->all = all;
         size_t top = depth;
-        while (mark.kind == MARK_END && top > 0 && strcasecmp(all[open[top - 1]].name, mark.name) != 0)
+        while (mark.kind == MARK_END && top > 0 &&
+               strcasecmp(all[open[top - 1]].name, mark.name) != 0)
             top--;
         if (mark.kind == MARK_START) {
             if (depth == MOST_OPEN)
@@ -256,20 +272,24 @@ static int find_marks(struct bytes text, bool vtt, struct marks *marks, struct a
     return 0;
 }
 
-/* Skips code and comments, which are not marks in subtitles; references and other tags are, as in any text. If the owner says that
- * the text has an arrow, tags are skipped, too, because a mark moves and a line with the arrow might then be a timing line. */
+/* Skips code and comments, which are not marks in subtitles; references and other tags are, as in
+ * any text. If the owner says that the text has an arrow, tags are skipped, too, because a mark
+ * moves and a line with the arrow might then be a timing line. */
 static size_t skip_others(const struct marking *marking, const char *at, const char *end) {
     bool arrow = marking->owner != NULL;
-    return *at == '`' || *at == ':' || (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
+    return *at == '`' || *at == ':' ||
+           (*at == '<' && (arrow || (end - at > 1 && (at[1] == '!' || at[1] == '?'))));
 }
 
-/* SubRip has no references: a space keeps text that looks like a mark, or like the arrow between times, from being read as one.
- * Only the beginning of a mark is recognized, because it may end in another text. */
+/* SubRip has no references: a space keeps text that looks like a mark, or like the arrow between
+ * times, from being read as one. Only the beginning of a mark is recognized, because it may end in
+ * another text. */
 static void srt_escape(struct bytes_buffer *out, const char *text, size_t length) {
     const char *end = text + length, *done = text;
     for (const char *at = text; at < end; at++) {
         char name[NAME_BYTES];
-        bool tag = *at == '<' && read_name(at + 1, end, name), braces = *at == '{' && at + 1 < end && at[1] == '\\';
+        bool tag = *at == '<' && read_name(at + 1, end, name),
+             braces = *at == '{' && at + 1 < end && at[1] == '\\';
         bool arrow = bytes_begin(at, end, "-->");
         if (!tag && !braces && !arrow)
             continue;
@@ -303,7 +323,8 @@ static struct bytes without_last_mark(struct bytes text) {
     return text;
 }
 
-/* Returns the bytes of a name in capitals with its colon, and the space after it, at the beginning of a line: who speaks. */
+/* Returns the bytes of a name in capitals with its colon, and the space after it, at the beginning
+ * of a line: who speaks. */
 static size_t speaker_name(struct bytes text) {
     size_t capitals = 0, at = 0, next = 0;
     for (; at < text.length && at < NAME_SHOWN; at = next) {
@@ -312,16 +333,19 @@ static size_t speaker_name(struct bytes text) {
             break;
         if (character_lower(c) != c)
             capitals++;
-        else if (character_upper(c) != c || !(character_is_letter(c) || character_is_among(c, L" .-'#&")))
+        else if (character_upper(c) != c ||
+                 !(character_is_letter(c) || character_is_among(c, L" .-'#&")))
             return 0;
     }
     size_t after = next;
-    while (at < text.length && text.start[at] == ':' && after < text.length && text.start[after] == ' ')
+    while (at < text.length && text.start[at] == ':' && after < text.length &&
+           text.start[after] == ' ')
         after++;
     return capitals >= 2 && after > next && after < text.length ? after : 0;
 }
 
-/* Returns the bytes before the words of its first line: a dash, ">>", a note, the name of the speaker. */
+/* Returns the bytes before the words of its first line: a dash, ">>", a note, the name of the
+ * speaker. */
 static size_t lead_of(struct bytes text) {
     const char *at = text.start;
     struct bytes line = cue_line(text, &at);
@@ -341,17 +365,19 @@ static bool is_sound(struct bytes line) {
 /* Returns the text without tags at its beginning: `<i>- going`. */
 static struct bytes without_first_mark(struct bytes text) {
     const char *end = text.start + text.length;
-    for (const char *close; text.length > 0 && *text.start == '<' && (close = memchr(text.start, '>', text.length));)
+    for (const char *close;
+         text.length > 0 && *text.start == '<' && (close = memchr(text.start, '>', text.length));)
         text = bytes_between(close + 1, end);
     return text;
 }
 
-/* True if a line of a cue begins a text of its own: another speaker, a sound, or words in tags of their own after a sentence. */
+/* True if a line of a cue begins a text of its own: another speaker, a sound, or words in tags of
+ * their own after a sentence. */
 static bool begins_text(struct bytes before, struct bytes line) {
     struct bytes said = without_last_mark(before), inner = without_first_mark(line);
     bool tagged = said.length < before.length && inner.length < line.length && line.start[1] != '/';
-    bool voice =
-        bytes_begin(line.start, line.start + line.length, "<v ") || bytes_begin(line.start, line.start + line.length, "<v.");
+    bool voice = bytes_begin(line.start, line.start + line.length, "<v ") ||
+                 bytes_begin(line.start, line.start + line.length, "<v.");
     return voice || lead_of(inner) > 0 || is_sound(line) || is_sound(before) ||
            (tagged && text_ends_sentence(said.start, said.length));
 }
@@ -373,7 +399,8 @@ static struct bytes cue_speech(struct bytes text, const char **at) {
 static size_t count_words(struct bytes text) {
     size_t words = 0;
     for (size_t i = 0; i < text.length; i++)
-        words += !strchr(" \t\r\n", text.start[i]) && (i == 0 || strchr(" \t\r\n", text.start[i - 1]));
+        words +=
+            !strchr(" \t\r\n", text.start[i]) && (i == 0 || strchr(" \t\r\n", text.start[i - 1]));
     return words;
 }
 
@@ -383,16 +410,23 @@ static bool begins_small(struct bytes text) {
     return first > 0 && character_lower(first) == first && character_upper(first) != first;
 }
 
-/* True if the text continues the sentence of the text before it. Titles and repeated words do not, though no mark ends them. */
+/* True if the text continues the sentence of the text before it. Titles and repeated words do not,
+ * though no mark ends them. */
 static bool continues(const struct subtitles *subtitles, struct bytes text) {
     static const wchar_t alone[] = L"-\u2013\u2014\u266a\u266b[(";
-    static const char asking[] = /* words that do not end a sentence: articles, prepositions, conjunctions */
-        "a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
-        "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
-        "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
-        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che";
+    static const char
+        asking[] = /* words that do not end a sentence: articles, prepositions, conjunctions */
+        "a an the of to in on at by for from with and or but my your our their is are was were if "
+        "when because than into "
+        "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par "
+        "avec que qui est sont mon ma "
+        "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit "
+        "f\u00fcr bei nach dass wenn "
+        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di "
+        "da per che";
     struct bytes before = without_last_mark(subtitles->last), now = text;
-    while (now.length > 0 && strchr("<{\"'", *now.start)) { /* tags, quotation marks and the like at the begin */
+    while (now.length > 0 &&
+           strchr("<{\"'", *now.start)) { /* tags, quotation marks and the like at the begin */
         const char *close = *now.start == '<'   ? memchr(now.start, '>', now.length)
                             : *now.start == '{' ? memchr(now.start, '}', now.length)
                                                 : now.start;
@@ -401,8 +435,9 @@ static bool continues(const struct subtitles *subtitles, struct bytes text) {
         now = bytes_between(close + 1, now.start + now.length);
     }
     size_t words = count_words(before);
-    if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS || text_ends_sentence(before.start, before.length) ||
-        now.length == 0 || character_is_among(first_of(now), alone))
+    if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS ||
+        text_ends_sentence(before.start, before.length) || now.length == 0 ||
+        character_is_among(first_of(now), alone))
         return false;
     if (before.start[before.length - 1] == ',')
         return true;
@@ -414,12 +449,14 @@ static bool continues(const struct subtitles *subtitles, struct bytes text) {
     const char *last = before.start + before.length;
     while (last > before.start && !strchr(" \t\r\n", last[-1]))
         last--;
-    struct bytes word = bytes_between(last, before.start + before.length), end = without_last_mark(text);
+    struct bytes word = bytes_between(last, before.start + before.length),
+                 end = without_last_mark(text);
     return (words >= SOME_WORDS && bytes_among(word, asking)) ||
            (words >= MANY_WORDS && begins_small(word) && text_ends_sentence(end.start, end.length));
 }
 
-/* Ends the sentence, and adds the bytes before `to`, where the next text begins or the document ends. */
+/* Ends the sentence, and adds the bytes before `to`, where the next text begins or the document
+ * ends. */
 static void end_sentence(struct subtitles *subtitles, const char *to) {
     if (subtitles->parts > 0)
         piece_add_close(&subtitles->builder, (struct bytes){"", 0});
@@ -443,7 +480,8 @@ static int add_part(struct subtitles *subtitles, struct bytes text) {
     subtitles->at = text.start + text.length;
     piece_add_part(builder);
     if (find_marks(text, subtitles->cues.vtt, marks, builder->arena, &inner) != 0)
-        return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
+        return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number,
+                         inner.message);
 
     /* Tags with an end surround their words, others are units. */
     const char *at = text.start;
@@ -452,10 +490,11 @@ static int add_part(struct subtitles *subtitles, struct bytes text) {
         const struct cue_mark *mark = &marks->all[i];
         piece_add_marked(builder, bytes_between(at, mark->raw.start), &own);
         size_t last = i;
-        while (mark->paired && mark->kind == MARK_START && strcmp(mark->name, "rt") == 0 && last + 1 < marks->count &&
-               (last == i || marks->all[last].kind != MARK_END))
+        while (mark->paired && mark->kind == MARK_START && strcmp(mark->name, "rt") == 0 &&
+               last + 1 < marks->count && (last == i || marks->all[last].kind != MARK_END))
             last++; /* the reading of a ruby belongs to the text before it and is not translated */
-        struct bytes end = marks->all[last].raw, raw = bytes_between(mark->raw.start, end.start + end.length);
+        struct bytes end = marks->all[last].raw,
+                     raw = bytes_between(mark->raw.start, end.start + end.length);
         if (!mark->paired || last > i)
             piece_add_unit(builder, raw);
         else if (mark->kind == MARK_START)
@@ -469,7 +508,8 @@ static int add_part(struct subtitles *subtitles, struct bytes text) {
     return 0;
 }
 
-int subtitles_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+int subtitles_read(const struct document *document, struct arena *arena, struct markup *out,
+                   struct error *err) {
     bool vtt = strcmp(document->format->name, "vtt") == 0;
     const char *source = document->source, *end = source + document->length;
     struct subtitles subtitles = {.builder = document_builder(document, arena),
@@ -483,8 +523,8 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
         for (const char *at = cue.text.start; at < stop;) {
             struct bytes speech = cue_speech(cue.text, &at);
 
-            /* Of several texts of a cue, each stands by itself: as a part of a sentence one might come out empty, and a blank line
-             * would end the cue. */
+            /* Of several texts of a cue, each stands by itself: as a part of a sentence one might
+             * come out empty, and a blank line would end the cue. */
             if (speech.start > cue.text.start || at < stop)
                 end_sentence(&subtitles, speech.start);
             if (add_part(&subtitles, speech) != 0)
@@ -532,7 +572,8 @@ static bool is_blank_at(const char *at, const char *end) {
     return at < end && strchr(" \t\r\n\v\f", *at);
 }
 
-/* Returns the number of lines of at most this width (a single word may be wider), and writes them unless line_end is NULL. */
+/* Returns the number of lines of at most this width (a single word may be wider), and writes them
+ * unless line_end is NULL. */
 static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) {
     size_t lines = 1, used = 0;
     for (size_t i = 0; i < wrapper->count; i++) {
@@ -549,8 +590,8 @@ static size_t fill(struct wrapper *wrapper, size_t width, const char *line_end) 
     return lines;
 }
 
-/* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible. If memory runs out, the arena
- * has failed. */
+/* Writes the text in `lines` lines, or in more if it does not fit, which are as narrow as possible.
+ * If memory runs out, the arena has failed. */
 static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const char *line_end) {
     const char *end = text.start + text.length;
     size_t widest = 0;
@@ -560,7 +601,8 @@ static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const
             at++;
         const char *begin = at;
         size_t width = 0;
-        while (at < end && !is_blank_at(at, end)) { /* white space in a tag does not separate words */
+        while (at < end &&
+               !is_blank_at(at, end)) { /* white space in a tag does not separate words */
             const char *after = mark_end(at, end, wrapper->vtt);
             size_t next = 0;
             width += !after || *at == '&';
@@ -571,14 +613,16 @@ static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const
         struct bytes word = bytes_between(begin, at);
         if (word.length == 0)
             continue;
-        if (wrapper->count > 0 && bytes_among(word, "? ! : ; \u00bb ?! ... \u2026")) { /* French has a space before these */
+        if (wrapper->count > 0 &&
+            bytes_among(word,
+                        "? ! : ; \u00bb ?! ... \u2026")) { /* French has a space before these */
             struct cue_piece *last = &wrapper->pieces[wrapper->count - 1];
             last->bytes = bytes_between(last->bytes.start, at);
             last->width += 1 + width;
             continue;
         }
-        struct cue_piece *pieces =
-            arena_grow(wrapper->out.arena, wrapper->pieces, wrapper->count, &wrapper->room, 1, sizeof *pieces);
+        struct cue_piece *pieces = arena_grow(wrapper->out.arena, wrapper->pieces, wrapper->count,
+                                              &wrapper->room, 1, sizeof *pieces);
         if (!pieces)
             return;
         wrapper->pieces = pieces;
@@ -586,7 +630,8 @@ static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const
     }
     for (size_t i = 0; i < wrapper->count; i++)
         widest = wrapper->pieces[i].width > widest ? wrapper->pieces[i].width : widest;
-    size_t low = widest, high = widest > LINE_WIDTH ? widest : LINE_WIDTH, needed = fill(wrapper, high, NULL);
+    size_t low = widest, high = widest > LINE_WIDTH ? widest : LINE_WIDTH,
+           needed = fill(wrapper, high, NULL);
     lines = needed > lines ? needed : lines;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -602,7 +647,8 @@ static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const
 static bool says_something(const struct cue *cue, bool vtt) {
     const char *at = cue->text.start, *end = at + cue->text.length;
     while (at < end) {
-        bool text = *at == '&' || (*at == '<' && at + 1 < end && !isalnum((unsigned char)at[1]) && at[1] != '/');
+        bool text = *at == '&' ||
+                    (*at == '<' && at + 1 < end && !isalnum((unsigned char)at[1]) && at[1] != '/');
         const char *after = text ? NULL : mark_end(at, end, vtt);
         if (!after && !is_blank_at(at, end))
             return true;
@@ -611,7 +657,8 @@ static bool says_something(const struct cue *cue, bool vtt) {
     return false;
 }
 
-/* Returns the tag with a time, as in karaoke, that comes next in a text, and moves *at past it; length 0: there is none. */
+/* Returns the tag with a time, as in karaoke, that comes next in a text, and moves *at past it;
+ * length 0: there is none. */
 static struct bytes next_time(const char **at, const char *end) {
     for (const char *c = *at; c < end; c++) {
         const char *after = c + 1;
@@ -623,14 +670,16 @@ static struct bytes next_time(const char **at, const char *end) {
     return nothing;
 }
 
-/* Returns the translated text with the times of its words in the order of the source, since later words have later times. */
+/* Returns the translated text with the times of its words in the order of the source, since later
+ * words have later times. */
 static struct bytes order_times(struct bytes source, struct bytes text, struct arena *arena) {
     struct bytes_buffer out = {.arena = arena};
     const char *from = source.start, *at = text.start, *done = at, *end = at + text.length;
     for (struct bytes time; (time = next_time(&at, end)).length > 0; done = at) {
         struct bytes was = next_time(&from, source.start + source.length);
         bytes_put(&out, done, (size_t)(time.start - done));
-        bytes_put(&out, was.length > 0 ? was.start : time.start, was.length > 0 ? was.length : time.length);
+        bytes_put(&out, was.length > 0 ? was.start : time.start,
+                  was.length > 0 ? was.length : time.length);
     }
     if (done == text.start)
         return text;
@@ -638,16 +687,18 @@ static struct bytes order_times(struct bytes source, struct bytes text, struct a
     return out.failed ? text : (struct bytes){out.bytes, out.length};
 }
 
-char *subtitles_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
-                       size_t *out_length, struct error *err) {
+char *subtitles_finish(const struct document *document, const char *written, size_t written_length,
+                       struct arena *arena, size_t *out_length, struct error *err) {
     bool vtt = strcmp(document->format->name, "vtt") == 0;
     struct wrapper wrapper = {.out.arena = arena, .vtt = vtt};
     struct bytes_buffer *out = &wrapper.out;
-    struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
+    struct cue_reader sources = {
+        .end = document->source + document->length, .line.next = document->source, .vtt = vtt};
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
     struct cue before, now;
     const char *at = written;
-    while (!arena_failed(arena) && next_cue(&sources, &before, NULL) == 1 && next_cue(&cues, &now, NULL) == 1) {
+    while (!arena_failed(arena) && next_cue(&sources, &before, NULL) == 1 &&
+           next_cue(&cues, &now, NULL) == 1) {
         struct bytes source = before.text;
         bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
         if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(source, now.text))
@@ -659,15 +710,18 @@ char *subtitles_finish(const struct document *document, const char *written, siz
         if (lost || document->bilingual)
             bytes_put(out, source.start, source.length);
         if (lost) {
-            document_note(document, source.start, "untranslated",
-                          "cue %zu has no word of the sentence's translation and keeps its original text", sources.number);
+            document_note(
+                document, source.start, "untranslated",
+                "cue %zu has no word of the sentence's translation and keeps its original text",
+                sources.number);
             continue;
         }
         if (document->bilingual)
             bytes_put_string(out, line_end);
         size_t below = out->length;
         struct bytes text = vtt ? order_times(source, now.text, arena) : now.text;
-        if (find_arrow(now.text.start, at)) { /* a line that is broken before it might be a timing line */
+        if (find_arrow(now.text.start,
+                       at)) { /* a line that is broken before it might be a timing line */
             bytes_put(out, now.text.start, now.text.length);
         } else {
             for (const char *next = text.start, *stop = next + text.length;
@@ -678,8 +732,10 @@ char *subtitles_finish(const struct document *document, const char *written, siz
                 wrap(&wrapper, line, alone ? before.lines : 1, line_end);
             }
         }
-        if (document->bilingual && !out->failed && bytes_same((struct bytes){out->bytes + below, out->length - below}, source))
-            out->bytes[out->length = begin + source.length] = '\0'; /* the translation is the same */
+        if (document->bilingual && !out->failed &&
+            bytes_same((struct bytes){out->bytes + below, out->length - below}, source))
+            out->bytes[out->length = begin + source.length] =
+                '\0'; /* the translation is the same */
     }
     bytes_put(out, at, (size_t)(written + written_length - at));
     out->failed |= arena_failed(arena);

@@ -1,6 +1,7 @@
-/* This file translates XLIFF 1.2 and 2. Sources whose target is missing, or still untranslated according to its state, get a
- * target with its state and language; everything else stays byte for byte. Elements around words in a source (g, pc, mrk) and pairs
- * of codes around words (bpt and ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
+/* This file translates XLIFF 1.2 and 2. Sources whose target is missing, or still untranslated
+ * according to its state, get a target with its state and language; everything else stays byte for
+ * byte. Elements around words in a source (g, pc, mrk) and pairs of codes around words (bpt and
+ * ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
 #include "server/markup/piece.h"
@@ -16,13 +17,15 @@ enum {
     NONE = 0          /* instead of a piece: the first piece is never one of those that matter */
 };
 
-/* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All fields but the last two are pieces. */
+/* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All fields but the last two are
+ * pieces. */
 struct unit {
-    size_t language;             /* the <file> or <xliff> whose attribute names the language of the targets */
+    size_t language; /* the <file> or <xliff> whose attribute names the language of the targets */
     size_t unit, source, target; /* target NONE: no target */
-    size_t content;              /* the content to translate, which a new target follows: the source, or its <seg-source> */
-    bool segment;                /* it is of XLIFF 2 */
-    bool preserve;               /* white space counts */
+    size_t content; /* the content to translate, which a new target follows: the source, or its
+                       <seg-source> */
+    bool segment;   /* it is of XLIFF 2 */
+    bool preserve;  /* white space counts */
 };
 
 struct xliff {
@@ -50,12 +53,14 @@ static const char *name_end(const struct piece *piece) {
 
 /* True for the start of an element with one of these names, with any prefix. */
 static bool is(const struct piece *piece, const char *names) {
-    return is_start(piece) && bytes_among(xml_local_name(bytes_between(piece->raw + 1, name_end(piece))), names);
+    return is_start(piece) &&
+           bytes_among(xml_local_name(bytes_between(piece->raw + 1, name_end(piece))), names);
 }
 
 /* Reads the next attribute from *at, which is NULL at first. */
 static bool next_attribute(const struct piece *piece, const char **at, struct xml_attribute *out) {
-    const struct xml_token tag = {.end = piece->raw + piece->length, .name = bytes_between(piece->raw + 1, name_end(piece))};
+    const struct xml_token tag = {.end = piece->raw + piece->length,
+                                  .name = bytes_between(piece->raw + 1, name_end(piece))};
     return xml_next_attribute(&tag, at, out);
 }
 
@@ -105,8 +110,8 @@ static bool is_blank(const struct piece *piece) {
 
 /* ---- units ---- */
 
-/* True if the unit is not approved and has no target that is finished by its state. A target without a state is finished unless it
- * is empty. */
+/* True if the unit is not approved and has no target that is finished by its state. A target
+ * without a state is finished unless it is empty. */
 static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
     const struct piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
     struct xml_attribute state = {.value = {"", 0}};
@@ -115,14 +120,16 @@ static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
     if ((unit->segment || unit->target != NONE) && !find_attribute(stated, "state", &state))
         state.value = nothing;
     const struct piece *target = &xliff->pieces[unit->target];
-    bool empty = target->pair <= unit->target + 1 || (target->pair == unit->target + 2 && is_blank(target + 1));
+    bool empty = target->pair <= unit->target + 1 ||
+                 (target->pair == unit->target + 2 && is_blank(target + 1));
     if (unit->target == NONE || empty)
         return !bytes_among(state.value, "final signed-off reviewed");
     return bytes_among(state.value, "new needs-translation initial");
 }
 
 static int find_units(struct xliff *xliff, size_t root, struct arena *arena, struct error *err) {
-    size_t file = root, preserved = 0; /* the end of the outermost element so far that preserves white space */
+    size_t file = root,
+           preserved = 0; /* the end of the outermost element so far that preserves white space */
     for (size_t i = root; i < xliff->piece_count; i++) {
         const struct piece *piece = &xliff->pieces[i];
         struct unit unit = {.unit = i, .segment = is(piece, "segment")};
@@ -142,15 +149,20 @@ static int find_units(struct xliff *xliff, size_t root, struct arena *arena, str
             else if (is(&xliff->pieces[k], "target"))
                 unit.target = k;
         }
-        const struct piece *source = &xliff->pieces[unit.source], *content = &xliff->pieces[unit.content];
-        if (unit.source == NONE || source->kind != PIECE_OPEN || source->opaque || content->kind != PIECE_OPEN || content->opaque ||
+        const struct piece *source = &xliff->pieces[unit.source],
+                           *content = &xliff->pieces[unit.content];
+        if (unit.source == NONE || source->kind != PIECE_OPEN || source->opaque ||
+            content->kind != PIECE_OPEN || content->opaque ||
             !messages_can_hold(inside(xliff, unit.content)) || !wants_target(xliff, &unit))
             continue;
-        bool inherits = !says(source, "xml:space", "default") && !says(piece, "xml:space", "default");
+        bool inherits =
+            !says(source, "xml:space", "default") && !says(piece, "xml:space", "default");
         unit.language = unit.segment ? root : file;
-        unit.preserve =
-            says(source, "xml:space", "preserve") || says(piece, "xml:space", "preserve") || (unit.source < preserved && inherits);
-        struct unit *units = arena_grow(arena, xliff->units, xliff->count, &xliff->room, 1, sizeof *units);
+        unit.preserve = says(source, "xml:space", "preserve") ||
+                        says(piece, "xml:space", "preserve") ||
+                        (unit.source < preserved && inherits);
+        struct unit *units =
+            arena_grow(arena, xliff->units, xliff->count, &xliff->room, 1, sizeof *units);
         if (!units)
             return error_memory(err);
         xliff->units = units;
@@ -162,13 +174,15 @@ static int find_units(struct xliff *xliff, size_t root, struct arena *arena, str
 
 /* ---- the document ---- */
 
-static int refuse(const struct xliff *xliff, const char *what, struct bytes value, struct error *err) {
+static int refuse(const struct xliff *xliff, const char *what, struct bytes value,
+                  struct error *err) {
     return markup_error_at(err, xliff->begin, value.start, "%s \"%.*s\"", what,
                            (int)utf8_clip(value.start, value.length, VALUE_SHOWN), value.start);
 }
 
 /* Reads the document and checks its root and the language of its targets. */
-static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out, struct error *err) {
+static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out,
+                      struct error *err) {
     static const struct xml_tags tags;
     struct markup xml = {0};
     struct xml_attribute found;
@@ -182,7 +196,8 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
     while (root < out->piece_count && out->pieces[root].kind != PIECE_OPEN)
         root++;
     if (root == out->piece_count || !is(&out->pieces[root], "xliff"))
-        return markup_error_at(err, out->begin, root < out->piece_count ? out->pieces[root].raw : out->end,
+        return markup_error_at(err, out->begin,
+                               root < out->piece_count ? out->pieces[root].raw : out->end,
                                "the element <xliff> is expected here");
     if (find_units(out, root, arena, err) != 0)
         return -1;
@@ -190,8 +205,10 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
         const struct unit *unit = &out->units[i];
         if (i > 0 && unit->language == out->units[i - 1].language)
             continue;
-        if (find_attribute(&out->pieces[unit->language], unit->segment ? "trgLang" : "target-language", &found) &&
-            found.value.length > 0 && !bytes_same_language(found.value, bytes_of(document->language)))
+        if (find_attribute(&out->pieces[unit->language],
+                           unit->segment ? "trgLang" : "target-language", &found) &&
+            found.value.length > 0 &&
+            !bytes_same_language(found.value, bytes_of(document->language)))
             return refuse(out, "the document has targets in another language:", found.value, err);
     }
     return 0;
@@ -206,7 +223,8 @@ struct open {
     struct bytes key;
 };
 
-/* Returns the key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls startRef. */
+/* Returns the key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls
+ * startRef. */
 static struct bytes key_of(const struct piece *piece) {
     static const char *const names[] = {"rid", "startRef", "id"};
     struct xml_attribute key;
@@ -219,24 +237,28 @@ static struct bytes key_of(const struct piece *piece) {
 /* True if the element moves with all that is in it. */
 static bool is_whole(const struct piece *piece) {
     return piece->kind == PIECE_OPEN &&
-           (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") || says(piece, "translate", "no"));
+           (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") ||
+            says(piece, "translate", "no"));
 }
 
-/* Finds the pairs of a content. other [piece_count]: the other end of a piece that begins or ends something; 0: it is a unit. */
+/* Finds the pairs of a content. other [piece_count]: the other end of a piece that begins or ends
+ * something; 0: it is a unit. */
 static void find_pairs(const struct xliff *xliff, size_t content, size_t *other) {
     const struct piece *pieces = xliff->pieces;
     struct open open[MOST_OPEN];
     size_t depth = 0;
     for (size_t i = content + 1; i < pieces[content].pair;) {
         const struct piece *piece = &pieces[i];
-        bool element = piece->kind == PIECE_OPEN, whole = is_whole(piece) || (element && depth == MOST_OPEN);
+        bool element = piece->kind == PIECE_OPEN,
+             whole = is_whole(piece) || (element && depth == MOST_OPEN);
         bool code = is(piece, "bpt bx sc"), ends_code = !code && is(piece, "ept ex ec");
         size_t top = depth;
         if (code || (element && !whole && !ends_code)) {
             if (depth < MOST_OPEN)
                 open[depth++] = (struct open){i, code, code ? key_of(piece) : nothing};
             top = 0;
-        } else if (ends_code) { /* a code ends one within the element that is open, so that all of them nest */
+        } else if (ends_code) { /* a code ends one within the element that is open, so that all of
+                                   them nest */
             struct bytes key = key_of(piece);
             while (top > 0 && open[top - 1].code && !bytes_same(open[top - 1].key, key))
                 top--;
@@ -260,8 +282,9 @@ static void find_pairs(const struct xliff *xliff, size_t content, size_t *other)
 
 /* ---- a source as pieces ---- */
 
-/* Takes the text up to the next line end from *bytes, and the line end, which may be written as a reference. Without such an end,
- * it takes everything, and *end has length 0. preserve: a line end of the document counts, too. */
+/* Takes the text up to the next line end from *bytes, and the line end, which may be written as a
+ * reference. Without such an end, it takes everything, and *end has length 0. preserve: a line end
+ * of the document counts, too. */
 static struct bytes take_line(struct bytes *bytes, bool preserve, struct bytes *end) {
     const char *last = bytes->start + bytes->length;
     *end = bytes_between(last, last);
@@ -280,7 +303,8 @@ static struct bytes take_line(struct bytes *bytes, bool preserve, struct bytes *
 }
 
 /* Returns how text is written in XML. */
-static struct bytes write_escaped(const struct marking *marking, struct bytes text, struct arena *arena) {
+static struct bytes write_escaped(const struct marking *marking, struct bytes text,
+                                  struct arena *arena) {
     struct bytes_buffer out = {.arena = arena};
     (void)marking;
     bytes_put(&out, "", 0);
@@ -288,7 +312,8 @@ static struct bytes write_escaped(const struct marking *marking, struct bytes te
     return out.failed ? nothing : (struct bytes){out.bytes, out.length};
 }
 
-/* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded is not text. */
+/* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded
+ * is not text. */
 static void add_words(struct piece_builder *builder, struct bytes text, struct bytes raw) {
     static const struct marking marking = {.written = write_escaped};
     if (marks_are_in(text))
@@ -297,21 +322,26 @@ static void add_words(struct piece_builder *builder, struct bytes text, struct b
         piece_add_text(builder, text, raw);
 }
 
-/* True if the source is a message in ICU's notation. Inline elements without words become arguments of the message. */
-static bool is_message(const struct xliff *xliff, const struct unit *unit, struct arena *arena, struct bytes *text) {
+/* True if the source is a message in ICU's notation. Inline elements without words become arguments
+ * of the message. */
+static bool is_message(const struct xliff *xliff, const struct unit *unit, struct arena *arena,
+                       struct bytes *text) {
     const struct piece *pieces = xliff->pieces;
     size_t end = pieces[unit->content].pair;
     struct bytes_buffer out = {.arena = arena};
-    if (!pieces[unit->content + 1].plain || !memchr(pieces[unit->content + 1].raw, '{', pieces[unit->content + 1].length))
+    if (!pieces[unit->content + 1].plain ||
+        !memchr(pieces[unit->content + 1].raw, '{', pieces[unit->content + 1].length))
         return false;
     for (size_t i = unit->content + 1; i < end; i = piece_after(xliff, i)) {
         const struct piece *piece = &pieces[i];
         char name[MOST_INLINE];
         if (piece->plain ? memmem(piece->raw, piece->length, INLINE, strlen(INLINE)) != NULL
-                         : !(piece->kind == PIECE_UNIT || is_whole(piece)) || is(piece, "bpt ept bx ex sc ec mrk"))
+                         : !(piece->kind == PIECE_UNIT || is_whole(piece)) ||
+                               is(piece, "bpt ept bx ex sc ec mrk"))
             return false;
         snprintf(name, sizeof name, INLINE "%zu}", i);
-        bytes_put(&out, piece->plain ? piece->raw : name, piece->plain ? piece->length : strlen(name));
+        bytes_put(&out, piece->plain ? piece->raw : name,
+                  piece->plain ? piece->length : strlen(name));
     }
     *text = (struct bytes){out.bytes, out.length};
     return !out.failed && out.length > 0 && icu_message_is(text->start, text->length);
@@ -320,21 +350,23 @@ static bool is_message(const struct xliff *xliff, const struct unit *unit, struc
 /* Puts a message with its inline elements. */
 static void put_message(const struct xliff *xliff, struct bytes_buffer *out, struct bytes message) {
     const char *at = message.start, *end = at + message.length;
-    for (const char *unit; (unit = memmem(at, (size_t)(end - at), INLINE, strlen(INLINE))) != NULL;) {
+    for (const char *unit;
+         (unit = memmem(at, (size_t)(end - at), INLINE, strlen(INLINE))) != NULL;) {
         char *after;
         size_t piece = strtoul(unit + strlen(INLINE), &after, 10);
         bytes_put(out, at, (size_t)(unit - at));
         at = after < end ? after + 1 : end;
         if (piece >= xliff->piece_count)
             continue;
-        struct bytes first = written(xliff, piece), last = written(xliff, piece_after(xliff, piece) - 1);
+        struct bytes first = written(xliff, piece),
+                     last = written(xliff, piece_after(xliff, piece) - 1);
         bytes_put(out, first.start, (size_t)(last.start + last.length - first.start));
     }
     bytes_put(out, at, (size_t)(end - at));
 }
 
-static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others, struct document_spans *spans,
-                        struct piece_builder *builder) {
+static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others,
+                        struct document_spans *spans, struct piece_builder *builder) {
     size_t first = builder->markup.piece_count;
     struct bytes message;
     if (is_message(xliff, unit, builder->arena, &message)) {
@@ -345,28 +377,36 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
     builder->markup.units_part = true;
     for (size_t i = unit->content + 1, next; i < xliff->pieces[unit->content].pair; i = next) {
         const struct piece *piece = &xliff->pieces[i];
-        size_t other = others[i], last = is_whole(piece) || other == 0 ? piece_after(xliff, i) - 1 : i;
+        size_t other = others[i],
+               last = is_whole(piece) || other == 0 ? piece_after(xliff, i) - 1 : i;
         struct bytes begin = written(xliff, i), end = written(xliff, last);
         struct bytes raw = bytes_between(begin.start, end.start + end.length);
         next = last + 1;
         if (piece->plain) {
-            /* If white space counts, lines are separate texts; a line end that is written as a reference always counts. */
-            struct bytes rest = begin, line = begin, text = {piece->raw, piece->length}, line_end = nothing;
-            bool data = memchr(begin.start, '<', begin.length) != NULL; /* CDATA, whose text is not decoded again */
+            /* If white space counts, lines are separate texts; a line end that is written as a
+             * reference always counts. */
+            struct bytes rest = begin, line = begin, text = {piece->raw, piece->length},
+                         line_end = nothing;
+            bool data = memchr(begin.start, '<', begin.length) !=
+                        NULL; /* CDATA, whose text is not decoded again */
             do {
                 line = data ? rest : take_line(&rest, unit->preserve, &line_end);
-                const struct xml_token token = {.kind = XML_TEXT, .begin = line.start, .end = line.start + line.length};
-                if (line.length < begin.length && xml_decode(xliff->begin, &token, builder->arena, &text, NULL) != 0)
+                const struct xml_token token = {
+                    .kind = XML_TEXT, .begin = line.start, .end = line.start + line.length};
+                if (line.length < begin.length &&
+                    xml_decode(xliff->begin, &token, builder->arena, &text, NULL) != 0)
                     builder->failed = ERROR_MEMORY;
                 add_words(builder, text, line);
                 if (line_end.length > 0)
                     piece_add_break(builder, line_end);
             } while (!data && rest.length > 0);
-        } else if (other == 0 && last == i + 2 && is(piece, "mrk")) { /* a name that is not translated, but is a word */
+        } else if (other == 0 && last == i + 2 &&
+                   is(piece, "mrk")) { /* a name that is not translated, but is a word */
             piece_add_code(builder, begin, written(xliff, i + 1), end);
         } else if (other == 0) {
             piece_add_unit(builder, raw);
-        } else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype", "seg")) {
+        } else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype",
+                        "seg")) {
             piece_add_break(builder, raw); /* a sentence of a <seg-source> */
         } else if (other > i) {
             piece_add_open(builder, raw);
@@ -399,8 +439,10 @@ static const char *content_end(const struct piece *tag) {
     return end;
 }
 
-/* Puts a tag up to its last attribute, with this value of `name`, and without the attribute `without` (NULL: with all). */
-static void put_tag(struct span_writer *writer, const struct piece *tag, const char *name, const char *value, const char *without) {
+/* Puts a tag up to its last attribute, with this value of `name`, and without the attribute
+ * `without` (NULL: with all). */
+static void put_tag(struct span_writer *writer, const struct piece *tag, const char *name,
+                    const char *value, const char *without) {
     struct xml_attribute attribute;
     bool found = false;
     for (const char *at = NULL; next_attribute(tag, &at, &attribute);) {
@@ -431,9 +473,10 @@ static void put_new_tag(struct span_writer *writer, const char *mark, const stru
 
 /* ---- writing targets ---- */
 
-/* A span_put: puts a translated unit. In XLIFF 2 the segment has the state; the subState of a tool is dropped with the former
- * state. */
-static void put_unit(struct span_writer *writer, const struct document_span *span, const struct span_written *text) {
+/* A span_put: puts a translated unit. In XLIFF 2 the segment has the state; the subState of a tool
+ * is dropped with the former state. */
+static void put_unit(struct span_writer *writer, const struct document_span *span,
+                     const struct span_written *text) {
     const struct xliff *xliff = writer->about;
     const struct unit *unit = span->about;
     const struct piece *tag = &xliff->pieces[unit->language];
@@ -441,7 +484,8 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
     struct xml_attribute found;
     if (!text->translated)
         return;
-    bool sound = text->sound && (span->texts[0].plain || marks_same(inside(xliff, unit->content), text->text, false));
+    bool sound = text->sound && (span->texts[0].plain ||
+                                 marks_same(inside(xliff, unit->content), text->text, false));
     const char *state = sound ? "translated" : "needs-review-translation";
     if (tag->raw >= writer->done && (!find_attribute(tag, name, &found) || found.value.length == 0))
         put_tag(writer, tag, name, writer->document->language, NULL);
@@ -450,7 +494,8 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
     if (unit->segment && !sound)
         put_attribute(writer, "subState", "alignd:needs-review-translation");
 
-    /* A new target follows the content, on its own line if the source is; "<target/>" becomes two tags. */
+    /* A new target follows the content, on its own line if the source is; "<target/>" becomes two
+     * tags. */
     const struct piece *own = &xliff->pieces[unit->source], *target = &xliff->pieces[unit->target];
     bool fresh = unit->target == NONE, is_void = !fresh && target->kind == PIECE_UNIT;
     if (fresh) {
@@ -467,13 +512,15 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
         put_tag(writer, target, "state", state, NULL);
     }
 
-    /* Put the namespaces that the source declares and the tag of the target does not, because the content may use them. */
+    /* Put the namespaces that the source declares and the tag of the target does not, because the
+     * content may use them. */
     struct xml_attribute attribute, there;
     for (const char *at = NULL; next_attribute(&xliff->pieces[unit->content], &at, &attribute);) {
         struct bytes prefix = attribute.name;
-        bool declares =
-            prefix.length >= 5 && memcmp(prefix.start, "xmlns", 5) == 0 && (prefix.length == 5 || prefix.start[5] == ':');
-        for (const char *other = NULL; declares && !fresh && next_attribute(target, &other, &there);)
+        bool declares = prefix.length >= 5 && memcmp(prefix.start, "xmlns", 5) == 0 &&
+                        (prefix.length == 5 || prefix.start[5] == ':');
+        for (const char *other = NULL;
+             declares && !fresh && next_attribute(target, &other, &there);)
             declares = !bytes_same(there.name, prefix);
         if (!declares)
             continue;
@@ -493,7 +540,8 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
     }
 }
 
-int xliff_read(const struct document *document, struct arena *arena, struct markup *out, struct error *err) {
+int xliff_read(const struct document *document, struct arena *arena, struct markup *out,
+               struct error *err) {
     struct piece_builder builder = document_builder(document, arena);
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
     struct xliff *xliff = arena_alloc(arena, 1, sizeof *xliff);

@@ -39,8 +39,9 @@ static bool is_private_4(uint32_t a) {
     static const struct {
         uint32_t net;
         int bits;
-    } nets[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8}, {0xa9fe0000, 16}, {0xac100000, 12},
-                {0xc0000000, 24}, {0xc0a80000, 16}, {0xc6120000, 15}, {0xe0000000, 4}, {0xf0000000, 4}};
+    } nets[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},
+                {0xa9fe0000, 16}, {0xac100000, 12}, {0xc0000000, 24}, {0xc0a80000, 16},
+                {0xc6120000, 15}, {0xe0000000, 4},  {0xf0000000, 4}};
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
         if ((a ^ nets[i].net) >> (32 - nets[i].bits) == 0)
             return true;
@@ -75,7 +76,8 @@ static struct place place_of(const struct sockaddr *address) {
 }
 
 bool address_is_private(const struct sockaddr *address) {
-    static const unsigned char zero[12], mapped[12] = {[10] = 0xff, [11] = 0xff}, translated[12] = {0, 0x64, 0xff, 0x9b};
+    static const unsigned char zero[12], mapped[12] = {[10] = 0xff, [11] = 0xff},
+                                         translated[12] = {0, 0x64, 0xff, 0x9b};
     static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
     const struct place place = place_of(address);
     const unsigned char *b = place.bytes;
@@ -83,17 +85,19 @@ bool address_is_private(const struct sockaddr *address) {
         return true;
     if (memcmp(b, mapped, sizeof mapped) == 0 || memcmp(b, translated, sizeof translated) == 0)
         return is_private_4(big_endian(b + 12));
-    if (memcmp(b, local, sizeof local) == 0 || memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
+    if (memcmp(b, local, sizeof local) == 0 ||
+        memcmp(b, teredo, sizeof teredo) == 0) /* translations of any IPv4 address */
         return true;
     if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
         return is_private_4(big_endian(b + 2));
     return (b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0x80) == 0x80) || b[0] == 0xff;
 }
 
-/* True if one of curl's proxies has this address. The administrator chose the proxies, and they decide which addresses can be
- * reached through them. */
+/* True if one of curl's proxies has this address. The administrator chose the proxies, and they
+ * decide which addresses can be reached through them. */
 static bool is_proxy(const struct place *place) {
-    static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                            "ALL_PROXY"};
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     bool found = false;
     for (size_t i = 0; i < sizeof variables / sizeof *variables && !found; i++) {
@@ -103,11 +107,15 @@ static bool is_proxy(const struct place *place) {
         CURLU *url = curl_url();
         char *host = NULL, *port = NULL, *scheme = NULL;
         struct addrinfo *all = NULL;
-        if (url && curl_url_set(url, CURLUPART_URL, proxy, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+        if (url &&
+            curl_url_set(url, CURLUPART_URL, proxy,
+                         CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
             curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
             curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK) {
             bool with_port = curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_OK;
-            unsigned long number = with_port ? strtoul(port, NULL, 10) : strcasecmp(scheme, "https") == 0 ? 443 : 1080;
+            unsigned long number = with_port                          ? strtoul(port, NULL, 10)
+                                   : strcasecmp(scheme, "https") == 0 ? 443
+                                                                      : 1080;
             size_t length = strlen(host);
             bool brackets = *host == '[' && host[length - 1] == ']';
             if (brackets)
@@ -129,7 +137,8 @@ static bool is_proxy(const struct place *place) {
     return found;
 }
 
-/* Sets the host and the port of an HTTP or HTTPS URL, which the caller frees with curl_free even if this fails. */
+/* Sets the host and the port of an HTTP or HTTPS URL, which the caller frees with curl_free even if
+ * this fails. */
 static bool take_host(const char *url, char **host, char **port) {
     CURLU *parsed = curl_url();
     *host = *port = NULL;
@@ -151,8 +160,8 @@ static bool same_host(const char *a, const char *b) {
     return same;
 }
 
-/* True if the URL states a private address or a name of this machine. This is checked because the socket does not show where a
- * redirect leads if a proxy resolves names. */
+/* True if the URL states a private address or a name of this machine. This is checked because the
+ * socket does not show where a redirect leads if a proxy resolves names. */
 static bool names_private(const char *url) {
     struct sockaddr_in in = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
@@ -162,11 +171,13 @@ static bool names_private(const char *url) {
         size_t length = strlen(host);
         if (*host == '[' && host[length - 1] == ']') {
             host[length - 1] = '\0';
-            is = inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 && address_is_private((const struct sockaddr *)&in6);
+            is = inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 &&
+                 address_is_private((const struct sockaddr *)&in6);
         } else if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
             is = address_is_private((const struct sockaddr *)&in);
         } else {
-            is = strcasecmp(host, "localhost") == 0 || (length > 10 && strcasecmp(host + length - 10, ".localhost") == 0);
+            is = strcasecmp(host, "localhost") == 0 ||
+                 (length > 10 && strcasecmp(host + length - 10, ".localhost") == 0);
         }
     }
     curl_free(host);
@@ -183,7 +194,8 @@ enum get_status space_check(const char *folder, uint64_t bytes, struct error *er
     uint64_t left = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (bytes <= UINT64_MAX - SPARE_BYTES && left >= bytes + SPARE_BYTES)
         return GET_DONE;
-    return get_fail(err, GET_SPACE, ERROR_FILE, "%.200s: needs %.0f MB of disk, and %.0f MB are free", folder,
+    return get_fail(err, GET_SPACE, ERROR_FILE,
+                    "%.200s: needs %.0f MB of disk, and %.0f MB are free", folder,
                     ((double)bytes + SPARE_BYTES) / 1e6, (double)left / 1e6);
 }
 
@@ -191,7 +203,8 @@ static bool is_stopped(const atomic_bool *stop) {
     return stop && *stop;
 }
 
-enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65], struct error *err) {
+enum get_status download_digest(const char *path, const atomic_bool *stop, char sha256[65],
+                                struct error *err) {
     unsigned char digest[SHA256_BYTES];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
@@ -237,15 +250,16 @@ static size_t end_transfer(struct transfer *t, enum get_status status) {
     return 0;
 }
 
-/* Refuses private addresses, except a proxy's, the one at which the download begins (unless its URL is from a list), and that one
- * again. */
+/* Refuses private addresses, except a proxy's, the one at which the download begins (unless its URL
+ * is from a list), and that one again. */
 static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_sockaddr *address) {
     struct transfer *t = owner;
     (void)purpose;
     struct place place = place_of(&address->addr);
     if (address_is_private(&address->addr) && !is_proxy(&place)) {
         bool begins = t->first && !t->download->outside;
-        bool again = t->has_origin && memcmp(place.bytes, t->origin.bytes, sizeof place.bytes) == 0 &&
+        bool again = t->has_origin &&
+                     memcmp(place.bytes, t->origin.bytes, sizeof place.bytes) == 0 &&
                      (place.port == t->origin.port || (t->origin.port == 80 && place.port == 443));
         if (!begins && !again) {
             const struct in6_addr *shown = (const struct in6_addr *)(const void *)place.bytes;
@@ -278,7 +292,9 @@ static size_t take_header(char *line, size_t size, size_t count, void *owner) {
 /* Returns a header of the current reply, or "" if it is missing. */
 static const char *header_of(const struct transfer *t, const char *name) {
     struct curl_header *header;
-    return curl_easy_header(t->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value : "";
+    return curl_easy_header(t->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK
+               ? header->value
+               : "";
 }
 
 /* Empties PATH.part. Returns -1 with errno. */
@@ -287,7 +303,8 @@ static int start_over(struct transfer *t) {
     return ftruncate(t->file, 0) == 0 && lseek(t->file, 0, SEEK_SET) == 0 ? 0 : -1;
 }
 
-/* True for a strong entity tag without control characters, which may be sent back (RFC 9110, 8.8.3). */
+/* True for a strong entity tag without control characters, which may be sent back (RFC
+ * 9110, 8.8.3). */
 static bool is_strong(const char *etag) {
     size_t length = strlen(etag);
     if (length < 2 || length >= VALIDATOR_BYTES || etag[0] != '"' || etag[length - 1] != '"')
@@ -298,7 +315,8 @@ static bool is_strong(const char *etag) {
     return true;
 }
 
-/* Decides, at the first bytes of a body, if the body is the file, and how long the file is. Returns false if the transfer ends. */
+/* Decides, at the first bytes of a body, if the body is the file, and how long the file is. Returns
+ * false if the transfer ends. */
 static bool begin_body(struct transfer *t) {
     long code = 0;
     curl_off_t length = -1;
@@ -319,12 +337,15 @@ static bool begin_body(struct transfer *t) {
             error_set(t->err, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
             return end_transfer(t, GET_FAILED);
         }
-        /* The validator is kept beside PATH.part, so that only the rest of the same file is requested. */
+        /* The validator is kept beside PATH.part, so that only the rest of the same file is
+         * requested. */
         const char *etag = header_of(t, "etag");
         bool strong = is_strong(etag);
         snprintf(t->validator, sizeof t->validator, "%s", strong ? etag : "");
         unlink(t->validator_path);
-        int file = strong ? open(t->validator_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+        int file = strong ? open(t->validator_path,
+                                 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
+                          : -1;
         size_t size = strlen(t->validator);
         if (file >= 0 && write(file, t->validator, size) != (ssize_t)size)
             unlink(t->validator_path);
@@ -336,9 +357,11 @@ static bool begin_body(struct transfer *t) {
     t->total = rest > 0 ? t->at + rest : 0;
     if (t->total > t->most || (t->download->bytes && t->total && t->total != t->download->bytes)) {
         if (t->download->bytes)
-            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and the list says %" PRIu64, t->total, t->download->bytes);
+            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, and the list says %" PRIu64,
+                      t->total, t->download->bytes);
         else
-            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, more than the allowed %" PRIu64, t->total, t->most);
+            error_set(t->err, ERROR_FORMAT, "has %" PRIu64 " bytes, more than the allowed %" PRIu64,
+                      t->total, t->most);
         return end_transfer(t, GET_REFUSED);
     }
 
@@ -375,7 +398,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *owner) {
         t->at += (uint64_t)step;
     }
     if (t->manner->progress)
-        t->manner->progress(t->manner->owner, t->at, t->download->bytes ? t->download->bytes : t->total);
+        t->manner->progress(t->manner->owner, t->at,
+                            t->download->bytes ? t->download->bytes : t->total);
     return length;
 }
 
@@ -385,7 +409,8 @@ static int watch(void *owner, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
     return is_stopped(t->manner->stop);
 }
 
-/* Opens PATH.part. Its content is kept if the server or a SHA-256 can verify that it is the beginning of the same file. */
+/* Opens PATH.part. Its content is kept if the server or a SHA-256 can verify that it is the
+ * beginning of the same file. */
 static enum get_status open_part(struct transfer *t) {
     struct stat now;
     const struct download *download = t->download;
@@ -414,16 +439,19 @@ static enum get_status open_part(struct transfer *t) {
 static bool add_line(struct curl_slist **list, const char *name, const char *value) {
     char line[VALIDATOR_BYTES + 64];
     int length = snprintf(line, sizeof line, "%s: %s", name, value);
-    struct curl_slist *longer = length > 0 && (size_t)length < sizeof line ? curl_slist_append(*list, line) : NULL;
+    struct curl_slist *longer =
+        length > 0 && (size_t)length < sizeof line ? curl_slist_append(*list, line) : NULL;
     *list = longer ? longer : *list;
     return longer != NULL;
 }
 
-/* Sends one request, and sets the code of the reply. curl does not follow redirects, because each is checked first. */
+/* Sends one request, and sets the code of the reply. curl does not follow redirects, because each
+ * is checked first. */
 static CURLcode ask(struct transfer *t, const char *url, long *code) {
     struct curl_slist *headers = NULL;
     char range[32], bearer[VALIDATOR_BYTES];
-    const char *token = t->download->token, *bundle = getenv("CURL_CA_BUNDLE"), *folder = getenv("SSL_CERT_DIR");
+    const char *token = t->download->token, *bundle = getenv("CURL_CA_BUNDLE"),
+               *folder = getenv("SSL_CERT_DIR");
     bool made = true;
     *code = 0;
     if (t->at > 0 && t->validator[0])
@@ -441,7 +469,8 @@ static CURLcode ask(struct transfer *t, const char *url, long *code) {
     curl_easy_reset(t->curl);
     curl_easy_setopt(t->curl, CURLOPT_URL, url);
     curl_easy_setopt(t->curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(t->curl, CURLOPT_QUICK_EXIT, 1L); /* does not wait for a name that is still being looked up */
+    curl_easy_setopt(t->curl, CURLOPT_QUICK_EXIT,
+                     1L); /* does not wait for a name that is still being looked up */
     curl_easy_setopt(t->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(t->curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(t->curl, CURLOPT_USERAGENT, "alignd/" ALIGND_VERSION);
@@ -450,7 +479,8 @@ static CURLcode ask(struct transfer *t, const char *url, long *code) {
     curl_easy_setopt(t->curl, CURLOPT_LOW_SPEED_TIME, (long)t->manner->stall_s);
     curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETDATA, t);
-    curl_easy_setopt(t->curl, CURLOPT_FRESH_CONNECT, 1L); /* so that the address of each connection is checked */
+    curl_easy_setopt(t->curl, CURLOPT_FRESH_CONNECT,
+                     1L); /* so that the address of each connection is checked */
     curl_easy_setopt(t->curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(t->curl, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->curl, CURLOPT_WRITEFUNCTION, take_body);
@@ -488,13 +518,18 @@ struct outcome {
 };
 
 static struct outcome judge(struct transfer *t, CURLcode result, long code, struct error *err) {
-    static const CURLcode fatal[] = {
-        CURLE_UNSUPPORTED_PROTOCOL,     CURLE_URL_MALFORMAT,      CURLE_OUT_OF_MEMORY,   CURLE_SSL_CONNECT_ERROR,
-        CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR};
+    static const CURLcode fatal[] = {CURLE_UNSUPPORTED_PROTOCOL,
+                                     CURLE_URL_MALFORMAT,
+                                     CURLE_OUT_OF_MEMORY,
+                                     CURLE_SSL_CONNECT_ERROR,
+                                     CURLE_PEER_FAILED_VERIFICATION,
+                                     CURLE_SSL_CACERT_BADFILE,
+                                     CURLE_SSL_ISSUER_ERROR};
     char reason[256];
     curl_off_t wait_s = 0;
     if (result == CURLE_OPERATION_TIMEDOUT && t->begun)
-        snprintf(reason, sizeof reason, "sends less than %d bytes a second for %zu s", MIN_BYTES_PER_SECOND, t->manner->stall_s);
+        snprintf(reason, sizeof reason, "sends less than %d bytes a second for %zu s",
+                 MIN_BYTES_PER_SECOND, t->manner->stall_s);
     else
         snprintf(reason, sizeof reason, "%s", curl_easy_strerror(result));
     if (is_stopped(t->manner->stop))
@@ -502,7 +537,8 @@ static struct outcome judge(struct transfer *t, CURLcode result, long code, stru
     if (t->status != GET_DONE) /* a callback has set the reason */
         return (struct outcome){t->status, false, 0};
     if (t->address[0] && result != CURLE_OK) {
-        error_set(err, ERROR_FORMAT, "leads to the private address %s: only --mirror may have one", t->address);
+        error_set(err, ERROR_FORMAT, "leads to the private address %s: only --mirror may have one",
+                  t->address);
         return (struct outcome){GET_REFUSED, false, 0};
     }
     if (code == STATUS_OK || code == STATUS_PARTIAL) {
@@ -525,7 +561,9 @@ static struct outcome judge(struct transfer *t, CURLcode result, long code, stru
     curl_easy_getinfo(t->curl, CURLINFO_RETRY_AFTER, &wait_s);
     error_set(err, ERROR_FILE, "the server answers %ld", code);
     bool later = code == 408 || code == 425 || code == 429 || code >= 500;
-    size_t wait_ms = wait_s > 0 && wait_s < MOST_WAIT_MS / 1000 ? (size_t)wait_s * 1000 : wait_s > 0 ? (size_t)MOST_WAIT_MS : 0;
+    size_t wait_ms = wait_s > 0 && wait_s < MOST_WAIT_MS / 1000 ? (size_t)wait_s * 1000
+                     : wait_s > 0                               ? (size_t)MOST_WAIT_MS
+                                                                : 0;
     return (struct outcome){code == 404 || code == 410 ? GET_UNKNOWN : GET_NETWORK, later, wait_ms};
 }
 
@@ -550,16 +588,20 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
         }
 
         bool was_http = strncasecmp(url, "http://", 7) == 0;
-        bool http = strncasecmp(next, "http://", 7) == 0, https = strncasecmp(next, "https://", 8) == 0;
+        bool http = strncasecmp(next, "http://", 7) == 0,
+             https = strncasecmp(next, "https://", 8) == 0;
         free(url);
         if (hops == MOST_REDIRECTS)
             error_set(err, ERROR_FORMAT, "redirects more than %d times", MOST_REDIRECTS);
         else if (!http && !https)
-            error_set(err, ERROR_FORMAT, "redirects to %.100s, and only http:// and https:// are followed", next);
+            error_set(err, ERROR_FORMAT,
+                      "redirects to %.100s, and only http:// and https:// are followed", next);
         else if (http && !was_http)
             error_set(err, ERROR_FORMAT, "redirects from https:// to %.100s", next);
-        else if (names_private(next) && !t->has_origin) /* otherwise the check of the socket decides */
-            error_set(err, ERROR_FORMAT, "redirects to the private address %.100s: only --mirror may have one", next);
+        else if (names_private(next) &&
+                 !t->has_origin) /* otherwise the check of the socket decides */
+            error_set(err, ERROR_FORMAT,
+                      "redirects to the private address %.100s: only --mirror may have one", next);
         if (err->code != ERROR_NONE)
             return (struct outcome){GET_REFUSED, false, 0};
         url = strdup(next);
@@ -587,18 +629,21 @@ static enum get_status finish(struct transfer *t, struct error *err) {
         if (status != GET_DONE)
             return status;
         if (strcmp(sha256, t->download->sha256) != 0)
-            return get_fail(err, GET_REFUSED, ERROR_FORMAT, "has the SHA-256 %.16s..., and the list says %.16s...", sha256,
+            return get_fail(err, GET_REFUSED, ERROR_FORMAT,
+                            "has the SHA-256 %.16s..., and the list says %.16s...", sha256,
                             t->download->sha256);
     }
     if (fsync(t->file) != 0 || rename(t->part, t->download->path) != 0)
-        return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->download->path, strerror(errno));
+        return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->download->path,
+                        strerror(errno));
     unlink(t->validator_path);
     return GET_DONE;
 }
 
 /* Retries until the file is complete, or no retries are left. */
 static enum get_status transfer_all(struct transfer *t, struct error *err) {
-    uint64_t reached = t->at; /* the bytes that PATH.part had when the retries were last counted from zero */
+    uint64_t reached =
+        t->at; /* the bytes that PATH.part had when the retries were last counted from zero */
     size_t wait_ms = FIRST_WAIT_MS;
     bool old = t->at > 0; /* a part from an earlier run, which may be of another file */
     for (size_t tries = 0;;) {
@@ -614,7 +659,8 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
                     continue;
             }
         }
-        if (t->at >= reached + HEADWAY_BYTES) { /* bytes that are downloaded again after starting over do not count */
+        if (t->at >= reached + HEADWAY_BYTES) { /* bytes that are downloaded again after starting
+                                                   over do not count */
             reached = t->at;
             tries = 0;
             wait_ms = FIRST_WAIT_MS;
@@ -623,7 +669,8 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
             error_set(err, inner.code, "%.500s: %s", t->download->url, inner.message);
             return outcome.status;
         }
-        bool belongs = t->download->sha256 || t->validator[0]; /* if false, the rest may be of another file */
+        bool belongs =
+            t->download->sha256 || t->validator[0]; /* if false, the rest may be of another file */
         if (t->at > 0 && !belongs && start_over(t) != 0)
             return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", t->part, strerror(errno));
         size_t pause_ms = outcome.wait_ms > wait_ms ? outcome.wait_ms : wait_ms;
@@ -639,19 +686,26 @@ static enum get_status transfer_all(struct transfer *t, struct error *err) {
     }
 }
 
-enum get_status download_file(const struct download_manner *manner, const struct download *download, struct error *err) {
-    struct transfer t = {
-        .manner = manner, .download = download, .file = -1, .most = download->bytes ? download->bytes : download->most};
+enum get_status download_file(const struct download_manner *manner, const struct download *download,
+                              struct error *err) {
+    struct transfer t = {.manner = manner,
+                         .download = download,
+                         .file = -1,
+                         .most = download->bytes ? download->bytes : download->most};
     struct error inner = {0};
     t.err = &inner;
     const char *slash = strrchr(download->path, '/');
-    snprintf(t.folder, sizeof t.folder, "%.*s", slash ? (int)(slash - download->path) : 1, slash ? download->path : ".");
+    snprintf(t.folder, sizeof t.folder, "%.*s", slash ? (int)(slash - download->path) : 1,
+             slash ? download->path : ".");
     int length = snprintf(t.part, sizeof t.part, "%s.part", download->path);
     snprintf(t.validator_path, sizeof t.validator_path, "%s.etag", download->path);
     if (length < 0 || (size_t)length >= sizeof t.part)
-        return get_fail(err, GET_FAILED, ERROR_FILE, "%.100s: the path is too long", download->path);
-    if (strncasecmp(download->url, "http://", 7) != 0 && strncasecmp(download->url, "https://", 8) != 0)
-        return get_fail(err, GET_REFUSED, ERROR_INPUT, "%.200s: must begin with http:// or https://", download->url);
+        return get_fail(err, GET_FAILED, ERROR_FILE, "%.100s: the path is too long",
+                        download->path);
+    if (strncasecmp(download->url, "http://", 7) != 0 &&
+        strncasecmp(download->url, "https://", 8) != 0)
+        return get_fail(err, GET_REFUSED, ERROR_INPUT,
+                        "%.200s: must begin with http:// or https://", download->url);
     enum get_status status = GET_FAILED;
     t.curl = curl_easy_init();
     if (t.curl)

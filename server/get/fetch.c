@@ -1,4 +1,5 @@
-/* This module hides when the daemon downloads a model, which requests wait for it, and which models are evicted for it. */
+/* This module hides when the daemon downloads a model, which requests wait for it, and which models
+ * are evicted for it. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/metrics.h"
@@ -24,8 +25,10 @@ enum {
     PAIR_BYTES = 64,
     MODEL_BYTES = 256
 };
-static const int64_t UNKNOWN_US = INT64_C(600) * 1000000;   /* the time for which a source is believed that it has no such pair */
-static const int64_t LIST_US = INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after this time */
+static const int64_t UNKNOWN_US =
+    INT64_C(600) * 1000000; /* the time for which a source is believed that it has no such pair */
+static const int64_t LIST_US =
+    INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after this time */
 static const int64_t LIST_FAILED_US = INT64_C(60) * 1000000;
 
 enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY_UNKNOWN };
@@ -33,7 +36,8 @@ enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY
 struct entry {
     char asked[FETCH_ASKED_BYTES];
     enum entry_state state;
-    bool on_demand;          /* requested on demand, from the sources of --fetch; otherwise ordered by an administrator */
+    bool on_demand; /* requested on demand, from the sources of --fetch; otherwise ordered by an
+                       administrator */
     char model[MODEL_BYTES]; /* ENTRY_DONE: the name of its folder */
     uint64_t bytes, total;
     int64_t order, changed_us; /* order: entries with lower numbers come first */
@@ -43,7 +47,8 @@ struct entry {
 struct fetcher {
     struct fetcher_options options; /* constant */
     bool mozilla, opus;             /* constant */
-    uint64_t most_bytes;            /* of the models in the folder; 0: no limit. Only the worker's thread uses it */
+    uint64_t
+        most_bytes; /* of the models in the folder; 0: no limit. Only the worker's thread uses it */
     atomic_bool stop;
 
     pthread_mutex_t lock; /* protects everything below */
@@ -73,7 +78,9 @@ int fetch_check_sources(const char *sources, struct error *err) {
         char word[32];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
         if (!is_listed("mozilla,opus", word + strspn(word, " "), 0))
-            return error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both, separated by ',', got \"%.60s\"", sources);
+            return error_set(
+                err, ERROR_INPUT,
+                "--fetch must be mozilla, opus or both, separated by ',', got \"%.60s\"", sources);
     }
     return *sources ? 0 : error_set(err, ERROR_INPUT, "--fetch must be mozilla, opus or both");
 }
@@ -88,12 +95,14 @@ static bool codes_match(const char *a, const char *b) {
     return record_codes_match(a, strlen(a), b, true);
 }
 
-/* True if a source may have the pair; OPUS-MT, or Mozilla while its list is unknown, may have any pair. Requires the lock. */
+/* True if a source may have the pair; OPUS-MT, or Mozilla while its list is unknown, may have any
+ * pair. Requires the lock. */
 static bool may_have(const struct fetcher *fetcher, const char *source, const char *target) {
     if (fetcher->opus || !fetcher->pairs)
         return true;
     for (size_t i = 0; i < fetcher->pair_count; i++)
-        if (codes_match(fetcher->pairs[i].source, source) && codes_match(fetcher->pairs[i].target, target))
+        if (codes_match(fetcher->pairs[i].source, source) &&
+            codes_match(fetcher->pairs[i].target, target))
             return true;
     return false;
 }
@@ -118,8 +127,9 @@ static double progress_of(const struct entry *entry) {
 static void *worker_run(void *argument);
 static void *keeper_run(void *argument);
 
-/* Queues a download. entry is that of `asked`, or NULL for a new one, which replaces the oldest finished one if all are taken.
- * Returns false if the queue is full, the fetcher is stopped, or the threads cannot start. */
+/* Queues a download. entry is that of `asked`, or NULL for a new one, which replaces the oldest
+ * finished one if all are taken. Returns false if the queue is full, the fetcher is stopped, or the
+ * threads cannot start. */
 static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
     static void *(*const runs[])(void *) = {worker_run, keeper_run};
     struct entry *oldest = NULL;
@@ -134,30 +144,39 @@ static bool order(struct fetcher *fetcher, struct entry *entry, const char *aske
     if (live >= MOST_ORDERS || fetcher->stopped)
         return false;
     for (; fetcher->started < 2; fetcher->started++)
-        if (pthread_create(&fetcher->threads[fetcher->started], NULL, runs[fetcher->started], fetcher) != 0)
+        if (pthread_create(&fetcher->threads[fetcher->started], NULL, runs[fetcher->started],
+                           fetcher) != 0)
             return false;
 
     if (!entry)
         entry = fetcher->count < MOST_ENTRIES ? &fetcher->entries[fetcher->count++] : oldest;
     assert(entry); /* because MOST_ORDERS < MOST_ENTRIES */
-    *entry = (struct entry){.state = ENTRY_WAITING, .on_demand = on_demand, .order = ++fetcher->orders, .changed_us = clock_us()};
+    *entry = (struct entry){.state = ENTRY_WAITING,
+                            .on_demand = on_demand,
+                            .order = ++fetcher->orders,
+                            .changed_us = clock_us()};
     snprintf(entry->asked, sizeof entry->asked, "%s", asked);
-    log_event(LOG_INFO, "fetch_asked", log_text("pair", entry->asked), log_text("on_demand", on_demand ? "true" : "false"));
+    log_event(LOG_INFO, "fetch_asked", log_text("pair", entry->asked),
+              log_text("on_demand", on_demand ? "true" : "false"));
     pthread_cond_broadcast(&fetcher->changed);
     return true;
 }
 
 /* ---- requests ---- */
 
-/* Writes the name that entries have for the pair. Returns false if the pair is never fetched on demand. */
-static bool make_pair(const struct fetcher *fetcher, const char *source, const char *target, char pair[PAIR_BYTES]) {
-    if (!fetcher_is_on(fetcher) || !is_code(source) || !is_code(target) || codes_match(source, target))
+/* Writes the name that entries have for the pair. Returns false if the pair is never fetched on
+ * demand. */
+static bool make_pair(const struct fetcher *fetcher, const char *source, const char *target,
+                      char pair[PAIR_BYTES]) {
+    if (!fetcher_is_on(fetcher) || !is_code(source) || !is_code(target) ||
+        codes_match(source, target))
         return false;
     snprintf(pair, PAIR_BYTES, "%s-%s", source, target);
     return is_allowed(fetcher, pair);
 }
 
-enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const char *target, double *progress) {
+enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const char *target,
+                              double *progress) {
     char pair[PAIR_BYTES];
     *progress = 0;
     if (!make_pair(fetcher, source, target, pair))
@@ -166,7 +185,9 @@ enum fetch_answer fetcher_ask(struct fetcher *fetcher, const char *source, const
     pthread_mutex_lock(&fetcher->lock);
     struct entry *entry = find(fetcher, pair);
     int64_t age_us = entry ? clock_us() - entry->changed_us : 0;
-    bool again = entry && age_us > (entry->state == ENTRY_UNKNOWN ? UNKNOWN_US : FAILED_US); /* if it is not live */
+    bool again =
+        entry &&
+        age_us > (entry->state == ENTRY_UNKNOWN ? UNKNOWN_US : FAILED_US); /* if it is not live */
     if (fetcher->stopped) {
         answer = FETCH_BUSY;
     } else if (entry && is_live(entry)) {
@@ -189,12 +210,14 @@ bool fetcher_could(struct fetcher *fetcher, const char *source, const char *targ
         return false;
     pthread_mutex_lock(&fetcher->lock);
     const struct entry *entry = find(fetcher, pair);
-    bool could = may_have(fetcher, source, target) && !(entry && (entry->state == ENTRY_FAILED || entry->state == ENTRY_UNKNOWN));
+    bool could = may_have(fetcher, source, target) &&
+                 !(entry && (entry->state == ENTRY_FAILED || entry->state == ENTRY_UNKNOWN));
     pthread_mutex_unlock(&fetcher->lock);
     return could;
 }
 
-bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *target, unsigned *retry_s) {
+bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *target,
+                    unsigned *retry_s) {
     char pair[PAIR_BYTES];
     if (!make_pair(fetcher, source, target, pair))
         return false;
@@ -207,7 +230,8 @@ bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *tar
     return failed;
 }
 
-size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most) {
+size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32],
+                       size_t most) {
     size_t count = 0;
     if (!fetcher_is_on(fetcher))
         return 0;
@@ -223,7 +247,8 @@ size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes
     return count;
 }
 
-/* True if Mozilla's list has the pair, written as en-fr or en-zh-Hans. Requires the lock and the list. */
+/* True if Mozilla's list has the pair, written as en-fr or en-zh-Hans. Requires the lock and the
+ * list. */
 static bool lists_pair(const struct fetcher *fetcher, const char *pair) {
     for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-'))
         for (size_t i = 0; i < fetcher->pair_count; i++)
@@ -234,7 +259,8 @@ static bool lists_pair(const struct fetcher *fetcher, const char *pair) {
 }
 
 /* Returns -1 with an error if the source is known not to have the model. Requires the lock. */
-static int check_known(struct fetcher *fetcher, const char *asked, enum source_kind kind, const char *rest, struct error *err) {
+static int check_known(struct fetcher *fetcher, const char *asked, enum source_kind kind,
+                       const char *rest, struct error *err) {
     const struct entry *entry = find(fetcher, asked);
     int64_t now_us = clock_us();
     bool listed = fetcher->pairs && now_us - fetcher->listed_us < UNKNOWN_US;
@@ -249,7 +275,8 @@ int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err)
     enum source_kind kind;
     const char *rest;
     if (strlen(asked) >= FETCH_ASKED_BYTES)
-        return error_set(err, ERROR_INPUT, "the name of a model must have fewer than %d bytes", FETCH_ASKED_BYTES);
+        return error_set(err, ERROR_INPUT, "the name of a model must have fewer than %d bytes",
+                         FETCH_ASKED_BYTES);
     if (source_parse(asked, &kind, &rest, err) != 0)
         return -1;
     if (kind == SOURCE_URL)
@@ -258,7 +285,9 @@ int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err)
     int result = check_known(fetcher, asked, kind, rest, err);
     struct entry *entry = find(fetcher, asked);
     if (result == 0 && !(entry && is_live(entry)) && !order(fetcher, entry, asked, false))
-        result = error_set(err, ERROR_MEMORY, "at most %d models are downloaded at a time: try again later", MOST_ORDERS);
+        result =
+            error_set(err, ERROR_MEMORY,
+                      "at most %d models are downloaded at a time: try again later", MOST_ORDERS);
     pthread_mutex_unlock(&fetcher->lock);
     return result;
 }
@@ -270,11 +299,14 @@ size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_
     pthread_mutex_lock(&fetcher->lock);
     for (size_t i = 0; i < fetcher->count && count < FETCH_MOST_VIEWS; i++) {
         const struct entry *entry = &fetcher->entries[i];
-        if (!is_live(entry) && entry->state != ENTRY_FAILED && (entry->state != ENTRY_UNKNOWN || entry->on_demand))
+        if (!is_live(entry) && entry->state != ENTRY_FAILED &&
+            (entry->state != ENTRY_UNKNOWN || entry->on_demand))
             continue;
         struct fetch_view *view = &views[count++];
-        *view = (struct fetch_view){
-            .failed = !is_live(entry), .progress = progress_of(entry), .bytes = entry->bytes, .total = entry->total};
+        *view = (struct fetch_view){.failed = !is_live(entry),
+                                    .progress = progress_of(entry),
+                                    .bytes = entry->bytes,
+                                    .total = entry->total};
         snprintf(view->asked, sizeof view->asked, "%s", entry->asked);
         snprintf(view->reason, sizeof view->reason, "%s", entry->reason);
     }
@@ -284,13 +316,15 @@ size_t fetcher_list(struct fetcher *fetcher, struct fetch_view views[FETCH_MOST_
 
 /* ---- waits ---- */
 
-/* Removes and returns the waits for this pair or, if it is NULL, those that are over. Requires the lock. */
+/* Removes and returns the waits for this pair or, if it is NULL, those that are over. Requires the
+ * lock. */
 static struct fetch_wait *take_waits(struct fetcher *fetcher, const char *pair) {
     struct fetch_wait *taken = NULL;
     int64_t now_us = clock_us();
     for (struct fetch_wait **link = &fetcher->waits; *link;) {
         struct fetch_wait *wait = *link;
-        bool over = fetcher->stopped || now_us >= wait->deadline_us || (wait->cancelled && atomic_load(wait->cancelled));
+        bool over = fetcher->stopped || now_us >= wait->deadline_us ||
+                    (wait->cancelled && atomic_load(wait->cancelled));
         if (pair ? strcasecmp(wait->pair, pair) != 0 : !over) {
             link = &wait->next;
             continue;
@@ -314,7 +348,8 @@ static void finish_waits(struct fetch_wait *waits) {
 bool fetcher_await(struct fetcher *fetcher, struct fetch_wait *wait) {
     pthread_mutex_lock(&fetcher->lock);
     const struct entry *entry = find(fetcher, wait->pair);
-    bool taken = !fetcher->stopped && fetcher->wait_count < MOST_WAITS, at_once = taken && (!entry || !is_live(entry));
+    bool taken = !fetcher->stopped && fetcher->wait_count < MOST_WAITS,
+         at_once = taken && (!entry || !is_live(entry));
     wait->next = NULL;
     if (taken && !at_once) {
         wait->next = fetcher->waits;
@@ -362,11 +397,12 @@ static void note(void *owner, const struct get_event *event) {
     struct fetcher *fetcher = work->fetcher;
     work->began |= event->kind == GET_BEGINS;
     if (event->kind == GET_BEGINS)
-        log_event(LOG_INFO, "fetch_began", log_text("pair", work->asked), log_text("model", event->name),
-                  log_count("bytes", event->total), log_text("from", event->text));
+        log_event(LOG_INFO, "fetch_began", log_text("pair", work->asked),
+                  log_text("model", event->name), log_count("bytes", event->total),
+                  log_text("from", event->text));
     else if (event->kind == GET_RETRIES)
-        log_event(LOG_WARN, "fetch_retries", log_text("pair", work->asked), log_count("wait_ms", event->wait_ms),
-                  log_text("reason", event->text));
+        log_event(LOG_WARN, "fetch_retries", log_text("pair", work->asked),
+                  log_count("wait_ms", event->wait_ms), log_text("reason", event->text));
     if (event->kind != GET_DOWNLOADS)
         return;
     pthread_mutex_lock(&fetcher->lock);
@@ -405,7 +441,8 @@ static void read_list(struct fetcher *fetcher) {
         return;
     enum get_status status = get_pairs(&options, &pairs, &count, &error);
     if (status != GET_DONE)
-        log_event(LOG_WARN, "fetch_list_failed", log_text("result", get_status_name(status)), log_text("reason", error.message));
+        log_event(LOG_WARN, "fetch_list_failed", log_text("result", get_status_name(status)),
+                  log_text("reason", error.message));
     pthread_mutex_lock(&fetcher->lock);
     fetcher->listed_us = clock_us();
     if (status == GET_DONE) {
@@ -416,19 +453,21 @@ static void read_list(struct fetcher *fetcher) {
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* Sums the bytes of the folder's models except the one with this name (NULL: no exception). all: include models that may be
- * evicted. */
+/* Sums the bytes of the folder's models except the one with this name (NULL: no exception). all:
+ * include models that may be evicted. */
 static uint64_t sum_bytes(const struct installed_list *list, const char *name, bool all) {
     uint64_t sum = 0;
     for (size_t i = 0; i < list->count; i++)
-        if ((all || !list->models[i].on_demand) && (!name || strcmp(list->models[i].name, name) != 0))
+        if ((all || !list->models[i].on_demand) &&
+            (!name || strcmp(list->models[i].name, name) != 0))
             sum += list->models[i].bytes;
     return sum;
 }
 
-/* Returns the least recently used model that may be evicted, or NULL if there is none. A model that was not used since the start
- * counts as used when it was downloaded. */
-static struct installed *find_oldest(const struct fetcher *fetcher, const struct installed_list *list, const char *name) {
+/* Returns the least recently used model that may be evicted, or NULL if there is none. A model that
+ * was not used since the start counts as used when it was downloaded. */
+static struct installed *find_oldest(const struct fetcher *fetcher,
+                                     const struct installed_list *list, const char *name) {
     struct installed *oldest = NULL;
     struct timespec now;
     int64_t least_us = 0;
@@ -446,7 +485,8 @@ static struct installed *find_oldest(const struct fetcher *fetcher, const struct
     return oldest;
 }
 
-/* Evicts models until one of this name and size fits. A model that cannot be evicted counts as one that stays. */
+/* Evicts models until one of this name and size fits. A model that cannot be evicted counts as one
+ * that stays. */
 static enum get_status make_room(void *owner, const char *name, uint64_t bytes, struct error *err) {
     const struct work *work = owner;
     struct fetcher *fetcher = work->fetcher;
@@ -458,35 +498,43 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
         return GET_FAILED;
     }
     bool fits = fetcher->most_bytes >= bytes;
-    while ((fits = fits && sum_bytes(&list, name, false) <= most) && sum_bytes(&list, name, true) > most) {
+    while ((fits = fits && sum_bytes(&list, name, false) <= most) &&
+           sum_bytes(&list, name, true) > most) {
         struct installed *model = find_oldest(fetcher, &list, name);
         struct error error = {0};
         pthread_mutex_lock(&fetcher->lock);
-        for (size_t i = 0; i < fetcher->count;) { /* without a finished entry, the next request fetches the pair again */
-            if (fetcher->entries[i].state == ENTRY_DONE && strcmp(fetcher->entries[i].model, model->name) == 0)
+        for (size_t i = 0; i < fetcher->count;) { /* without a finished entry, the next request
+                                                     fetches the pair again */
+            if (fetcher->entries[i].state == ENTRY_DONE &&
+                strcmp(fetcher->entries[i].model, model->name) == 0)
                 fetcher->entries[i] = fetcher->entries[--fetcher->count];
             else
                 i++;
         }
         pthread_mutex_unlock(&fetcher->lock);
         if (catalog_evict(o->catalog, model->folder, &error) == 0) {
-            log_event(LOG_INFO, "model_evicted", log_text("model", model->name), log_count("bytes", model->bytes),
-                      log_text("for", work->asked));
+            log_event(LOG_INFO, "model_evicted", log_text("model", model->name),
+                      log_count("bytes", model->bytes), log_text("for", work->asked));
             metrics_count(o->metrics, MODEL_EVICTED);
             model->bytes = 0;
         } else {
-            log_event(LOG_WARN, "model_not_evicted", log_text("model", model->name), log_text("reason", error.message));
+            log_event(LOG_WARN, "model_not_evicted", log_text("model", model->name),
+                      log_text("reason", error.message));
         }
         model->on_demand = false;
     }
     if (!fits)
-        error_set(err, ERROR_FILE, "needs %.1f MB, and --fetch-bytes allows %.1f MB, of which models that stay take %.1f MB",
-                  (double)bytes / 1e6, (double)fetcher->most_bytes / 1e6, (double)sum_bytes(&list, name, false) / 1e6);
+        error_set(err, ERROR_FILE,
+                  "needs %.1f MB, and --fetch-bytes allows %.1f MB, of which models that stay take "
+                  "%.1f MB",
+                  (double)bytes / 1e6, (double)fetcher->most_bytes / 1e6,
+                  (double)sum_bytes(&list, name, false) / 1e6);
     installed_list_done(&list);
     return fits ? GET_DONE : GET_SPACE;
 }
 
-/* Gets the model from the first source that has it, and puts the model into service. Must be called without the lock. */
+/* Gets the model from the first source that has it, and puts the model into service. Must be called
+ * without the lock. */
 static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
     struct fetcher *fetcher = work->fetcher;
     const struct fetcher_options *o = &fetcher->options;
@@ -499,7 +547,8 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     struct get_options options = get_options_of(fetcher, work);
     options.update = !on_demand;
     options.on_demand = on_demand;
-    if (fetcher->most_bytes > 0) { /* the new model may take the space that is left by models that are never evicted */
+    if (fetcher->most_bytes >
+        0) { /* the new model may take the space that is left by models that are never evicted */
         struct installed_list list = {NULL, 0};
         installed_list(o->into, &list, NULL);
         uint64_t kept = sum_bytes(&list, NULL, false);
@@ -507,9 +556,12 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
         options.make_room = make_room;
         options.most_bytes = kept < fetcher->most_bytes ? fetcher->most_bytes - kept : 0;
         if (options.most_bytes == 0)
-            status = get_fail(err, GET_SPACE, ERROR_FILE, "%.300s has models that stay, which take all of --fetch-bytes", o->into);
+            status =
+                get_fail(err, GET_SPACE, ERROR_FILE,
+                         "%.300s has models that stay, which take all of --fetch-bytes", o->into);
     }
-    const char *const prefixes[] = {fetcher->mozilla || !on_demand ? "" : NULL, fetcher->opus && on_demand ? "opus:" : NULL};
+    const char *const prefixes[] = {fetcher->mozilla || !on_demand ? "" : NULL,
+                                    fetcher->opus && on_demand ? "opus:" : NULL};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && status == GET_UNKNOWN; i++) {
         char asked[FETCH_ASKED_BYTES + 8];
         if (!prefixes[i])
@@ -530,27 +582,31 @@ static enum get_status work_on(struct work *work, bool on_demand, struct error *
     if (there) {
         const char *slash = strrchr(got.folder, '/');
         snprintf(work->model, sizeof work->model, "%.255s", slash ? slash + 1 : got.folder);
-        log_event(LOG_INFO, "fetched", log_text("pair", work->asked), log_text("folder", got.folder),
-                  log_text("version", got.origin.version), log_text("licence", got.origin.licence),
-                  log_count("bytes", got.unpacked), log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
+        log_event(LOG_INFO, "fetched", log_text("pair", work->asked),
+                  log_text("folder", got.folder), log_text("version", got.origin.version),
+                  log_text("licence", got.origin.licence), log_count("bytes", got.unpacked),
+                  log_count("duration_ms", (size_t)((clock_us() - began_us) / 1000)));
     } else if (status != GET_STOPPED) {
-        log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked), log_text("result", get_status_name(status)),
-                  log_text("reason", err->message));
+        log_event(LOG_ERROR, "fetch_failed", log_text("pair", work->asked),
+                  log_text("result", get_status_name(status)), log_text("reason", err->message));
     }
     metrics_count(o->metrics, there ? DOWNLOAD_DONE : DOWNLOAD_FAILED);
     return status;
 }
 
-/* Sets the limit for the folder's models. Without a limit of the administrator's, models that are fetched take a part of the space
- * that they can have, so that the part is the same after a restart; the disk belongs to others, too. */
+/* Sets the limit for the folder's models. Without a limit of the administrator's, models that are
+ * fetched take a part of the space that they can have, so that the part is the same after a
+ * restart; the disk belongs to others, too. */
 static void set_limit(struct fetcher *fetcher) {
     static const uint64_t most_fetched = UINT64_C(10) * 1000 * 1000 * 1000;
     const struct fetcher_options *o = &fetcher->options;
     struct installed_list list = {NULL, 0};
     struct statvfs disk;
     fetcher->most_bytes = o->most_bytes == FETCH_BYTES_AUTO ? 0 : o->most_bytes;
-    if (o->most_bytes != FETCH_BYTES_AUTO || installed_make(o->into, NULL) != 0 || statvfs(o->into, &disk) != 0 ||
-        installed_list(o->into, &list, NULL) != 0) { /* if the folder cannot be read, the download will report that */
+    if (o->most_bytes != FETCH_BYTES_AUTO || installed_make(o->into, NULL) != 0 ||
+        statvfs(o->into, &disk) != 0 ||
+        installed_list(o->into, &list, NULL) !=
+            0) { /* if the folder cannot be read, the download will report that */
         installed_list_done(&list);
         return;
     }
@@ -558,7 +614,8 @@ static void set_limit(struct fetcher *fetcher) {
     uint64_t part = ((uint64_t)disk.f_bavail * disk.f_frsize + all - stay) / 4;
     fetcher->most_bytes = stay + (part > most_fetched ? most_fetched : part > 0 ? part : 1);
     installed_list_done(&list);
-    log_event(LOG_INFO, "fetch_limit", log_text("folder", o->into), log_count("bytes", fetcher->most_bytes));
+    log_event(LOG_INFO, "fetch_limit", log_text("folder", o->into),
+              log_count("bytes", fetcher->most_bytes));
 }
 
 static void *worker_run(void *argument) {
@@ -571,7 +628,8 @@ static void *worker_run(void *argument) {
     while (directory && (remains = readdir(directory)) != NULL) {
         char path[MODEL_PATH_BYTES];
         int length = snprintf(path, sizeof path, "%s/%s", fetcher->options.into, remains->d_name);
-        if (strncmp(remains->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 && (size_t)length < sizeof path)
+        if (strncmp(remains->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 &&
+            (size_t)length < sizeof path)
             model_folder_delete(path);
     }
     if (directory)

@@ -1,4 +1,5 @@
-/* This module hides in which order a model is downloaded, verified, imported and renamed to its final name. */
+/* This module hides in which order a model is downloaded, verified, imported and renamed to its
+ * final name. */
 #include "model/import/import.h"
 #include "model/import/source.h"
 #include "server/base/print.h"
@@ -20,9 +21,11 @@ static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30;
 static const struct {
     const char *name;
     int exit_status;
-} statuses[] = {[GET_DONE] = {"done", 0},       [GET_PRESENT] = {"present", 0},       [GET_FAILED] = {"failed", 1},
-                [GET_UNKNOWN] = {"unknown", 3}, [GET_NETWORK] = {"network", 4},       [GET_REFUSED] = {"refused", 5},
-                [GET_SPACE] = {"space", 6},     [GET_UNREADABLE] = {"unreadable", 7}, [GET_STOPPED] = {"stopped", 130}};
+} statuses[] = {[GET_DONE] = {"done", 0},        [GET_PRESENT] = {"present", 0},
+                [GET_FAILED] = {"failed", 1},    [GET_UNKNOWN] = {"unknown", 3},
+                [GET_NETWORK] = {"network", 4},  [GET_REFUSED] = {"refused", 5},
+                [GET_SPACE] = {"space", 6},      [GET_UNREADABLE] = {"unreadable", 7},
+                [GET_STOPPED] = {"stopped", 130}};
 
 int get_exit_status(enum get_status status) {
     return statuses[status].exit_status;
@@ -38,7 +41,8 @@ struct job {
     struct arena arena;
     struct download_manner manner;
     struct plan plan;
-    char key[256];                /* identifies the model: jobs with the same key and folder run one after the other */
+    char key[256]; /* identifies the model: jobs with the same key and folder run one after the
+                      other */
     char work[MODEL_PATH_BYTES];  /* INTO/.get, or INTO/.import */
     struct room room;             /* of the key */
     char in[MODEL_PATH_BYTES];    /* ROOM/in: the downloaded files */
@@ -56,7 +60,8 @@ static void tell(const struct job *job, struct get_event event) {
 static void progress(void *owner, uint64_t bytes, uint64_t total) {
     const struct job *job = owner;
     uint64_t whole = job->plan.bytes ? job->plan.bytes : job->plan.count == 1 ? total : 0;
-    tell(job, (struct get_event){.kind = GET_DOWNLOADS, .bytes = job->before + bytes, .total = whole});
+    tell(job,
+         (struct get_event){.kind = GET_DOWNLOADS, .bytes = job->before + bytes, .total = whole});
 }
 
 static void retried(void *owner, const char *why, size_t wait_ms) {
@@ -92,10 +97,12 @@ static enum get_status take_room(struct job *job, struct error *err) {
     if (status != GET_DONE)
         return status;
     work_sweep(job->work);
-    if (work_path(job->in, "%s/in", job->room.path) && work_path(job->out, "%s/out", job->room.path))
+    if (work_path(job->in, "%s/in", job->room.path) &&
+        work_path(job->out, "%s/out", job->room.path))
         return GET_DONE;
     room_release(&job->room);
-    return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", job->options->into);
+    return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long",
+                    job->options->into);
 }
 
 /* ---- installed models ---- */
@@ -108,7 +115,8 @@ static void note_present(struct got *got, const struct installed *model) {
     got->unpacked = model->bytes;
 }
 
-/* Returns GET_PRESENT if there is nothing to do, GET_DONE if the model must be downloaded, or GET_FAILED with an error. */
+/* Returns GET_PRESENT if there is nothing to do, GET_DONE if the model must be downloaded, or
+ * GET_FAILED with an error. */
 static enum get_status look(const struct job *job, struct got *got, struct error *err) {
     const struct plan *plan = &job->plan;
     char folder[MODEL_PATH_BYTES];
@@ -133,15 +141,19 @@ static enum get_status look(const struct job *job, struct got *got, struct error
     if (access(folder, F_OK) != 0)
         return GET_DONE;
     if (installed_read(folder, &model, &unreadable) != 0)
-        return get_fail(err, GET_FAILED, ERROR_INPUT, "%.300s is there already, and is not a model: give another --name", folder);
+        return get_fail(err, GET_FAILED, ERROR_INPUT,
+                        "%.300s is there already, and is not a model: give another --name", folder);
     bool same = strcmp(model.origin.asked, plan->asked) == 0;
     bool version = same && strcmp(model.origin.version, plan->version) == 0 && *plan->version;
-    enum get_status status = !same ? GET_FAILED : version || !job->options->update ? GET_PRESENT : GET_DONE;
+    enum get_status status = !same                              ? GET_FAILED
+                             : version || !job->options->update ? GET_PRESENT
+                                                                : GET_DONE;
     note_present(got, &model);
     if (same && !version && *plan->version && !job->options->update)
         snprintf(got->newer, sizeof got->newer, "%s", plan->version);
     if (!same)
-        error_set(err, ERROR_INPUT, "%.300s is there already, from %.60s: give another --name, or remove it", folder,
+        error_set(err, ERROR_INPUT,
+                  "%.300s is there already, from %.60s: give another --name, or remove it", folder,
                   *model.origin.asked ? model.origin.asked : "elsewhere");
     installed_done(&model);
     return status;
@@ -152,16 +164,19 @@ static enum get_status look(const struct job *job, struct got *got, struct error
 /* Downloads all files, except those that an earlier try has completed and verified. */
 static enum get_status download_all(struct job *job, struct error *err) {
     const struct plan *plan = &job->plan;
-    const uint64_t most = job->options->most_bytes ? job->options->most_bytes : MOST_MODEL_BYTES; /* all files together */
+    const uint64_t most = job->options->most_bytes ? job->options->most_bytes
+                                                   : MOST_MODEL_BYTES; /* all files together */
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_file *file = &plan->files[i];
         char path[MODEL_PATH_BYTES], sha256[65];
-        bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE, there = false;
+        bool archive = plan->kind != SOURCE_MOZILLA && plan->kind != SOURCE_HUGGINGFACE,
+             there = false;
         struct stat now;
         enum get_status status = GET_DONE;
         if (!work_path(path, "%s/%s%s", job->in, file->name, file->packed ? ".zst" : ""))
             return work_fail(err, job->in);
-        char *slash = strrchr(file->name, '/') ? strrchr(path, '/') : NULL; /* another file has the same name */
+        char *slash = strrchr(file->name, '/') ? strrchr(path, '/')
+                                               : NULL; /* another file has the same name */
         if (slash) {
             *slash = '\0';
             if (mkdir(path, 0755) != 0 && errno != EEXIST)
@@ -195,7 +210,8 @@ static enum get_status download_all(struct job *job, struct error *err) {
 }
 
 /* Unpacks a file, which must have exactly the size and the SHA-256 that the list states. */
-static enum get_status unpack(const struct job *job, const struct plan_file *file, struct error *err) {
+static enum get_status unpack(const struct job *job, const struct plan_file *file,
+                              struct error *err) {
     char from[MODEL_PATH_BYTES], to[MODEL_PATH_BYTES], sha256[65];
     struct error inner = {0};
     struct stat now;
@@ -214,8 +230,10 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
     enum get_status status = download_digest(to, job->options->stop, sha256, err);
     if (status != GET_DONE)
         return status;
-    if (stat(to, &now) != 0 || (uint64_t)now.st_size != file->unpacked_bytes || strcmp(sha256, file->unpacked_sha256) != 0)
-        return get_fail(err, GET_REFUSED, ERROR_FORMAT, "%.300s: unpacked, it has the SHA-256 %.16s..., and the list says %.16s...",
+    if (stat(to, &now) != 0 || (uint64_t)now.st_size != file->unpacked_bytes ||
+        strcmp(sha256, file->unpacked_sha256) != 0)
+        return get_fail(err, GET_REFUSED, ERROR_FORMAT,
+                        "%.300s: unpacked, it has the SHA-256 %.16s..., and the list says %.16s...",
                         file->url, sha256, file->unpacked_sha256);
     return GET_DONE;
 }
@@ -226,7 +244,8 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
 static void hide(const char *path, char *message) {
     size_t length = strlen(path);
     for (char *at = message; (at = strstr(at, path)) != NULL;)
-        memmove(at, at + length + (at[length] == '/'), strlen(at + length + (at[length] == '/')) + 1);
+        memmove(at, at + length + (at[length] == '/'),
+                strlen(at + length + (at[length] == '/')) + 1);
 }
 
 /* Sets the error of a failed import, and returns its status. */
@@ -263,7 +282,8 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
     enum get_status status = GET_DONE;
     tell(job, (struct get_event){.kind = GET_IMPORTS});
     if (!work_path(above, "%s/parts", job->room.path) ||
-        !work_path(job->parts, "%s/%s", above, plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
+        !work_path(job->parts, "%s/%s", above,
+                   plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
         return work_fail(err, job->room.path);
 
     model_folder_delete(above);
@@ -274,11 +294,13 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
         status = unpack(job, &plan->files[i], err);
     if (status != GET_DONE)
         return status;
-    if (archive ? !work_path(path, "%s/%s", job->in, plan->files[0].name) : !work_path(path, "%s", job->parts))
+    if (archive ? !work_path(path, "%s/%s", job->in, plan->files[0].name)
+                : !work_path(path, "%s", job->parts))
         return work_fail(err, job->in);
 
-    const struct import_origin origin = {source_name_of(plan->kind), plan->asked, plan->version, main_url(plan), plan->licence,
-                                         plan->attribution};
+    const struct import_origin origin = {
+        source_name_of(plan->kind), plan->asked, plan->version, main_url(plan), plan->licence,
+        plan->attribution};
     bool named = o->name || plan->kind != SOURCE_URL;
     const struct import_options options = {.paths = (const char *const[]){path},
                                            .path_count = 1,
@@ -293,7 +315,8 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
         hide(above, inner.message);
         return fail_import(job, &inner, err);
     }
-    for (char *line = said, *end; (end = strchr(line, '\n')) != NULL && end[1]; line = end + 1) { /* the last names the folder */
+    for (char *line = said, *end; (end = strchr(line, '\n')) != NULL && end[1];
+         line = end + 1) { /* the last names the folder */
         *end = '\0';
         tell(job, (struct get_event){.kind = GET_SAYS, .text = line});
     }
@@ -303,7 +326,8 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
 }
 
 /* Renames `made`, the folder that the import has made, to its final name. */
-static enum get_status publish(const struct job *job, const char *made, struct got *got, struct error *err) {
+static enum get_status publish(const struct job *job, const char *made, struct got *got,
+                               struct error *err) {
     char folder[MODEL_PATH_BYTES];
     const char *name = strrchr(made, '/') + 1;
     if (!work_path(folder, "%s/%s", job->options->into, name))
@@ -312,7 +336,8 @@ static enum get_status publish(const struct job *job, const char *made, struct g
     if (job->options->make_room) {
         if (installed_read(made, &model, err) != 0)
             return GET_FAILED;
-        enum get_status status = job->options->make_room(job->options->owner, name, model.bytes, err);
+        enum get_status status =
+            job->options->make_room(job->options->owner, name, model.bytes, err);
         installed_done(&model);
         if (status != GET_DONE)
             return status;
@@ -321,7 +346,8 @@ static enum get_status publish(const struct job *job, const char *made, struct g
         return GET_FAILED;
     bool there = access(folder, F_OK) == 0;
     int renamed = -1;
-    if (there && job->options->update) /* processes that have the old model open keep it; it is deleted with the work folder */
+    if (there && job->options->update) /* processes that have the old model open keep it; it is
+                                          deleted with the work folder */
         renamed = renameat2(AT_FDCWD, made, AT_FDCWD, folder, RENAME_EXCHANGE);
     else if (!there)
         renamed = rename(made, folder);
@@ -350,18 +376,22 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     char text[512], *made = NULL;
     enum get_status status = look(job, got, err);
     if (status == GET_PRESENT)
-        model_folder_delete(job->room.path); /* a process may have been killed after the model had got its name */
+        model_folder_delete(
+            job->room.path); /* a process may have been killed after the model had got its name */
     if (status != GET_DONE)
         return status;
     if (job->options->offline)
-        return get_fail(err, GET_NETWORK, ERROR_FILE, "%s is not here, and --offline allows no download", plan->asked);
+        return get_fail(err, GET_NETWORK, ERROR_FILE,
+                        "%s is not here, and --offline allows no download", plan->asked);
 
     uint64_t unpacked = 0, most = job->options->most_bytes;
     for (size_t i = 0; i < plan->count; i++)
-        unpacked += plan->files[i].unpacked_bytes ? plan->files[i].unpacked_bytes : plan->files[i].bytes;
+        unpacked +=
+            plan->files[i].unpacked_bytes ? plan->files[i].unpacked_bytes : plan->files[i].bytes;
     if (most > 0 && (plan->bytes > most || unpacked > most))
-        return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed", plan->name,
-                        (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6, (double)most / 1e6);
+        return get_fail(err, GET_SPACE, ERROR_FILE, "%s needs %.0f MB, and %.0f MB are allowed",
+                        plan->name, (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6,
+                        (double)most / 1e6);
     if (plan->bytes > 0) /* space for the downloaded files, the unpacked files and the model */
         status = space_check(job->work, plan->bytes + 2 * unpacked, err);
     if (status == GET_DONE)
@@ -369,18 +399,22 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     if (status != GET_DONE)
         return status;
 
-    bool detailed = *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0;
-    snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", source_name_of(plan->kind), *plan->version ? " " : "", plan->version,
-             detailed ? ", " : "", detailed ? plan->detail : "", *plan->licence ? "; licence: " : "", plan->licence,
+    bool detailed =
+        *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0;
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", source_name_of(plan->kind),
+             *plan->version ? " " : "", plan->version, detailed ? ", " : "",
+             detailed ? plan->detail : "", *plan->licence ? "; licence: " : "", plan->licence,
              *plan->attribution ? "; by " : "", plan->attribution);
-    tell(job, (struct get_event){.kind = GET_BEGINS, .text = text, .total = plan->bytes, .files = plan->count});
+    tell(job, (struct get_event){
+                  .kind = GET_BEGINS, .text = text, .total = plan->bytes, .files = plan->count});
     status = download_all(job, err);
     if (status == GET_DONE)
         status = import(job, &made, err);
     if (status == GET_DONE)
         status = publish(job, made, got, err);
     free(made);
-    if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE || status == GET_UNKNOWN)
+    if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE ||
+        status == GET_UNKNOWN)
         model_folder_delete(job->room.path); /* otherwise the next try continues there */
     return status;
 }
@@ -388,8 +422,10 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
 /* The caller must call arena_done(&job->arena). */
 static void job_init(struct job *job, const struct get_options *options) {
     *job = (struct job){.options = options, .room = {.lock = -1}};
-    job->manner = (struct download_manner){
-        .retries = options->retries, .stall_s = options->stall_s ? options->stall_s : USUAL_STALL_S, .stop = options->stop};
+    job->manner =
+        (struct download_manner){.retries = options->retries,
+                                 .stall_s = options->stall_s ? options->stall_s : USUAL_STALL_S,
+                                 .stop = options->stop};
     arena_init(&job->arena, ARENA_BYTES);
 }
 
@@ -401,10 +437,12 @@ static void show_downloads(struct job *job) {
 
 static struct source_options sources_of(const struct job *job) {
     const struct get_options *o = job->options;
-    return (struct source_options){o->mirror, o->records, job->work, o->offline, o->preview, &job->manner};
+    return (struct source_options){o->mirror,  o->records, job->work,
+                                   o->offline, o->preview, &job->manner};
 }
 
-enum get_status get_model(const struct get_options *options, const char *asked, struct got *got, struct error *err) {
+enum get_status get_model(const struct get_options *options, const char *asked, struct got *got,
+                          struct error *err) {
     struct job job;
     struct got found = {.folder = ""};
     job_init(&job, options);
@@ -415,9 +453,11 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE) {
         const char *name = job.plan.name = options->name ? options->name : job.plan.name;
-        if (!*name || *name == '.' || strlen(name) >= 200 || strpbrk(name, "/\n\r")) /* the name must not lead to another folder */
-            status =
-                get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.60s\" cannot be the name of a model folder: give another --name", name);
+        if (!*name || *name == '.' || strlen(name) >= 200 ||
+            strpbrk(name, "/\n\r")) /* the name must not lead to another folder */
+            status = get_fail(err, GET_FAILED, ERROR_INPUT,
+                              "\"%.60s\" cannot be the name of a model folder: give another --name",
+                              name);
     }
     if (status == GET_DONE) {
         snprintf(job.key, sizeof job.key, "%s", job.plan.name);
@@ -426,7 +466,8 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     }
     if (status == GET_DONE) {
         status = get_locked(&job, &found, err);
-        if (status == GET_PRESENT && !options->on_demand && installed_mark(found.folder, false, err) != 0)
+        if (status == GET_PRESENT && !options->on_demand &&
+            installed_mark(found.folder, false, err) != 0)
             status = GET_FAILED;
         room_release(&job.room);
     }
@@ -445,16 +486,18 @@ bool get_is_url(const char *path) {
 }
 
 /* Imports from URLs. Requires the room. */
-static enum get_status import_locked(struct job *job, const struct import_options *import, const char **local, char **said,
-                                     struct error *err) {
+static enum get_status import_locked(struct job *job, const struct import_options *import,
+                                     const char **local, char **said, struct error *err) {
     const struct plan *plan = &job->plan;
     enum get_status status = make_rooms(job, err);
     struct error inner = {0};
     if (status != GET_DONE)
         return status;
-    tell(job, (struct get_event){.kind = GET_BEGINS, .text = plan->files[0].url, .files = plan->count});
+    tell(job,
+         (struct get_event){.kind = GET_BEGINS, .text = plan->files[0].url, .files = plan->count});
     status = download_all(job, err);
-    bool kept = status == GET_NETWORK || status == GET_SPACE || status == GET_STOPPED; /* the next try continues there */
+    bool kept = status == GET_NETWORK || status == GET_SPACE ||
+                status == GET_STOPPED; /* the next try continues there */
     for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
         size_t room = strlen(job->in) + strlen(local[i]) + 2;
         char *path = get_is_url(import->paths[i]) ? arena_alloc(&job->arena, room, 1) : NULL;
@@ -466,7 +509,8 @@ static enum get_status import_locked(struct job *job, const struct import_option
     if (status == GET_DONE && arena_failed(&job->arena))
         status = get_fail_memory(err);
     if (status == GET_DONE) {
-        const struct import_origin origin = {source_name_of(SOURCE_URL), "", "", main_url(plan), "", ""};
+        const struct import_origin origin = {
+            source_name_of(SOURCE_URL), "", "", main_url(plan), "", ""};
         struct import_options options = *import;
         options.paths = local;
         options.origin = &origin;
@@ -502,17 +546,21 @@ static void unmake(const char *path, size_t length_before) {
     }
 }
 
-enum get_status get_import(const struct get_options *options, const struct import_options *import, char **said, struct error *err) {
-    /* A path that does not exist, and a model folder that does, are refused before anything is downloaded. */
+enum get_status get_import(const struct get_options *options, const struct import_options *import,
+                           char **said, struct error *err) {
+    /* A path that does not exist, and a model folder that does, are refused before anything is
+     * downloaded. */
     char folder[MODEL_PATH_BYTES] = "";
     for (size_t i = 0; i < import->path_count; i++)
         if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
             return GET_FAILED;
-    bool fits = import->name                 ? work_path(folder, "%s/%s", import->into, import->name)
-                : import->from && import->to ? work_path(folder, "%s/%s-%s", import->into, import->from, import->to)
-                                             : true;
+    bool fits = import->name ? work_path(folder, "%s/%s", import->into, import->name)
+                : import->from && import->to
+                    ? work_path(folder, "%s/%s-%s", import->into, import->from, import->to)
+                    : true;
     if (!fits || !*import->into || strlen(import->into) > MODEL_PATH_BYTES / 2)
-        return get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.100s\": the path is empty or too long", import->into);
+        return get_fail(err, GET_FAILED, ERROR_INPUT, "\"%.100s\": the path is empty or too long",
+                        import->into);
     if (*folder && access(folder, F_OK) == 0)
         return get_fail(err, GET_FAILED, ERROR_INPUT, "%.400s: already exists", folder);
 
@@ -521,8 +569,9 @@ enum get_status get_import(const struct get_options *options, const struct impor
     job_init(&job, options);
     show_downloads(&job);
     size_t before = length_there(options->into);
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);                                    /* FNV-1a */
-    const char **local = arena_alloc(&job.arena, import->path_count, sizeof *local); /* the paths once the files are there */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    const char **local = arena_alloc(&job.arena, import->path_count,
+                                     sizeof *local); /* the paths once the files are there */
     enum get_status status = local ? GET_DONE : get_fail_memory(err);
     for (size_t i = 0; status == GET_DONE && i < import->path_count; i++) {
         const struct plan_file *file;
@@ -555,22 +604,27 @@ enum get_status get_import(const struct get_options *options, const struct impor
 
 /* ---- lists ---- */
 
-/* True if a pair matches a pattern: its beginning "en-", its end "-en", a pair "en-fr", or "" for all pairs. */
+/* True if a pair matches a pattern: its beginning "en-", its end "-en", a pair "en-fr", or "" for
+ * all pairs. */
 static bool fits(const char *pair, const char *pattern) {
     size_t length = strlen(pair), size = strlen(pattern);
     if (*pattern == '-')
         return length > size && strcasecmp(pair + length - size, pattern) == 0;
     if (strncasecmp(pair, pattern, size) != 0)
         return false;
-    return size == 0 || pattern[size - 1] == '-' || pair[size] == '\0' || pair[size] == '-'; /* "en-zh" matches en-zh-Hans, too */
+    return size == 0 || pattern[size - 1] == '-' || pair[size] == '\0' ||
+           pair[size] == '-'; /* "en-zh" matches en-zh-Hans, too */
 }
 
-enum get_status get_list(const struct get_options *options, const char *what, FILE *out, struct error *err) {
+enum get_status get_list(const struct get_options *options, const char *what, FILE *out,
+                         struct error *err) {
     struct job job;
     struct listed *list = NULL;
     size_t count = 0, shown = 0;
     enum source_kind kind = strncmp(what, "argos:", 6) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
-    const char *pattern = kind == SOURCE_ARGOS ? what + 6 : strncmp(what, "mozilla:", 8) == 0 ? what + 8 : what;
+    const char *pattern = kind == SOURCE_ARGOS                ? what + 6
+                          : strncmp(what, "mozilla:", 8) == 0 ? what + 8
+                                                              : what;
     job_init(&job, options);
     enum get_status status = make_work(&job, ".get", err);
     const struct source_options sources = sources_of(&job);
@@ -582,19 +636,23 @@ enum get_status get_list(const struct get_options *options, const char *what, FI
             continue;
         if (list[i].bytes)
             snprintf(size, sizeof size, "%.1f MB", (double)list[i].bytes / 1e6);
-        bool here = work_path(folder, "%s/%s/config.json", options->into, list[i].pair) && access(folder, F_OK) == 0;
-        print_line(out, "%-12s %-6s %9s  %-20s %s%s", list[i].pair, list[i].version, size, list[i].detail, list[i].licence,
-                   here ? "  (installed)" : "");
+        bool here = work_path(folder, "%s/%s/config.json", options->into, list[i].pair) &&
+                    access(folder, F_OK) == 0;
+        print_line(out, "%-12s %-6s %9s  %-20s %s%s", list[i].pair, list[i].version, size,
+                   list[i].detail, list[i].licence, here ? "  (installed)" : "");
         shown++;
     }
     if (status == GET_DONE && shown == 0)
         status = get_fail(err, GET_UNKNOWN, ERROR_INPUT,
-                          "no pair of languages matches \"%.60s\": en- lists those from English, -en those into it", pattern);
+                          "no pair of languages matches \"%.60s\": en- lists those from English, "
+                          "-en those into it",
+                          pattern);
     arena_done(&job.arena);
     return status;
 }
 
-enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count, struct error *err) {
+enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count,
+                          struct error *err) {
     struct job job;
     struct records records = {0};
     job_init(&job, options);

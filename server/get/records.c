@@ -1,4 +1,5 @@
-/* This module hides the format of Mozilla's list of models: which records apply to a server, and which model a pair gets. */
+/* This module hides the format of Mozilla's list of models: which records apply to a server, and
+ * which model a pair gets. */
 #include "server/get/get_parts.h"
 #include <fnmatch.h>
 #include <jansson.h>
@@ -60,7 +61,8 @@ static bool take_value(struct filter *filter, const char **text, size_t *length)
         filter->at = end + 1;
         return true;
     }
-    size_t name = strspn(filter->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
+    size_t name =
+        strspn(filter->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._");
     if (name == strlen(system) && memcmp(filter->at, system, name) == 0)
         *text = filter->view->system;
     else if (name == strlen(channel) && memcmp(filter->at, channel, name) == 0)
@@ -76,7 +78,8 @@ static bool comparison(struct filter *filter) {
     const char *left, *right;
     size_t left_length, right_length;
     bool equal = false;
-    if (!take_value(filter, &left, &left_length) || !((equal = take(filter, "==")) || take(filter, "!=")) ||
+    if (!take_value(filter, &left, &left_length) ||
+        !((equal = take(filter, "==")) || take(filter, "!=")) ||
         !take_value(filter, &right, &right_length)) {
         filter->wrong = true;
         return false;
@@ -116,13 +119,15 @@ static bool terms(struct filter *filter, bool any) {
     return value;
 }
 
-int record_filter(const char *expression, const struct records_view *view, bool *applies, struct error *err) {
+int record_filter(const char *expression, const struct records_view *view, bool *applies,
+                  struct error *err) {
     struct filter filter = {.at = expression, .view = view};
     skip_blanks(&filter);
     bool value = *filter.at == '\0' || terms(&filter, true);
     skip_blanks(&filter);
     if (filter.wrong || *filter.at)
-        return error_set(err, ERROR_FORMAT, "the filter expression \"%.80s\" is not supported", expression);
+        return error_set(err, ERROR_FORMAT, "the filter expression \"%.80s\" is not supported",
+                         expression);
     *applies = value;
     return 0;
 }
@@ -183,7 +188,8 @@ bool record_versions(const char *a, const char *b, int *order) {
 
 /* ---- one record ---- */
 
-static const char *const kind_names[RECORD_KINDS] = {"model", "lex", "vocab", "srcvocab", "trgvocab", "qualityModel"};
+static const char *const kind_names[RECORD_KINDS] = {"model",    "lex",      "vocab",
+                                                     "srcvocab", "trgvocab", "qualityModel"};
 
 struct record {
     const char *source, *target, *architecture, *version, *filter;
@@ -193,8 +199,10 @@ struct record {
     json_int_t modified;
 };
 
-/* Copies a string field of at most `most` bytes, which may be "" only if `empty` is set. Returns NULL if it is invalid. */
-static const char *take_string(const json_t *object, const char *key, size_t most, bool empty, struct arena *arena) {
+/* Copies a string field of at most `most` bytes, which may be "" only if `empty` is set. Returns
+ * NULL if it is invalid. */
+static const char *take_string(const json_t *object, const char *key, size_t most, bool empty,
+                               struct arena *arena) {
     const json_t *value = json_object_get(object, key);
     const char *text = json_string_value(value);
     size_t length = json_string_length(value);
@@ -217,7 +225,8 @@ bool is_listed(const char *list, const char *word, int flags) {
 
 bool is_made_of(const char *text, const char *also) {
     for (; *text; text++) {
-        bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
+        bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+                    (*text >= '0' && *text <= '9');
         if (!word && !strchr(also, *text))
             return false;
     }
@@ -276,9 +285,11 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
     const json_t *attachment = json_object_get(json, "attachment");
     struct record_file *file = &record->file;
     const char *name = file->name = take_string(json, "name", MOST_NAME, false, arena);
-    if (!name || *name == '.' || *name == '-' || !is_made_of(name, "._-")) /* the name must have no folder and not be hidden */
+    if (!name || *name == '.' || *name == '-' ||
+        !is_made_of(name, "._-")) /* the name must have no folder and not be hidden */
         return "name must be a file's name";
-    if (!is_location(file->location = take_string(attachment, "location", MOST_LOCATION, false, arena)))
+    if (!is_location(file->location =
+                         take_string(attachment, "location", MOST_LOCATION, false, arena)))
         return "attachment.location must be a relative path";
     if (!is_sha256(file->sha256 = take_string(attachment, "hash", 64, false, arena)))
         return "attachment.hash must be a SHA-256 in digits";
@@ -295,7 +306,9 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
     }
     if (!is_sha256(file->unpacked_sha256 = take_string(json, "decompressedHash", 64, false, arena)))
         return "decompressedHash must be a SHA-256 in digits";
-    return take_bytes(json, "decompressedSize", &file->unpacked_bytes) ? NULL : "decompressedSize must be between 1 and 4 GiB";
+    return take_bytes(json, "decompressedSize", &file->unpacked_bytes)
+               ? NULL
+               : "decompressedSize must be between 1 and 4 GiB";
 }
 
 /* ---- the list ---- */
@@ -317,9 +330,11 @@ static int compare_records(const void *left, const void *right) {
     return order != 0 ? order : strcmp(a->file.sha256, b->file.sha256);
 }
 
-/* Makes a model of the records [count]. Returns false if files are missing or two have the same name. */
+/* Makes a model of the records [count]. Returns false if files are missing or two have the same
+ * name. */
 static bool make_model(const struct record *records, size_t count, struct record_model *model) {
-    *model = (struct record_model){records->source, records->target, records->architecture, records->version, {{0}}, 0, 0};
+    *model = (struct record_model){
+        records->source, records->target, records->architecture, records->version, {{0}}, 0, 0};
     for (size_t i = 0; i < count; i++) {
         struct record_file *file = &model->files[records[i].kind];
         if (file->name)
@@ -328,35 +343,42 @@ static bool make_model(const struct record *records, size_t count, struct record
         model->bytes += file->bytes;
         model->unpacked_bytes += file->unpacked_bytes;
     }
-    for (int i = 0; i < RECORD_KINDS; i++) /* one of two files with the same name would overwrite the other */
+    for (int i = 0; i < RECORD_KINDS;
+         i++) /* one of two files with the same name would overwrite the other */
         for (int j = 0; j < i; j++)
-            if (model->files[i].name && model->files[j].name && strcmp(model->files[i].name, model->files[j].name) == 0)
+            if (model->files[i].name && model->files[j].name &&
+                strcmp(model->files[i].name, model->files[j].name) == 0)
                 return false;
     const struct record_file *files = model->files;
-    bool vocabularies = files[RECORD_VOCAB].name || (files[RECORD_SRCVOCAB].name && files[RECORD_TRGVOCAB].name);
+    bool vocabularies =
+        files[RECORD_VOCAB].name || (files[RECORD_SRCVOCAB].name && files[RECORD_TRGVOCAB].name);
     return files[RECORD_MODEL].name && files[RECORD_LEX].name && vocabularies;
 }
 
 /* Makes a model for each pair in the records [count]. */
-static int choose(struct record *records, size_t count, struct arena *arena, struct records *out, struct error *err) {
+static int choose(struct record *records, size_t count, struct arena *arena, struct records *out,
+                  struct error *err) {
     size_t room = 0;
     if (count > 0)
         qsort(records, count, sizeof *records, compare_records);
     for (size_t first = 0, last; first < count; first = last) {
         struct record_model model;
-        for (last = first + 1; last < count && compare_groups(&records[first], &records[last]) == 0;)
+        for (last = first + 1;
+             last < count && compare_groups(&records[first], &records[last]) == 0;)
             last++;
         if (!make_model(&records[first], last - first, &model))
             continue;
         struct record_model *before = out->count > 0 ? &out->models[out->count - 1] : NULL;
-        bool same = before && strcmp(before->source, model.source) == 0 && strcmp(before->target, model.target) == 0;
+        bool same = before && strcmp(before->source, model.source) == 0 &&
+                    strcmp(before->target, model.target) == 0;
         int order = 0;
         if (same && record_versions(model.version, before->version, &order) && order == 0 &&
             model.unpacked_bytes > before->unpacked_bytes)
             *before = model;
         if (same)
             continue;
-        struct record_model *models = arena_grow(arena, out->models, out->count, &room, 1, sizeof *models);
+        struct record_model *models =
+            arena_grow(arena, out->models, out->count, &room, 1, sizeof *models);
         if (!models)
             return error_memory(err);
         out->models = models;
@@ -365,12 +387,13 @@ static int choose(struct record *records, size_t count, struct arena *arena, str
     return 0;
 }
 
-int records_read(const char *text, size_t length, const struct records_view *view, struct arena *arena, struct records *out,
-                 struct error *err) {
+int records_read(const char *text, size_t length, const struct records_view *view,
+                 struct arena *arena, struct records *out, struct error *err) {
     json_error_t wrong;
     struct records found = {0};
     if (length > RECORDS_MOST_BYTES)
-        return error_set(err, ERROR_FORMAT, "the list of models has %zu bytes, more than the allowed %d", length,
+        return error_set(err, ERROR_FORMAT,
+                         "the list of models has %zu bytes, more than the allowed %d", length,
                          RECORDS_MOST_BYTES);
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &wrong);
     const json_t *data = json_object_get(root, "data");
@@ -380,12 +403,13 @@ int records_read(const char *text, size_t length, const struct records_view *vie
     if (!root && json_error_code(&wrong) == json_error_out_of_memory)
         error_memory(err);
     else if (!root)
-        error_set(err, ERROR_FORMAT, "the list of models is not JSON: line %d: %s", wrong.line, wrong.text);
+        error_set(err, ERROR_FORMAT, "the list of models is not JSON: line %d: %s", wrong.line,
+                  wrong.text);
     else if (!json_is_array(data))
         error_set(err, ERROR_FORMAT, "the list of models must be an object with an array \"data\"");
     else if (json_array_size(data) > MOST_RECORDS)
-        error_set(err, ERROR_FORMAT, "the list of models has %zu records, more than the allowed %d", json_array_size(data),
-                  MOST_RECORDS);
+        error_set(err, ERROR_FORMAT, "the list of models has %zu records, more than the allowed %d",
+                  json_array_size(data), MOST_RECORDS);
     else if (!(records = arena_alloc(arena, json_array_size(data) + 1, sizeof *records)))
         error_memory(err);
     else
@@ -404,7 +428,8 @@ int records_read(const char *text, size_t length, const struct records_view *vie
             found.reason = copy ? copy : "";
         }
         if (!why)
-            count += applies && record->parsed.numbers[0] == MAJOR && (view->preview || record->parsed.stage == 2);
+            count += applies && record->parsed.numbers[0] == MAJOR &&
+                     (view->preview || record->parsed.stage == 2);
         if (arena_failed(arena))
             result = error_memory(err);
     }

@@ -1,4 +1,5 @@
-/* This module hides the addresses of the sources, and how their lists become the plan of a download. */
+/* This module hides the addresses of the sources, and how their lists become the plan of a
+ * download. */
 #include "model/base/file.h"
 #include "server/get/get_parts.h"
 #include <assert.h>
@@ -51,18 +52,23 @@ int source_parse(const char *asked, enum source_kind *kind, const char **rest, s
     }
     const char *slash = strchr(*rest, '/'), *dash = strchr(*rest, '-');
     if (*kind == SOURCE_HUGGINGFACE) {
-        bool right = slash && slash != *rest && slash[1] && !strchr(slash + 1, '/') && is_made_of(*rest, "-_./") && **rest != '.' &&
-                     slash[1] != '.' && strlen(*rest) < NAME_BYTES;
-        return right ? 0 : error_set(err, ERROR_INPUT, "\"%.60s\" must be hf:ORGANISATION/NAME", asked);
+        bool right = slash && slash != *rest && slash[1] && !strchr(slash + 1, '/') &&
+                     is_made_of(*rest, "-_./") && **rest != '.' && slash[1] != '.' &&
+                     strlen(*rest) < NAME_BYTES;
+        return right ? 0
+                     : error_set(err, ERROR_INPUT, "\"%.60s\" must be hf:ORGANISATION/NAME", asked);
     }
-    if (dash && dash != *rest && dash[1] && dash[1] != '-' && strlen(*rest) <= 2 * MOST_CODE && is_made_of(*rest, "-"))
+    if (dash && dash != *rest && dash[1] && dash[1] != '-' && strlen(*rest) <= 2 * MOST_CODE &&
+        is_made_of(*rest, "-"))
         return 0;
-    return error_set(
-        err, ERROR_INPUT,
-        "\"%.60s\" must be a pair of languages such as en-fr, opus:en-fr or argos:en-fr, hf:ORGANISATION/NAME, or a URL", asked);
+    return error_set(err, ERROR_INPUT,
+                     "\"%.60s\" must be a pair of languages such as en-fr, opus:en-fr or "
+                     "argos:en-fr, hf:ORGANISATION/NAME, or a URL",
+                     asked);
 }
 
-__attribute__((format(printf, 2, 3))) static const char *say(struct arena *arena, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static const char *say(struct arena *arena,
+                                                             const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
@@ -76,7 +82,8 @@ __attribute__((format(printf, 2, 3))) static const char *say(struct arena *arena
 }
 
 /* Returns the URL of a path on the mirror or, without one, on the host. */
-static const char *url_of(const struct source_options *options, const char *host, const char *path, struct arena *arena) {
+static const char *url_of(const struct source_options *options, const char *host, const char *path,
+                          struct arena *arena) {
     const char *base = options->mirror ? options->mirror : host;
     size_t length = strlen(base);
     while (length > 0 && base[length - 1] == '/')
@@ -84,13 +91,17 @@ static const char *url_of(const struct source_options *options, const char *host
     return say(arena, "%.*s%s", (int)length, base, path);
 }
 
-/* Returns a URL of a list, with the mirror in place of its host, or NULL if it is not a valid HTTP or HTTPS URL. */
-static const char *mirrored(const struct source_options *options, const char *url, struct arena *arena) {
+/* Returns a URL of a list, with the mirror in place of its host, or NULL if it is not a valid HTTP
+ * or HTTPS URL. */
+static const char *mirrored(const struct source_options *options, const char *url,
+                            struct arena *arena) {
     size_t scheme = strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0;
     if (scheme == 0 || strlen(url) > 1024 || strpbrk(url, " \t\r\n\"<>\\"))
         return NULL;
     const char *path = strchr(url + scheme, '/');
-    return !options->mirror ? say(arena, "%s", url) : path ? url_of(options, "", path, arena) : NULL;
+    return !options->mirror ? say(arena, "%s", url)
+           : path           ? url_of(options, "", path, arena)
+                            : NULL;
 }
 
 /* ---- lists ---- */
@@ -104,7 +115,8 @@ struct list {
     size_t length;
 };
 
-/* Deletes the download. good: after it has replaced the list that is kept; one that cannot be kept is used all the same. */
+/* Deletes the download. good: after it has replaced the list that is kept; one that cannot be kept
+ * is used all the same. */
 static void list_close(struct list *list, bool good) {
     if (list->room.lock < 0)
         return;
@@ -114,25 +126,29 @@ static void list_close(struct list *list, bool good) {
     room_release(&list->room);
 }
 
-/* Downloads a list or, offline, reads the one that is kept in the file `name` of the work folder. If this returns GET_DONE, the
- * caller must call list_close. */
-static enum get_status list_open(const struct source_options *options, const char *url, const char *name, const char *token,
-                                 struct arena *arena, struct list *list, struct error *err) {
+/* Downloads a list or, offline, reads the one that is kept in the file `name` of the work folder.
+ * If this returns GET_DONE, the caller must call list_close. */
+static enum get_status list_open(const struct source_options *options, const char *url,
+                                 const char *name, const char *token, struct arena *arena,
+                                 struct list *list, struct error *err) {
     enum get_status status = GET_DONE;
     *list = (struct list){.room = {.lock = -1}, .kept = say(arena, "%s/%s", options->work, name)};
     list->path = list->kept;
     if (options->offline && access(list->kept, F_OK) != 0)
-        return get_fail(err, GET_NETWORK, ERROR_FILE, "%.200s is not here, and --offline allows no download", url);
+        return get_fail(err, GET_NETWORK, ERROR_FILE,
+                        "%.200s is not here, and --offline allows no download", url);
     if (!options->offline && (status = room_make(&list->room, options->work, err)) == GET_DONE) {
         list->path = say(arena, "%s/list", list->room.path);
-        const struct download download = {.url = url, .path = list->path, .most = MOST_LIST_BYTES, .token = token};
+        const struct download download = {
+            .url = url, .path = list->path, .most = MOST_LIST_BYTES, .token = token};
         if (arena_failed(arena))
             status = get_fail_memory(err);
         else
             status = download_file(options->manner, &download, err);
     }
     char *bytes = NULL;
-    if (status == GET_DONE && file_read(list->path, MOST_LIST_BYTES, &bytes, &list->length, err) != 0)
+    if (status == GET_DONE &&
+        file_read(list->path, MOST_LIST_BYTES, &bytes, &list->length, err) != 0)
         status = GET_FAILED;
     if (status == GET_DONE && !(list->text = arena_copy(arena, bytes, list->length)))
         status = get_fail_memory(err);
@@ -142,15 +158,17 @@ static enum get_status list_open(const struct source_options *options, const cha
     return status;
 }
 
-enum get_status source_records(const struct source_options *options, struct arena *arena, struct records *records,
-                               struct error *err) {
-    const char *path = options->preview ? "/v1/buckets/main-preview/collections/translations-models-v2/records"
-                                        : "/v1/buckets/main/collections/translations-models-v2/records";
+enum get_status source_records(const struct source_options *options, struct arena *arena,
+                               struct records *records, struct error *err) {
+    const char *path = options->preview
+                           ? "/v1/buckets/main-preview/collections/translations-models-v2/records"
+                           : "/v1/buckets/main/collections/translations-models-v2/records";
     const struct records_view *view = options->preview ? &records_preview : &records_released;
     struct error inner = {0};
     struct list list = {.room = {.lock = -1}};
     char *bytes;
-    const char *place = options->records ? options->records : url_of(options, settings_host, path, arena);
+    const char *place =
+        options->records ? options->records : url_of(options, settings_host, path, arena);
     if (options->records) {
         if (file_read(place, RECORDS_MOST_BYTES, &bytes, &list.length, err) != 0)
             return GET_FAILED;
@@ -184,8 +202,10 @@ static uint64_t count_of(const json_t *object, const char *key) {
     return count > 0 ? (uint64_t)count : 0;
 }
 
-static enum get_status no_such(struct error *err, const char *what, const char *asked, const char *more) {
-    return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "%s has no model \"%.60s\"%s", what, asked, more);
+static enum get_status no_such(struct error *err, const char *what, const char *asked,
+                               const char *more) {
+    return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "%s has no model \"%.60s\"%s", what, asked,
+                    more);
 }
 
 static enum get_status unusable(struct error *err, const char *what, const char *why) {
@@ -194,8 +214,8 @@ static enum get_status unusable(struct error *err, const char *what, const char 
 
 /* ---- Mozilla ---- */
 
-static enum get_status plan_mozilla(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
-                                    struct error *err) {
+static enum get_status plan_mozilla(const struct source_options *options, const char *pair,
+                                    struct arena *arena, struct plan *plan, struct error *err) {
     struct records records;
     enum get_status status = source_records(options, arena, &records, err);
     if (status != GET_DONE)
@@ -203,9 +223,12 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
     const struct record_model *model = records_find(&records, pair);
     if (!model && records.left_out > 0)
         return no_such(err, "Mozilla's list", pair,
-                       say(arena, ": %zu of its records cannot be used, the first: %s", records.left_out, records.reason));
+                       say(arena, ": %zu of its records cannot be used, the first: %s",
+                           records.left_out, records.reason));
     if (!model)
-        return no_such(err, "Mozilla's list", pair, ": alignd get --list shows what it has; opus:PAIR and argos:PAIR may have it");
+        return no_such(
+            err, "Mozilla's list", pair,
+            ": alignd get --list shows what it has; opus:PAIR and argos:PAIR may have it");
     plan->source = model->source;
     plan->target = model->target;
     plan->name = say(arena, "%s-%s", model->source, model->target);
@@ -219,8 +242,9 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
         const struct record_file *from = &model->files[i];
         if (!from->name)
             continue;
-        struct plan_file *file =
-            add_file(plan, url_of(options, attachments_host, say(arena, "/%s", from->location), arena), from->name);
+        struct plan_file *file = add_file(
+            plan, url_of(options, attachments_host, say(arena, "/%s", from->location), arena),
+            from->name);
         file->sha256 = from->sha256;
         file->bytes = from->bytes;
         file->unpacked_sha256 = from->unpacked_sha256;
@@ -232,7 +256,8 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
 
 /* ---- OPUS-MT ---- */
 
-/* Returns the newest package in the card that uses SentencePiece, or NULL. Sets *bpe if a package uses BPE. */
+/* Returns the newest package in the card that uses SentencePiece, or NULL. Sets *bpe if a package
+ * uses BPE. */
 static const char *opus_newest(const char *card, struct arena *arena, bool *bpe) {
     const char *section = NULL, *found = NULL;
     size_t section_length = 0, found_length = 0;
@@ -241,7 +266,8 @@ static const char *opus_newest(const char *card, struct arena *arena, bool *bpe)
         if (line[0] == '#' && line[1] == ' ') {
             const char *heading = line + 2 + strspn(line + 2, " ");
             size_t size = strcspn(heading, " \t\r\n");
-            if (size > 4 && size < NAME_BYTES && memcmp(heading + size - 4, ".zip", 4) == 0 && *heading != '.') {
+            if (size > 4 && size < NAME_BYTES && memcmp(heading + size - 4, ".zip", 4) == 0 &&
+                *heading != '.') {
                 section = heading;
                 section_length = size;
             }
@@ -262,8 +288,10 @@ static const char *opus_newest(const char *card, struct arena *arena, bool *bpe)
     return found ? arena_copy(arena, found, found_length) : NULL;
 }
 
-/* Returns the newest zip in a listing of the container, [{"name": "en-fr/opus-DATE.zip", "bytes": N}, ...], or NULL. */
-static const char *opus_listed(const char *text, size_t length, const char *pair, struct arena *arena, uint64_t *bytes) {
+/* Returns the newest zip in a listing of the container, [{"name": "en-fr/opus-DATE.zip", "bytes":
+ * N}, ...], or NULL. */
+static const char *opus_listed(const char *text, size_t length, const char *pair,
+                               struct arena *arena, uint64_t *bytes) {
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
     const char *newest = NULL;
     size_t prefix = strlen(pair) + 1;
@@ -271,8 +299,9 @@ static const char *opus_listed(const char *text, size_t length, const char *pair
         const json_t *item = json_array_get(root, i);
         const char *name = json_string_value(json_object_get(item, "name"));
         size_t size = name ? strlen(name) : 0;
-        if (size <= prefix + 4 || size >= NAME_BYTES || strncmp(name, pair, prefix - 1) != 0 || name[prefix - 1] != '/' ||
-            strcmp(name + size - 4, ".zip") != 0 || name[prefix] == '.' || !is_made_of(name + prefix, "-_.+"))
+        if (size <= prefix + 4 || size >= NAME_BYTES || strncmp(name, pair, prefix - 1) != 0 ||
+            name[prefix - 1] != '/' || strcmp(name + size - 4, ".zip") != 0 ||
+            name[prefix] == '.' || !is_made_of(name + prefix, "-_.+"))
             continue;
         if (newest && strcmp(name + prefix, newest) <= 0)
             continue;
@@ -285,16 +314,16 @@ static const char *opus_listed(const char *text, size_t length, const char *pair
     return newest;
 }
 
-static enum get_status plan_opus(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
-                                 struct error *err) {
+static enum get_status plan_opus(const struct source_options *options, const char *pair,
+                                 struct arena *arena, struct plan *plan, struct error *err) {
     struct error inner = {0};
     const char *path = say(arena, "/Helsinki-NLP/OPUS-MT-train/master/models/%s/README.md", pair);
     const char *kept = say(arena, ".opus-%s", pair);
     struct list card, listing;
     uint64_t bytes = 0;
     bool bpe = false;
-    enum get_status status =
-        list_open(options, url_of(options, raw_host, path, arena), say(arena, "%s.md", kept), NULL, arena, &card, &inner);
+    enum get_status status = list_open(options, url_of(options, raw_host, path, arena),
+                                       say(arena, "%s.md", kept), NULL, arena, &card, &inner);
     if (status != GET_DONE && status != GET_UNKNOWN) {
         error_set(err, inner.code, "%s", inner.message);
         return status;
@@ -304,18 +333,22 @@ static enum get_status plan_opus(const struct source_options *options, const cha
         list_close(&card, package || bpe);
     if (!package && !bpe) { /* without a card, look at the files in the container */
         path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
-        status =
-            list_open(options, url_of(options, opus_host, path, arena), say(arena, "%s.json", kept), NULL, arena, &listing, err);
+        status = list_open(options, url_of(options, opus_host, path, arena),
+                           say(arena, "%s.json", kept), NULL, arena, &listing, err);
         if (status != GET_DONE && status != GET_UNKNOWN)
             return status;
-        package = status == GET_DONE ? opus_listed(listing.text, listing.length, pair, arena, &bytes) : NULL;
+        package = status == GET_DONE
+                      ? opus_listed(listing.text, listing.length, pair, arena, &bytes)
+                      : NULL;
         if (status == GET_DONE)
             list_close(&listing, package);
     }
     if (!package && arena_failed(arena))
         return get_fail_memory(err);
     if (!package)
-        return no_such(err, "OPUS-MT", pair, bpe ? " that SentencePiece cuts: those with BPE files cannot be imported" : "");
+        return no_such(err, "OPUS-MT", pair,
+                       bpe ? " that SentencePiece cuts: those with BPE files cannot be imported"
+                           : "");
     if (!is_made_of(package, "-_.+"))
         return unusable(err, "OPUS-MT's card", "a package has a name that is not a file's");
     const char *dash = strchr(pair, '-');
@@ -328,17 +361,23 @@ static enum get_status plan_opus(const struct source_options *options, const cha
     plan->licence = opus_licence;
     plan->attribution = opus_attribution;
     plan->bytes = bytes;
-    add_file(plan, url_of(options, opus_host, say(arena, "/OPUS-MT-models/%s/%s", pair, package), arena), package)->bytes = bytes;
+    add_file(plan,
+             url_of(options, opus_host, say(arena, "/OPUS-MT-models/%s/%s", pair, package), arena),
+             package)
+        ->bytes = bytes;
     return GET_DONE;
 }
 
 /* ---- the Hugging Face hub ---- */
 
-/* The files that an import may need; pytorch_model.bin is downloaded only if there is no model.safetensors. */
-static const char hub_files[] = "config.json,generation_config.json,tokenizer_config.json,vocab.json,target_vocab.json,source.spm,"
-                                "target.spm,README.md,LICENSE,model.safetensors,pytorch_model.bin,model.bin,"
-                                "shared_vocabulary.json,shared_vocabulary.txt,source_vocabulary.json,source_vocabulary.txt,"
-                                "target_vocabulary.json,target_vocabulary.txt,src.spm.model,tgt.spm.model,joint.spm.model";
+/* The files that an import may need; pytorch_model.bin is downloaded only if there is no
+ * model.safetensors. */
+static const char hub_files[] =
+    "config.json,generation_config.json,tokenizer_config.json,vocab.json,target_vocab.json,source."
+    "spm,"
+    "target.spm,README.md,LICENSE,model.safetensors,pytorch_model.bin,model.bin,"
+    "shared_vocabulary.json,shared_vocabulary.txt,source_vocabulary.json,source_vocabulary.txt,"
+    "target_vocabulary.json,target_vocabulary.txt,src.spm.model,tgt.spm.model,joint.spm.model";
 
 static struct plan_file *find_file(struct plan *plan, const char *name) {
     for (size_t i = 0; i < plan->count; i++)
@@ -347,8 +386,8 @@ static struct plan_file *find_file(struct plan *plan, const char *name) {
     return NULL;
 }
 
-/* Returns "" if the string is missing, is too long, or has control characters, which a terminal would obey. jansson has checked
- * that the string is UTF-8. */
+/* Returns "" if the string is missing, is too long, or has control characters, which a terminal
+ * would obey. jansson has checked that the string is UTF-8. */
 static const char *printable(const json_t *object, const char *key, struct arena *arena) {
     const char *text = json_string_value(json_object_get(object, key));
     if (!text || strlen(text) >= NAME_BYTES)
@@ -366,27 +405,31 @@ static void hub_languages(const char *name, struct arena *arena, struct plan *pl
     const char *last = strrchr(name, '-'), *before = last;
     while (before && before > name && before[-1] != '-')
         before--;
-    bool codes = last && before && before > name && last - before >= 2 && last - before <= 3 && strlen(last + 1) >= 2 &&
-                 strlen(last + 1) <= 3 && is_made_of(before, "-");
+    bool codes = last && before && before > name && last - before >= 2 && last - before <= 3 &&
+                 strlen(last + 1) >= 2 && strlen(last + 1) <= 3 && is_made_of(before, "-");
     plan->source = codes ? say(arena, "%.*s", (int)(last - before), before) : "";
     plan->target = codes ? last + 1 : "";
     plan->name = codes ? say(arena, "%s-%s", plan->source, plan->target) : name;
 }
 
-static enum get_status plan_hub(const struct source_options *options, const char *repository, struct arena *arena,
-                                struct plan *plan, struct error *err) {
-    const char *endpoint = getenv("HF_ENDPOINT"), *token = getenv("HF_TOKEN"), *name = strchr(repository, '/') + 1;
+static enum get_status plan_hub(const struct source_options *options, const char *repository,
+                                struct arena *arena, struct plan *plan, struct error *err) {
+    const char *endpoint = getenv("HF_ENDPOINT"), *token = getenv("HF_TOKEN"),
+               *name = strchr(repository, '/') + 1;
     const char *base = endpoint && *endpoint ? endpoint : hub_host, *revision = "main";
-    const char *kept = say(arena, ".hf-%.*s-%s.json", (int)(name - 1 - repository), repository, name);
+    const char *kept =
+        say(arena, ".hf-%.*s-%s.json", (int)(name - 1 - repository), repository, name);
     struct error inner = {0};
     struct list list;
-    const char *url = url_of(options, base, say(arena, "/api/models/%s?blobs=true", repository), arena);
-    bool hub =
-        strncmp(url, hub_host, strlen(hub_host)) == 0 && url[strlen(hub_host)] == '/'; /* the token is sent to no other host */
+    const char *url =
+        url_of(options, base, say(arena, "/api/models/%s?blobs=true", repository), arena);
+    bool hub = strncmp(url, hub_host, strlen(hub_host)) == 0 &&
+               url[strlen(hub_host)] == '/'; /* the token is sent to no other host */
     plan->token = hub && token ? token : "";
     enum get_status status = list_open(options, url, kept, plan->token, arena, &list, &inner);
     if (status == GET_UNKNOWN) { /* a mirror may have only the list of files */
-        url = url_of(options, base, say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);
+        url = url_of(options, base,
+                     say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);
         status = list_open(options, url, kept, plan->token, arena, &list, &(struct error){0});
     }
     if (status == GET_UNKNOWN)
@@ -401,16 +444,19 @@ static enum get_status plan_hub(const struct source_options *options, const char
     const char *sha = json_string_value(json_object_get(root, "sha"));
     if (sha && strlen(sha) == 40 && strspn(sha, "0123456789abcdef") == 40)
         revision = say(arena, "%s", sha);
-    for (size_t i = 0; i < json_array_size(files) && i < MOST_PACKAGES && !arena_failed(arena); i++) {
+    for (size_t i = 0; i < json_array_size(files) && i < MOST_PACKAGES && !arena_failed(arena);
+         i++) {
         const json_t *item = json_array_get(files, i), *lfs = json_object_get(item, "lfs");
-        const char *path = json_string_value(json_object_get(item, "rfilename")); /* the list of files has "path" instead */
+        const char *path = json_string_value(
+            json_object_get(item, "rfilename")); /* the list of files has "path" instead */
         path = path ? path : json_string_value(json_object_get(item, "path"));
         if (!path || !is_listed(hub_files, path, 0) || find_file(plan, path))
             continue;
         const char *sha256 = json_string_value(json_object_get(lfs, "sha256"));
         sha256 = sha256 ? sha256 : json_string_value(json_object_get(lfs, "oid"));
         const char *place = say(arena, "/%s/resolve/%s/%s", repository, revision, path);
-        struct plan_file *file = add_file(plan, url_of(options, base, place, arena), say(arena, "%s", path));
+        struct plan_file *file =
+            add_file(plan, url_of(options, base, place, arena), say(arena, "%s", path));
         file->sha256 = is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
         file->bytes = lfs ? count_of(lfs, "size") : count_of(item, "size");
         plan->bytes += file->bytes;
@@ -418,15 +464,18 @@ static enum get_status plan_hub(const struct source_options *options, const char
     plan->licence = printable(json_object_get(root, "cardData"), "license", arena);
     json_decref(root);
 
-    struct plan_file *weights = find_file(plan, "model.safetensors"), *pickled = find_file(plan, "pytorch_model.bin");
+    struct plan_file *weights = find_file(plan, "model.safetensors"),
+                     *pickled = find_file(plan, "pytorch_model.bin");
     bool usable = weights || pickled || find_file(plan, "model.bin");
     list_close(&list, usable);
     if (!usable)
-        return unusable(err, url, "names neither model.safetensors, pytorch_model.bin nor model.bin");
+        return unusable(err, url,
+                        "names neither model.safetensors, pytorch_model.bin nor model.bin");
     if (weights && pickled) {
         plan->bytes -= pickled->bytes;
         plan->count--;
-        memmove(pickled, pickled + 1, (size_t)(&plan->files[plan->count] - pickled) * sizeof *pickled);
+        memmove(pickled, pickled + 1,
+                (size_t)(&plan->files[plan->count] - pickled) * sizeof *pickled);
     }
     hub_languages(say(arena, "%s", name), arena, plan);
     plan->asked = say(arena, "hf:%s", repository);
@@ -442,7 +491,8 @@ static enum get_status plan_hub(const struct source_options *options, const char
 
 static const char argos_path[] = "/argosopentech/argospm-index/main/index.json";
 
-static enum get_status argos_index(const struct source_options *options, struct arena *arena, json_t **root, struct error *err) {
+static enum get_status argos_index(const struct source_options *options, struct arena *arena,
+                                   json_t **root, struct error *err) {
     struct list list;
     const char *url = url_of(options, raw_host, argos_path, arena);
     enum get_status status = list_open(options, url, ".argos.json", NULL, arena, &list, err);
@@ -462,24 +512,26 @@ static const char *argos_code(const char *code) {
     return strcmp(code, "zt") == 0 ? "zh-Hant" : strcmp(code, "pb") == 0 ? "pt-BR" : code;
 }
 
-/* Reads a package's languages as standard codes, and its version. Returns false if the package cannot be used. */
-static bool argos_package(const json_t *item, const char **source, const char **target, const char **version) {
+/* Reads a package's languages as standard codes, and its version. Returns false if the package
+ * cannot be used. */
+static bool argos_package(const json_t *item, const char **source, const char **target,
+                          const char **version) {
     const char *from = json_string_value(json_object_get(item, "from_code"));
     const char *to = json_string_value(json_object_get(item, "to_code"));
     const char *type = json_string_value(json_object_get(item, "type"));
     *version = json_string_value(json_object_get(item, "package_version"));
     int order;
-    if (!from || !to || !*from || !*to || strlen(from) > MOST_CODE || strlen(to) > MOST_CODE || !is_made_of(from, "-_") ||
-        !is_made_of(to, "-_") || !*version || !record_versions(*version, *version, &order) ||
-        (type && strcmp(type, "translate") != 0))
+    if (!from || !to || !*from || !*to || strlen(from) > MOST_CODE || strlen(to) > MOST_CODE ||
+        !is_made_of(from, "-_") || !is_made_of(to, "-_") || !*version ||
+        !record_versions(*version, *version, &order) || (type && strcmp(type, "translate") != 0))
         return false;
     *source = argos_code(from);
     *target = argos_code(to);
     return true;
 }
 
-static enum get_status plan_argos(const struct source_options *options, const char *pair, struct arena *arena, struct plan *plan,
-                                  struct error *err) {
+static enum get_status plan_argos(const struct source_options *options, const char *pair,
+                                  struct arena *arena, struct plan *plan, struct error *err) {
     json_t *root = NULL;
     const json_t *best = NULL;
     const char *version = NULL, *source = "", *target = "";
@@ -544,8 +596,8 @@ static struct plan empty_plan(enum source_kind kind, const char *asked) {
                          .token = ""};
 }
 
-enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan, const struct plan_file **file,
-                                struct error *err) {
+enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan,
+                                const struct plan_file **file, struct error *err) {
     size_t length = strcspn(url, "?#");
     const char *end = url + length, *name = end;
     while (name > url && name[-1] != '/')
@@ -558,7 +610,8 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
         }
     if (plan->count == PLAN_FILES)
         return unusable(err, url, "exceeds the number of URLs that one import may have");
-    if (length > 2000 || !*own || *own == '.' || strlen(own) >= NAME_BYTES || !is_made_of(own, "-_.+"))
+    if (length > 2000 || !*own || *own == '.' || strlen(own) >= NAME_BYTES ||
+        !is_made_of(own, "-_.+"))
         return unusable(err, url, "must end with the name of a file, such as .../model.zip");
     char *stem = arena_copy(arena, own, strlen(own));
     static const char *const endings[] = {".argosmodel", ".zip", ".tgz", ".gz", ".zst", ".tar"};
@@ -572,23 +625,27 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
         plan->name = stem ? stem : "";
         plan->detail = own;
     }
-    *file = add_file(plan, url, find_file(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
+    *file =
+        add_file(plan, url, find_file(plan, own) ? say(arena, "%zu/%s", plan->count, own) : own);
     return arena_failed(arena) ? get_fail_memory(err) : GET_DONE;
 }
 
-enum get_status source_plan(const struct source_options *options, const char *asked, struct arena *arena, struct plan *plan,
-                            struct error *err) {
-    static enum get_status (*const planners[])(const struct source_options *, const char *, struct arena *, struct plan *,
-                                               struct error *) = {
-        [SOURCE_MOZILLA] = plan_mozilla, [SOURCE_OPUS] = plan_opus, [SOURCE_HUGGINGFACE] = plan_hub, [SOURCE_ARGOS] = plan_argos};
+enum get_status source_plan(const struct source_options *options, const char *asked,
+                            struct arena *arena, struct plan *plan, struct error *err) {
+    static enum get_status (*const planners[])(const struct source_options *, const char *,
+                                               struct arena *, struct plan *,
+                                               struct error *) = {[SOURCE_MOZILLA] = plan_mozilla,
+                                                                  [SOURCE_OPUS] = plan_opus,
+                                                                  [SOURCE_HUGGINGFACE] = plan_hub,
+                                                                  [SOURCE_ARGOS] = plan_argos};
     enum source_kind kind;
     const char *rest;
     const struct plan_file *file;
     if (source_parse(asked, &kind, &rest, err) != 0)
         return GET_UNKNOWN;
     struct plan made = empty_plan(kind, asked);
-    enum get_status status =
-        kind == SOURCE_URL ? source_plan_url(rest, arena, &made, &file, err) : planners[kind](options, rest, arena, &made, err);
+    enum get_status status = kind == SOURCE_URL ? source_plan_url(rest, arena, &made, &file, err)
+                                                : planners[kind](options, rest, arena, &made, err);
     if (status != GET_DONE)
         return status;
     if (arena_failed(arena))
@@ -606,15 +663,17 @@ static int by_pair(const void *a, const void *b) {
     return strcmp(((const struct listed *)a)->pair, ((const struct listed *)b)->pair);
 }
 
-enum get_status source_list(const struct source_options *options, enum source_kind kind, struct arena *arena, struct listed **list,
-                            size_t *count, struct error *err) {
+enum get_status source_list(const struct source_options *options, enum source_kind kind,
+                            struct arena *arena, struct listed **list, size_t *count,
+                            struct error *err) {
     struct records records = {0};
     json_t *root = NULL;
     if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS)
-        return get_fail(err, GET_UNKNOWN, ERROR_INPUT, "--list shows the models of mozilla or argos, not of %s",
+        return get_fail(err, GET_UNKNOWN, ERROR_INPUT,
+                        "--list shows the models of mozilla or argos, not of %s",
                         source_name_of(kind));
-    enum get_status status =
-        kind == SOURCE_MOZILLA ? source_records(options, arena, &records, err) : argos_index(options, arena, &root, err);
+    enum get_status status = kind == SOURCE_MOZILLA ? source_records(options, arena, &records, err)
+                                                    : argos_index(options, arena, &root, err);
     if (status != GET_DONE)
         return status;
 
@@ -622,15 +681,17 @@ enum get_status source_list(const struct source_options *options, enum source_ki
     *count = 0;
     for (size_t i = 0; *list && i < records.count; i++) {
         const struct record_model *model = &records.models[i];
-        (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", model->source, model->target), model->version,
-                                              model->architecture, mozilla_licence, model->bytes};
+        (*list)[(*count)++] =
+            (struct listed){say(arena, "%s-%s", model->source, model->target), model->version,
+                            model->architecture, mozilla_licence, model->bytes};
     }
     for (size_t i = 0; *list && i < json_array_size(root); i++) {
         const json_t *item = json_array_get(root, i);
         const char *source, *target, *version;
         if (argos_package(item, &source, &target, &version))
-            (*list)[(*count)++] = (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
-                                                  printable(item, "code", arena), "see the package", 0};
+            (*list)[(*count)++] =
+                (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
+                                printable(item, "code", arena), "see the package", 0};
     }
     json_decref(root);
     if (arena_failed(arena))

@@ -1,5 +1,5 @@
-/* This module hides which process writes in which folder of the work folder, and how the next one finds out what a killed process
- * left there. */
+/* This module hides which process writes in which folder of the work folder, and how the next one
+ * finds out what a killed process left there. */
 #include "server/get/get_parts.h"
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,8 @@ static enum get_status fail_length(struct error *err, const char *path) {
     return get_fail(err, GET_FAILED, ERROR_INPUT, "%.100s: the path is too long", path);
 }
 
-enum get_status work_make(const char *into, const char *name, char work[MODEL_PATH_BYTES], struct error *err) {
+enum get_status work_make(const char *into, const char *name, char work[MODEL_PATH_BYTES],
+                          struct error *err) {
     if (installed_make(into, err) != 0)
         return GET_FAILED;
     if (!work_path(work, "%s/%s", into, name))
@@ -52,24 +53,28 @@ static void close_lock(struct room *room) {
 
 enum locked { LOCK_OURS, LOCK_HELD, LOCK_GONE, LOCK_FAILED };
 
-/* Locks the open lock file of a room. HELD: another process has it. GONE: it was released meanwhile, and its name with it. FAILED:
- * with errno. */
+/* Locks the open lock file of a room. HELD: another process has it. GONE: it was released
+ * meanwhile, and its name with it. FAILED: with errno. */
 static enum locked try_lock(const struct room *room) {
     struct stat mine, there;
     if (flock(room->lock, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK || errno == EINTR ? LOCK_HELD : LOCK_FAILED;
-    bool named = fstat(room->lock, &mine) == 0 && stat(room->lock_path, &there) == 0 && mine.st_ino == there.st_ino;
+    bool named = fstat(room->lock, &mine) == 0 && stat(room->lock_path, &there) == 0 &&
+                 mine.st_ino == there.st_ino;
     return named ? LOCK_OURS : LOCK_GONE;
 }
 
-enum get_status room_take(struct room *room, const char *work, const char *key, const struct room_wait *wait, struct error *err) {
+enum get_status room_take(struct room *room, const char *work, const char *key,
+                          const struct room_wait *wait, struct error *err) {
     bool waits = false;
     room->lock = -1;
-    if (!work_path(room->path, "%s/%s", work, key) || !work_path(room->lock_path, "%s%s", room->path, lock_ending))
+    if (!work_path(room->path, "%s/%s", work, key) ||
+        !work_path(room->lock_path, "%s%s", room->path, lock_ending))
         return fail_length(err, work);
     for (;;) {
         room->lock = open(room->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (room->lock < 0 && errno == ENOENT && (mkdir(work, 0755) == 0 || errno == EEXIST)) /* another import removed it */
+        if (room->lock < 0 && errno == ENOENT &&
+            (mkdir(work, 0755) == 0 || errno == EEXIST)) /* another import removed it */
             continue;
         if (room->lock < 0)
             return work_fail(err, room->lock_path);
@@ -99,11 +104,13 @@ enum get_status room_make(struct room *room, const char *work, struct error *err
         if (room->lock < 0)
             return work_fail(err, work);
         enum locked locked = try_lock(room);
-        if (locked == LOCK_OURS || locked == LOCK_FAILED) /* a file system without locks: nobody can take it, either */
+        if (locked == LOCK_OURS ||
+            locked == LOCK_FAILED) /* a file system without locks: nobody can take it, either */
             break;
         close_lock(room); /* another process took it for one that was left behind, and deletes it */
     }
-    snprintf(room->path, sizeof room->path, "%.*s", (int)(strlen(room->lock_path) - strlen(lock_ending)), room->lock_path);
+    snprintf(room->path, sizeof room->path, "%.*s",
+             (int)(strlen(room->lock_path) - strlen(lock_ending)), room->lock_path);
     if (mkdir(room->path, 0700) == 0)
         return GET_DONE;
     enum get_status status = work_fail(err, room->path);
@@ -126,7 +133,8 @@ void work_sweep(const char *work) {
         if (length <= ending || strcmp(entry->d_name + length - ending, lock_ending) != 0 ||
             !work_path(room.lock_path, "%s/%s", work, entry->d_name))
             continue;
-        snprintf(room.path, sizeof room.path, "%.*s", (int)(strlen(room.lock_path) - ending), room.lock_path);
+        snprintf(room.path, sizeof room.path, "%.*s", (int)(strlen(room.lock_path) - ending),
+                 room.lock_path);
         room.lock = open(room.lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (room.lock >= 0 && try_lock(&room) == LOCK_OURS) {
             model_folder_delete(room.path);

@@ -1,4 +1,5 @@
-/* This module hides how glossaries are read, kept in a file, and replaced while requests use them. */
+/* This module hides how glossaries are read, kept in a file, and replaced while requests use them.
+ */
 #include "server/glossaries/glossaries.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -29,8 +30,10 @@ static int refuse_line(size_t line, const char *problem, struct error *err) {
     return error_set(err, ERROR_INPUT, "line %zu: %s", line, problem);
 }
 
-/* Trims blanks, and checks the phrase. A target must have more than the bars between its variants. */
-static int read_phrase(const struct reading *reading, char *text, const char *which, const char **phrase, struct error *err) {
+/* Trims blanks, and checks the phrase. A target must have more than the bars between its variants.
+ */
+static int read_phrase(const struct reading *reading, char *text, const char *which,
+                       const char **phrase, struct error *err) {
     size_t line = reading->line;
     text += strspn(text, " ");
     size_t length = strlen(text);
@@ -39,13 +42,16 @@ static int read_phrase(const struct reading *reading, char *text, const char *wh
     if (length == 0 || (*which == 't' && text[strspn(text, " |")] == '\0'))
         return error_set(err, ERROR_INPUT, "line %zu: the %s phrase is empty", line, which);
     if (length > GLOSSARY_PHRASE_BYTES)
-        return error_set(err, ERROR_INPUT, "line %zu: the %s phrase must have at most %d bytes, got %zu", line, which,
+        return error_set(err, ERROR_INPUT,
+                         "line %zu: the %s phrase must have at most %d bytes, got %zu", line, which,
                          GLOSSARY_PHRASE_BYTES, length);
     if (!utf8_valid(text, length))
-        return error_set(err, ERROR_INPUT, "line %zu: the %s phrase is not valid UTF-8", line, which);
+        return error_set(err, ERROR_INPUT, "line %zu: the %s phrase is not valid UTF-8", line,
+                         which);
     for (size_t i = 0; i < length; i++) {
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-            return error_set(err, ERROR_INPUT, "line %zu: the %s phrase contains a control character", line, which);
+            return error_set(err, ERROR_INPUT,
+                             "line %zu: the %s phrase contains a control character", line, which);
     }
     *phrase = text;
     return 0;
@@ -93,19 +99,22 @@ static int read_entry(struct reading *reading, enum glossary_format format, stru
         read_phrase(reading, fields[1], "target", &entry.target, err) != 0)
         return -1;
     if (reading->count == GLOSSARY_MOST_ENTRIES)
-        return error_set(err, ERROR_INPUT, "a glossary must have at most %d entries", GLOSSARY_MOST_ENTRIES);
+        return error_set(err, ERROR_INPUT, "a glossary must have at most %d entries",
+                         GLOSSARY_MOST_ENTRIES);
     reading->entries[reading->count++] = entry;
     return 0;
 }
 
-static int fill(struct kept_glossary *glossary, const char *text, size_t length, enum glossary_format format, struct error *err) {
+static int fill(struct kept_glossary *glossary, const char *text, size_t length,
+                enum glossary_format format, struct error *err) {
     if (memchr(text, '\0', length))
         return error_set(err, ERROR_INPUT, "the text contains a zero byte");
     size_t lines = 1;
-    for (const char *at = text, *end = text + length; lines < GLOSSARY_MOST_ENTRIES && (at = memchr(at, '\n', (size_t)(end - at)));
-         at++)
+    for (const char *at = text, *end = text + length;
+         lines < GLOSSARY_MOST_ENTRIES && (at = memchr(at, '\n', (size_t)(end - at))); at++)
         lines++;
-    struct reading reading = {.entries = arena_alloc(&glossary->arena, lines, sizeof *reading.entries)};
+    struct reading reading = {.entries =
+                                  arena_alloc(&glossary->arena, lines, sizeof *reading.entries)};
     reading.at = arena_copy(&glossary->arena, text, length);
     if (arena_failed(&glossary->arena))
         return error_memory(err);
@@ -130,8 +139,9 @@ static int fill(struct kept_glossary *glossary, const char *text, size_t length,
     return 0;
 }
 
-struct kept_glossary *kept_glossary_create(const struct glossary_about *about, const char *text, size_t length,
-                                           enum glossary_format format, struct error *err) {
+struct kept_glossary *kept_glossary_create(const struct glossary_about *about, const char *text,
+                                           size_t length, enum glossary_format format,
+                                           struct error *err) {
     struct kept_glossary *glossary = calloc(1, sizeof *glossary);
     if (!glossary) {
         error_memory(err);
@@ -158,7 +168,8 @@ void kept_glossary_release(struct kept_glossary *glossary) {
     free(glossary);
 }
 
-int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary, struct error *err) {
+int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary,
+                      struct error *err) {
     if (!glossary)
         return -1;
     struct kept_glossary **all = reallocarray(list->all, list->count + 1, sizeof *all);
@@ -200,8 +211,8 @@ char *glossary_file_write(const struct glossary_list *list, size_t *length) {
         const struct lexicon *lexicon = &list->all[i]->lexicon;
         if (about->fixed)
             continue;
-        fprintf(out, "%s\t%s\t%s\t%" PRId64 "\t%s\t%zu\t%s\n", about->id, about->source, about->target, about->created_ms,
-                about->owner, lexicon->count, about->name);
+        fprintf(out, "%s\t%s\t%s\t%" PRId64 "\t%s\t%zu\t%s\n", about->id, about->source,
+                about->target, about->created_ms, about->owner, lexicon->count, about->name);
         for (size_t j = 0; j < lexicon->count; j++)
             fprintf(out, "%s\t%s\n", lexicon->entries[j].source, lexicon->entries[j].target);
     }
@@ -217,9 +228,11 @@ struct lines {
     size_t line;          /* the number of the last line read, from 1 */
 };
 
-/* Copies the next line without its end, cut to fit. Returns false if there is no line, or the line has no end. */
+/* Copies the next line without its end, cut to fit. Returns false if there is no line, or the line
+ * has no end. */
 static bool next_line(struct lines *lines, char line[LINE_BYTES]) {
-    const char *feed = lines->at < lines->end ? memchr(lines->at, '\n', (size_t)(lines->end - lines->at)) : NULL;
+    const char *feed =
+        lines->at < lines->end ? memchr(lines->at, '\n', (size_t)(lines->end - lines->at)) : NULL;
     lines->line++;
     if (!feed)
         return false;
@@ -242,12 +255,14 @@ static bool read_number(const char *field, int64_t end, int64_t *number) {
     return *rest == '\0' && *number < end;
 }
 
-/* Reads a glossary: the line of its properties, and as many lines with entries as that line says. */
+/* Reads a glossary: the line of its properties, and as many lines with entries as that line says.
+ */
 static struct kept_glossary *read_glossary(struct lines *lines, struct error *err) {
     char line[LINE_BYTES], *rest = line;
     struct glossary_about about = {.name = ""};
     int64_t count = 0;
-    bool valid = next_line(lines, line) && copy_field(strsep(&rest, "\t"), about.id, sizeof about.id) &&
+    bool valid = next_line(lines, line) &&
+                 copy_field(strsep(&rest, "\t"), about.id, sizeof about.id) &&
                  copy_field(strsep(&rest, "\t"), about.source, sizeof about.source) &&
                  copy_field(strsep(&rest, "\t"), about.target, sizeof about.target) &&
                  read_number(strsep(&rest, "\t"), INT64_MAX, &about.created_ms) &&
@@ -268,13 +283,15 @@ static struct kept_glossary *read_glossary(struct lines *lines, struct error *er
         }
     }
     struct error why = {0};
-    struct kept_glossary *glossary = kept_glossary_create(&about, entries, (size_t)(lines->at - entries), GLOSSARY_TSV, &why);
+    struct kept_glossary *glossary =
+        kept_glossary_create(&about, entries, (size_t)(lines->at - entries), GLOSSARY_TSV, &why);
     if (!glossary)
         error_set(err, why.code, "after line %zu, %s", heading, why.message);
     return glossary;
 }
 
-int glossary_file_read(const char *text, size_t length, struct glossary_list *list, struct error *err) {
+int glossary_file_read(const char *text, size_t length, struct glossary_list *list,
+                       struct error *err) {
     struct lines lines = {.at = text, .end = text + length};
     char line[LINE_BYTES];
     if (length > 0 && (!next_line(&lines, line) || strcmp(line, FIRST_LINE) != 0))
@@ -282,7 +299,8 @@ int glossary_file_read(const char *text, size_t length, struct glossary_list *li
     int result = 0;
     for (size_t read = 0; result == 0 && lines.at < lines.end; read++) {
         if (read == GLOSSARIES_MOST)
-            return error_set(err, ERROR_INPUT, "the file has more than %d glossaries", GLOSSARIES_MOST);
+            return error_set(err, ERROR_INPUT, "the file has more than %d glossaries",
+                             GLOSSARIES_MOST);
         result = glossary_list_add(list, read_glossary(&lines, err), err);
     }
     return result;
@@ -293,14 +311,15 @@ int glossary_file_read(const char *text, size_t length, struct glossary_list *li
 struct glossaries {
     struct glossaries_options options;
 
-    pthread_mutex_t changing;  /* held during a change of the list, until its file is durable; taken before lock */
+    pthread_mutex_t changing;  /* held during a change of the list, until its file is durable; taken
+                                  before lock */
     pthread_mutex_t lock;      /* protects everything below */
     struct glossary_list list; /* the fixed ones first */
     size_t number;             /* number of the glossary that came into service last */
 };
 
-/* Puts the glossaries of the list into service and returns the former ones in it. Requires `changing`, except before other threads
- * use the glossaries. */
+/* Puts the glossaries of the list into service and returns the former ones in it. Requires
+ * `changing`, except before other threads use the glossaries. */
 static void swap_list(struct glossaries *glossaries, struct glossary_list *list) {
     pthread_mutex_lock(&glossaries->lock);
     struct glossary_list old = glossaries->list;
@@ -319,11 +338,13 @@ static struct kept_glossary *read_option(const char *option, struct error *err) 
     struct error why = {0};
     size_t length;
     int end = 0; /* where the path begins */
-    _Static_assert(sizeof about.id == 40 && sizeof about.source == 36 && sizeof about.target == 36, "as the formats say");
+    _Static_assert(sizeof about.id == 40 && sizeof about.source == 36 && sizeof about.target == 36,
+                   "as the formats say");
     if (sscanf(option, "%39[^:=]=%n", about.id, &end) != 1 || end == 0)
         sscanf(option, "%39[^:=]:%35[^:=]:%35[^=]=%n", about.id, about.source, about.target, &end);
     if (end == 0 || option[end] == '\0') {
-        error_set(err, ERROR_INPUT, "--glossary must be NAME=FILE or NAME:SOURCE:TARGET=FILE, got \"%.60s\"", option);
+        error_set(err, ERROR_INPUT,
+                  "--glossary must be NAME=FILE or NAME:SOURCE:TARGET=FILE, got \"%.60s\"", option);
         return NULL;
     }
     memcpy(about.name, about.id, sizeof about.id);
@@ -338,7 +359,8 @@ static struct kept_glossary *read_option(const char *option, struct error *err) 
 }
 
 /* Adds the glossaries of --glossary. */
-static int read_options(const struct name_list *options, struct glossary_list *list, struct error *err) {
+static int read_options(const struct name_list *options, struct glossary_list *list,
+                        struct error *err) {
     int result = 0;
     for (size_t i = 0; result == 0 && i < options->count; i++)
         result = glossary_list_add(list, read_option(options->names[i], err), err);
@@ -439,10 +461,14 @@ static int check_limits(const struct glossary_list *list, struct error *err) {
         bytes += glossary->bytes;
     }
     if (own > GLOSSARIES_MOST_OF_OWNER)
-        return error_set(err, ERROR_LENGTH, "a key may have at most %d glossaries", GLOSSARIES_MOST_OF_OWNER);
-    if (made > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES || bytes > GLOSSARIES_MOST_BYTES)
-        return error_set(err, ERROR_LENGTH, "the server may have at most %d glossaries, with together %d entries in %d bytes",
-                         GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
+        return error_set(err, ERROR_LENGTH, "a key may have at most %d glossaries",
+                         GLOSSARIES_MOST_OF_OWNER);
+    if (made > GLOSSARIES_MOST || entries > GLOSSARIES_MOST_ENTRIES ||
+        bytes > GLOSSARIES_MOST_BYTES)
+        return error_set(
+            err, ERROR_LENGTH,
+            "the server may have at most %d glossaries, with together %d entries in %d bytes",
+            GLOSSARIES_MOST, GLOSSARIES_MOST_ENTRIES, GLOSSARIES_MOST_BYTES);
     return 0;
 }
 
@@ -454,7 +480,8 @@ static int write_file(const char *path, const struct glossary_list *list, struct
     return result;
 }
 
-int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void *context, struct error *err) {
+int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void *context,
+                      struct error *err) {
     struct glossary_list list;
     pthread_mutex_lock(&glossaries->changing);
     int result = glossaries_all(glossaries, &list, err);

@@ -117,14 +117,16 @@ static void end_wait(struct bodies *bodies, struct body *body) {
 
 /* ---- a body ---- */
 
-enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_t client, const char *bytes, size_t count) {
+enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_t client,
+                               const char *bytes, size_t count) {
     size_t room = body->capacity > 0 ? body->capacity : FIRST_BYTES;
     while (room - body->length < count)
         room *= 2;
     if (room > body->capacity) {
         pthread_mutex_lock(&bodies->lock);
         bool listed = body->client || enter(bodies, body, client);
-        bool fits = listed && (room <= body->counted || count_more(bodies, body, room - body->counted));
+        bool fits =
+            listed && (room <= body->counted || count_more(bodies, body, room - body->counted));
         bool waits = listed && !fits && !bodies->closed;
         body->wanted = room;
         pthread_mutex_unlock(&bodies->lock);
@@ -173,7 +175,8 @@ void body_release(struct bodies *bodies, struct body *body) {
     assert(!body->waits);
     if (body->client) {
         leave(bodies, body);
-        for (struct body *other = bodies->oldest; other && bodies->waiting > 0; other = other->newer)
+        for (struct body *other = bodies->oldest; other && bodies->waiting > 0;
+             other = other->newer)
             if (other->waits && count_more(bodies, other, other->wanted - other->counted))
                 end_wait(bodies, other);
     }

@@ -1,10 +1,12 @@
 /* This module receives the bodies of requests and bounds the memory of all of them together.
  *
- * Bodies share a budget, and a client has at most a quarter of it, so that one client never keeps all others out. A body counts
- * with the memory that it has got so far, from its first byte until it is released; one that has been announced counts nothing.
- * Whoever is over waits: its connection is suspended, the socket is not read, and TCP slows down the sender. The oldest body of
- * all, and the oldest of each client, may be larger than that, so that one of them always goes on; the budget is exceeded by at
- * most one body of the maximum size. Thread-safe, except that one body has one thread at a time. */
+ * Bodies share a budget, and a client has at most a quarter of it, so that one client never keeps
+ * all others out. A body counts with the memory that it has got so far, from its first byte until
+ * it is released; one that has been announced counts nothing. Whoever is over waits: its connection
+ * is suspended, the socket is not read, and TCP slows down the sender. The oldest body of all, and
+ * the oldest of each client, may be larger than that, so that one of them always goes on; the
+ * budget is exceeded by at most one body of the maximum size. Thread-safe, except that one body has
+ * one thread at a time. */
 #ifndef ALIGND_BODIES_H
 #define ALIGND_BODIES_H
 
@@ -28,7 +30,8 @@ struct body {
 
     /* private; the lock of bodies guards them */
     struct bodies_client *client; /* NULL: the body has no bytes yet */
-    size_t counted, wanted;       /* bytes that count, at least the capacity; those for which the body waits */
+    size_t counted,
+        wanted; /* bytes that count, at least the capacity; those for which the body waits */
     bool waits;
     struct body *older, *newer;
 };
@@ -44,10 +47,13 @@ enum body_verdict {
     BODY_FAILED /* memory has run out, or bodies_close was called */
 };
 
-/* Appends a piece, or nothing if there is no room for it. client: whoever sends it, the same for all pieces. */
-enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_t client, const char *bytes, size_t count);
-/* Makes the body wait for room for the piece that was refused, after its connection was suspended. Once wake is called, perhaps
- * before this returns, the piece has its room, unless the wait was ended by body_wake. */
+/* Appends a piece, or nothing if there is no room for it. client: whoever sends it, the same for
+ * all pieces. */
+enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_t client,
+                               const char *bytes, size_t count);
+/* Makes the body wait for room for the piece that was refused, after its connection was suspended.
+ * Once wake is called, perhaps before this returns, the piece has its room, unless the wait was
+ * ended by body_wake. */
 void body_wait(struct bodies *bodies, struct body *body);
 /* Ends the wait of a body, if it waits: its client has left. */
 void body_wake(struct bodies *bodies, struct body *body);

@@ -9,7 +9,8 @@ enum { ADDRESS_BYTES = INET6_ADDRSTRLEN + 8 /* with brackets and a port */ };
 
 enum kind { KIND_NOWHERE, KIND_IPV4, KIND_IPV6, KIND_NAME };
 
-/* The finalizer of splitmix64 (Steele et al. 2014): a bijection in which every bit affects all others. */
+/* The finalizer of splitmix64 (Steele et al. 2014): a bijection in which every bit affects all
+ * others. */
 static uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -74,5 +75,6 @@ uint64_t client_of_forwarded(const char *header) {
     }
     if (inet_pton(AF_INET, address, &ipv4) == 1)
         return client_of_ipv4(ipv4);
-    return inet_pton(AF_INET6, address, &ipv6) == 1 ? client_of_ipv6(&ipv6) : client_of_name(name, length);
+    return inet_pton(AF_INET6, address, &ipv6) == 1 ? client_of_ipv6(&ipv6)
+                                                    : client_of_name(name, length);
 }

@@ -1,5 +1,6 @@
-/* This module hides everything about connections that libmicrohttpd does not do: time limits, clients that hang up, the number of
- * connections, checks of heads, certificates, and replies that the library makes itself. */
+/* This module hides everything about connections that libmicrohttpd does not do: time limits,
+ * clients that hang up, the number of connections, checks of heads, certificates, and replies that
+ * the library makes itself. */
 #include "server/http/connection.h"
 #include "model/base/file.h"
 #include "server/base/clock.h"
@@ -25,13 +26,16 @@
 #include <unistd.h>
 
 enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000, SCARCE_BODY_US = 5000000 };
-/* OTHER_FILES: models, logs and libraries; MORE_CONNECTIONS: in addition to those whose requests wait or are decoded. */
+/* OTHER_FILES: models, logs and libraries; MORE_CONNECTIONS: in addition to those whose requests
+ * wait or are decoded. */
 enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16, ADMIN_CONNECTIONS = 16 };
 
-/* libmicrohttpd 1.0 and later refuse malformed heads themselves. The library may be newer at run time than at compile time. */
+/* libmicrohttpd 1.0 and later refuse malformed heads themselves. The library may be newer at run
+ * time than at compile time. */
 enum { TRUSTS_LIBRARY = MHD_VERSION >= 0x01000000 };
 
-/* libmicrohttpd has 32 KiB for a connection: an argument takes 64 bytes, and the rest of the head needs at least 4096. */
+/* libmicrohttpd has 32 KiB for a connection: an argument takes 64 bytes, and the rest of the head
+ * needs at least 4096. */
 enum { CONNECTION_BYTES = 32 * 1024, ARGUMENT_BYTES = 64, OTHER_BYTES = 4096 };
 
 #define refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
@@ -49,9 +53,10 @@ struct cutoff {
     struct metrics *metrics;
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards everything below; while it is held, a listed socket stays open */
-    pthread_cond_t wake;  /* signals that the list is no longer empty or that the cutoff stops */
-    struct timed *first;  /* the newest connection, then older ones */
+    pthread_mutex_t
+        lock;            /* guards everything below; while it is held, a listed socket stays open */
+    pthread_cond_t wake; /* signals that the list is no longer empty or that the cutoff stops */
+    struct timed *first; /* the newest connection, then older ones */
     bool stopped;
 };
 
@@ -63,9 +68,9 @@ static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_
     timed->silent = false;
 }
 
-/* Cuts the connections that have taken too long, ten times a second. While places are scarce, idle connections have little time.
- * While every place is taken, heads and bodies that have not arrived have little time, too, because they keep all other clients
- * out. */
+/* Cuts the connections that have taken too long, ten times a second. While places are scarce, idle
+ * connections have little time. While every place is taken, heads and bodies that have not arrived
+ * have little time, too, because they keep all other clients out. */
 static void *cutoff_run(void *argument) {
     struct cutoff *cutoff = argument;
     pthread_mutex_lock(&cutoff->lock);
@@ -81,7 +86,9 @@ static void *cutoff_run(void *argument) {
             if (scarce_us < most_us)
                 most_us = scarce_us;
             if (timed->timeout_us != INT64_MAX && now_us - timed->since_us >= most_us)
-                cutoff_cut(cutoff, timed, timed->silent && most_us < timed->timeout_us ? SLOW_SILENT : timed->reason);
+                cutoff_cut(cutoff, timed,
+                           timed->silent && most_us < timed->timeout_us ? SLOW_SILENT
+                                                                        : timed->reason);
         }
         if (cutoff->first)
             clock_wait(&cutoff->wake, &cutoff->lock, clock_us() + SWEEP_US);
@@ -132,25 +139,27 @@ static bool has_unread(const struct timed *timed) {
     return ioctl(timed->fd, FIONREAD, &count) == 0 && count > 0;
 }
 
-/* Requires the lock. The connection that has been silent for the longest time, but not the newest, which may be about to send.
- * NULL: none. */
+/* Requires the lock. The connection that has been silent for the longest time, but not the newest,
+ * which may be about to send. NULL: none. */
 static struct timed *find_silent(const struct timed *newest) {
     struct timed *longest = NULL;
     for (struct timed *other = newest->next; other; other = other->next)
-        if (other->silent && other->crowd == newest->crowd && (!longest || other->since_us <= longest->since_us) &&
-            !has_unread(other))
+        if (other->silent && other->crowd == newest->crowd &&
+            (!longest || other->since_us <= longest->since_us) && !has_unread(other))
             longest = other;
     return longest;
 }
 
-/* Requires the lock. The newest connection whose body is arriving, of the client with the most connections. NULL: nobody has more
- * than a few, or no body is arriving. */
+/* Requires the lock. The newest connection whose body is arriving, of the client with the most
+ * connections. NULL: nobody has more than a few, or no body is arriving. */
 static struct timed *find_body(const struct timed *newest) {
     struct timed *found = NULL;
     size_t most = CONNECTIONS_FEW;
     for (struct timed *other = newest->next; other; other = other->next) {
-        bool arrives = other->reason == SLOW_REQUEST && !other->silent && other->timeout_us != INT64_MAX;
-        if (other->crowd == newest->crowd && arrives && other->holder && other->holder->count > most) {
+        bool arrives =
+            other->reason == SLOW_REQUEST && !other->silent && other->timeout_us != INT64_MAX;
+        if (other->crowd == newest->crowd && arrives && other->holder &&
+            other->holder->count > most) {
             most = other->holder->count;
             found = other;
         }
@@ -222,7 +231,8 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_unlock(&cutoff->lock);
 }
 
-void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason, int64_t timeout_us) {
+void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason,
+                int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
     timed->reason = reason;
     timed->since_us = clock_us();
@@ -246,7 +256,8 @@ struct watch {
     pthread_t thread;
     int64_t pulse_us;
 
-    pthread_mutex_t lock; /* protects the list and last_serial; while it is held, a listed request stays alive */
+    pthread_mutex_t lock; /* protects the list and last_serial; while it is held, a listed request
+                             stays alive */
     struct watched *first;
     uint64_t last_serial;
 };
@@ -307,7 +318,8 @@ struct watch *watch_start(size_t pulse_ms, struct error *err) {
     watch->stop = eventfd(0, EFD_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = STOP_SERIAL};
     int result = 0;
-    if (watch->epoll < 0 || watch->stop < 0 || epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watch->stop, &event) != 0)
+    if (watch->epoll < 0 || watch->stop < 0 ||
+        epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watch->stop, &event) != 0)
         result = error_set(err, ERROR_FILE, "cannot poll sockets: %s", strerror(errno));
     else if (pthread_create(&watch->thread, NULL, watch_run, watch) != 0)
         result = error_set(err, ERROR_MEMORY, "cannot start the thread that watches sockets");
@@ -333,12 +345,17 @@ void watch_free(struct watch *watch) {
 void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd,
                void (*gone)(struct request *request)) {
     pthread_mutex_lock(&watch->lock);
-    *watched = (struct watched){.request = request, .gone = gone, .fd = fd, .serial = ++watch->last_serial, .next = watch->first};
+    *watched = (struct watched){.request = request,
+                                .gone = gone,
+                                .fd = fd,
+                                .serial = ++watch->last_serial,
+                                .next = watch->first};
     if (watch->first)
         watch->first->previous = watched;
     watch->first = watched;
     /* One event is enough: a peer that has hung up does not come back. */
-    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT, .data.u64 = watched->serial};
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT,
+                                .data.u64 = watched->serial};
     if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
         watched->fd = -1;
     pthread_mutex_unlock(&watch->lock);
@@ -359,9 +376,10 @@ void watch_remove(struct watch *watch, struct watched *watched) {
 
 /* ---- the first line of a request ----
  *
- * This section, the next one and the last are workarounds for libmicrohttpd 0.9.75 (Debian 12): it accepts heads that a proxy may
- * read differently, and answers invalid requests itself, in HTML. Each workaround states its reason. Those that only old versions
- * need depend on constant conditions, which are false with libmicrohttpd 1.0 and later. */
+ * This section, the next one and the last are workarounds for libmicrohttpd 0.9.75 (Debian 12): it
+ * accepts heads that a proxy may read differently, and answers invalid requests itself, in HTML.
+ * Each workaround states its reason. Those that only old versions need depend on constant
+ * conditions, which are false with libmicrohttpd 1.0 and later. */
 
 struct line {
     const char *version; /* where the version should begin; NULL: there was no URI */
@@ -370,8 +388,9 @@ struct line {
     size_t arguments;
 };
 
-/* uri: as it was sent, before libmicrohttpd splits it; NULL: there is no request yet. Cuts off the whole query string if it has too
- * many arguments or is too long, because libmicrohttpd would close the connection without a reply. */
+/* uri: as it was sent, before libmicrohttpd splits it; NULL: there is no request yet. Cuts off the
+ * whole query string if it has too many arguments or is too long, because libmicrohttpd would close
+ * the connection without a reply. */
 static void line_begin(struct line *line, const char *uri) {
     *line = (struct line){0};
     if (!uri)
@@ -390,8 +409,8 @@ static void line_begin(struct line *line, const char *uri) {
         query[1] = '\0';
 }
 
-/* libmicrohttpd would end a path at %00, in every version. Two bytes that are never part of UTF-8 replace it: no path contains
- * them, and a field with them is refused. */
+/* libmicrohttpd would end a path at %00, in every version. Two bytes that are never part of UTF-8
+ * replace it: no path contains them, and a field with them is refused. */
 static size_t unescape(void *closure, struct MHD_Connection *connection, char *text) {
     (void)closure;
     (void)connection;
@@ -405,31 +424,36 @@ static size_t unescape(void *closure, struct MHD_Connection *connection, char *t
 /* ---- the other lines of its head ---- */
 
 struct walk {
-    const char *at, *end; /* the expected beginning of the next line, and the end of the head; NULL: lines are not compared */
+    const char *at, *end; /* the expected beginning of the next line, and the end of the head; NULL:
+                             lines are not compared */
     bool clean;
     size_t hosts, encodings;
 };
 
-/* 0.9.75 ends fields at zero bytes and bare line feeds, joins folded lines to the name before them, and counts a blank before a
- * colon as a part of the name. It splits the head in place and replaces colons and both bytes of line ends by zero bytes, so the
- * fields can be compared with the bytes that were sent. From 0.9.76 on, libmicrohttpd refuses all this in strict mode. */
+/* 0.9.75 ends fields at zero bytes and bare line feeds, joins folded lines to the name before them,
+ * and counts a blank before a colon as a part of the name. It splits the head in place and replaces
+ * colons and both bytes of line ends by zero bytes, so the fields can be compared with the bytes
+ * that were sent. From 0.9.76 on, libmicrohttpd refuses all this in strict mode. */
 static bool splits_in_place(void) {
     return !TRUSTS_LIBRARY && strverscmp(MHD_get_version(), "0.9.76") < 0;
 }
 
 /* Checks that the field's line begins where the last one ended and contains nothing else. */
-static enum MHD_Result note_field(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
-                                  size_t length) {
+static enum MHD_Result note_field(void *closure, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_length, const char *value, size_t length) {
     (void)kind;
     struct walk *walk = closure;
     if (!TRUSTS_LIBRARY) {
         const char *after = name + name_length + 1;
         walk->clean = walk->clean && name_length > 0;
         if (walk->at)
-            walk->clean = walk->clean && name == walk->at && value == after + strspn(after, " \t") &&
-                          walk->end - value >= (ptrdiff_t)length + 4 && value[length] == '\0' && value[length + 1] == '\0';
+            walk->clean = walk->clean && name == walk->at &&
+                          value == after + strspn(after, " \t") &&
+                          walk->end - value >= (ptrdiff_t)length + 4 && value[length] == '\0' &&
+                          value[length + 1] == '\0';
         for (size_t i = 0; walk->clean && i < name_length; i++)
-            walk->clean = isalnum((unsigned char)name[i]) || (name[i] && strchr("!#$%&'*+-.^_`|~", name[i]));
+            walk->clean =
+                isalnum((unsigned char)name[i]) || (name[i] && strchr("!#$%&'*+-.^_`|~", name[i]));
         for (size_t i = 0; walk->clean && i < length; i++)
             walk->clean = ((unsigned char)value[i] >= ' ' || value[i] == '\t') && value[i] != 0x7f;
         if (walk->at && walk->clean)
@@ -450,7 +474,8 @@ struct peer {
 
 /* Returns NULL if memory ran out when the connection was opened; it then has no time limit. */
 static struct peer *peer_of(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
@@ -459,8 +484,10 @@ const struct gate *connection_gate(struct MHD_Connection *connection) {
     return peer ? peer->gate : NULL;
 }
 
-int connection_check(struct MHD_Connection *connection, const char *method, const char *version, struct reply *reply) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+int connection_check(struct MHD_Connection *connection, const char *method, const char *version,
+                     struct reply *reply) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     const struct peer *peer = peer_of(connection);
     const struct line none = {.version = version}, *line = peer ? &peer->line : &none;
     struct walk walk = {.clean = true};
@@ -475,17 +502,20 @@ int connection_check(struct MHD_Connection *connection, const char *method, cons
     bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     int result = 0;
     if (line->odd || apart)
-        result =
-            refuse(reply, NULL, "the request line must be METHOD URI HTTP/1.1, with no spaces or control characters in the URI");
+        result = refuse(reply, NULL,
+                        "the request line must be METHOD URI HTTP/1.1, with no spaces or control "
+                        "characters in the URI");
     else if (line->arguments > CONNECTION_ARGUMENTS)
-        result =
-            refuse(reply, NULL, "the query string must have at most %d fields, got %zu", CONNECTION_ARGUMENTS, line->arguments);
+        result = refuse(reply, NULL, "the query string must have at most %d fields, got %zu",
+                        CONNECTION_ARGUMENTS, line->arguments);
     else if (line->crowded)
         result = refuse(reply, NULL, "the query string is too long");
     else if (!walk.clean)
-        result = refuse(reply, NULL, "each header must be a single line NAME: VALUE without control characters");
+        result = refuse(reply, NULL,
+                        "each header must be a single line NAME: VALUE without control characters");
     else if (walk.hosts > 1 || (walk.hosts == 0 && !old))
-        result = refuse(reply, "Host", "there must be exactly one Host header, got %zu", walk.hosts);
+        result =
+            refuse(reply, "Host", "there must be exactly one Host header, got %zu", walk.hosts);
     else if (old && walk.encodings > 0)
         result = refuse(reply, "Transfer-Encoding", "HTTP/1.0 does not support Transfer-Encoding");
     reply->close |= result != 0;
@@ -498,8 +528,8 @@ void connection_begun(const struct connections *connections, struct MHD_Connecti
         cutoff_listen(connections->cutoff, &peer->timed, false);
 }
 
-void connection_limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_counter stage,
-                      int64_t timeout_us) {
+void connection_limit(const struct connections *connections, struct MHD_Connection *connection,
+                      enum metrics_counter stage, int64_t timeout_us) {
     struct peer *peer = peer_of(connection);
     if (peer)
         cutoff_set(connections->cutoff, &peer->timed, stage, timeout_us);
@@ -516,21 +546,25 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
     const struct connections *connections = gate->connections;
     struct peer *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *session = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        const union MHD_ConnectionInfo *session =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         if (session)
             gnutls_session_set_ptr(session->tls_session, connections->tls); /* for tls_retrieve */
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         *context = peer = malloc(sizeof *peer);
         if (!peer)
             return;
         peer->gate = gate;
         line_begin(&peer->line, NULL);
-        const union MHD_ConnectionInfo *from = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        const union MHD_ConnectionInfo *from =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         bool proxy = connections->options.trusts_proxy || gate->local;
-        peer->timed = (struct timed){.fd = info->connect_fd,
-                                     .crowd = &gate->crowd,
-                                     .client = proxy || !from ? 0 : client_of_peer(from->client_addr),
-                                     .timeout_us = (int64_t)connections->options.read_timeout_ms * 1000};
+        peer->timed =
+            (struct timed){.fd = info->connect_fd,
+                           .crowd = &gate->crowd,
+                           .client = proxy || !from ? 0 : client_of_peer(from->client_addr),
+                           .timeout_us = (int64_t)connections->options.read_timeout_ms * 1000};
         cutoff_add(connections->cutoff, &peer->timed);
     } else if (peer) {
         cutoff_remove(connections->cutoff, &peer->timed);
@@ -539,22 +573,24 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
     }
 }
 
-/* Called when the first line of a request has arrived. Returns NULL: http.c makes its own state once the head is complete. */
+/* Called when the first line of a request has arrived. Returns NULL: http.c makes its own state
+ * once the head is complete. */
 static void *request_began(void *closure, const char *uri, struct MHD_Connection *connection) {
     const struct connections *connections = closure;
     struct peer *peer = peer_of(connection);
     if (!peer)
         return NULL;
     line_begin(&peer->line, uri);
-    cutoff_set(connections->cutoff, &peer->timed, SLOW_REQUEST, (int64_t)connections->options.read_timeout_ms * 1000);
+    cutoff_set(connections->cutoff, &peer->timed, SLOW_REQUEST,
+               (int64_t)connections->options.read_timeout_ms * 1000);
     cutoff_listen(connections->cutoff, &peer->timed, true);
     return NULL;
 }
 
 /* ---- all connections ---- */
 
-int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
-                      struct error *err) {
+int connections_start(struct connections *connections, const struct connections_options *options,
+                      struct metrics *metrics, struct error *err) {
     struct rlimit allowed;
     size_t files = LEAST_CONNECTIONS + OTHER_FILES;
     if (getrlimit(RLIMIT_NOFILE, &allowed) == 0) {
@@ -564,18 +600,24 @@ int connections_start(struct connections *connections, const struct connections_
         files = allowed.rlim_cur;
     }
     size_t others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
-    size_t wanted = options->requests + MORE_CONNECTIONS, affordable = options->memory / CONNECTION_MEMORY;
+    size_t wanted = options->requests + MORE_CONNECTIONS,
+           affordable = options->memory / CONNECTION_MEMORY;
     if (options->most > 0)
         wanted = options->most;
     else if (affordable < wanted)
         wanted = affordable > LEAST_CONNECTIONS ? affordable : LEAST_CONNECTIONS;
     if (wanted > most)
-        log_event(LOG_WARN, "few_files", log_count("connections", most), log_count("wanted", wanted), log_count("files", files));
+        log_event(LOG_WARN, "few_files", log_count("connections", most),
+                  log_count("wanted", wanted), log_count("files", files));
     else
         most = wanted;
-    size_t quarter = most / 4, admin = !options->admin ? 0 : quarter < ADMIN_CONNECTIONS ? quarter : ADMIN_CONNECTIONS;
-    *connections =
-        (struct connections){.options = *options, .most = most, .most_admin = admin, .cutoff = cutoff_start(metrics, err)};
+    size_t quarter = most / 4, admin = !options->admin               ? 0
+                                       : quarter < ADMIN_CONNECTIONS ? quarter
+                                                                     : ADMIN_CONNECTIONS;
+    *connections = (struct connections){.options = *options,
+                                        .most = most,
+                                        .most_admin = admin,
+                                        .cutoff = cutoff_start(metrics, err)};
     return connections->cutoff ? 0 : -1;
 }
 
@@ -583,11 +625,12 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
     struct connections *connections = gate->connections;
     const struct connections_options *options = &connections->options;
 
-    /* A proxy that names its clients may have all connections, and so may administrators. Any other address may have half of
-     * them. */
+    /* A proxy that names its clients may have all connections, and so may administrators. Any other
+     * address may have half of them. */
     size_t per_peer = options->most_per_peer;
     if (per_peer == 0)
-        per_peer = gate->admin || options->trusts_proxy ? gate->crowd.most : (gate->crowd.most + 1) / 2;
+        per_peer =
+            gate->admin || options->trusts_proxy ? gate->crowd.most : (gate->crowd.most + 1) / 2;
     const struct MHD_OptionItem all[CONNECTION_OPTIONS] = {
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)gate->crowd.most, NULL},
         {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)per_peer, NULL},
@@ -595,7 +638,8 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, gate},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
-        {MHD_OPTION_STRICT_FOR_CLIENT, splits_in_place() ? 0 : 1, NULL}, /* 0: note_field checks the fields instead */
+        {MHD_OPTION_STRICT_FOR_CLIENT, splits_in_place() ? 0 : 1,
+         NULL}, /* 0: note_field checks the fields instead */
         {MHD_OPTION_END, 0, NULL},
     };
     memcpy(items, all, sizeof all);
@@ -605,7 +649,8 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
 
 enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* MAX_CHAIN: certificates in the file */
 
-/* Both are PEM: GnuTLS takes over the credentials of a handshake, so each handshake parses its own copy. */
+/* Both are PEM: GnuTLS takes over the credentials of a handshake, so each handshake parses its own
+ * copy. */
 struct identity {
     gnutls_datum_t certificate, key;
 };
@@ -646,11 +691,12 @@ int tls_reload(struct tls *tls, struct error *err) {
     if (result == 0 && gnutls_certificate_allocate_credentials(&credentials) != 0) {
         result = error_memory(err);
     } else if (result == 0) { /* fails if a handshake would */
-        int code = gnutls_certificate_set_x509_key_mem(credentials, &loaded.certificate, &loaded.key, GNUTLS_X509_FMT_PEM);
+        int code = gnutls_certificate_set_x509_key_mem(credentials, &loaded.certificate,
+                                                       &loaded.key, GNUTLS_X509_FMT_PEM);
         gnutls_certificate_free_credentials(credentials);
         if (code < 0)
-            result =
-                error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s", tls->certificate, tls->key, gnutls_strerror(code));
+            result = error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s",
+                               tls->certificate, tls->key, gnutls_strerror(code));
     }
     if (result != 0) {
         identity_done(&loaded);
@@ -691,8 +737,9 @@ void tls_free(struct tls *tls) {
     free(tls);
 }
 
-int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info, gnutls_pcert_st **chain, unsigned *count,
-                 gnutls_ocsp_data_st **stapled, unsigned *stapled_count, gnutls_privkey_t *key, unsigned *flags) {
+int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
+                 gnutls_pcert_st **chain, unsigned *count, gnutls_ocsp_data_st **stapled,
+                 unsigned *stapled_count, gnutls_privkey_t *key, unsigned *flags) {
     (void)info;
     struct tls *tls = gnutls_session_get_ptr(session);
     *chain = gnutls_calloc(MAX_CHAIN, sizeof **chain);
@@ -709,7 +756,8 @@ int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *inf
     if (code == 0)
         code = gnutls_privkey_import_x509_raw(*key, &identity->key, GNUTLS_X509_FMT_PEM, NULL, 0);
     if (code == 0)
-        code = gnutls_pcert_list_import_x509_raw(*chain, count, &identity->certificate, GNUTLS_X509_FMT_PEM, 0);
+        code = gnutls_pcert_list_import_x509_raw(*chain, count, &identity->certificate,
+                                                 GNUTLS_X509_FMT_PEM, 0);
     if (code != 0 && made)
         gnutls_privkey_deinit(*key);
     pthread_mutex_unlock(&tls->lock);
@@ -720,24 +768,34 @@ int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *inf
 
 /* ---- replies that the library makes ---- */
 
-enum { STATUS_URI_TOO_LONG = 414, STATUS_HEAD_TOO_LARGE = 431, STATUS_VERSION = 505, REPLY_BYTES = 1024 };
+enum {
+    STATUS_URI_TOO_LONG = 414,
+    STATUS_HEAD_TOO_LARGE = 431,
+    STATUS_VERSION = 505,
+    REPLY_BYTES = 1024
+};
 
-typedef enum MHD_Result queue_function(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
+typedef enum MHD_Result queue_function(struct MHD_Connection *connection, unsigned status,
+                                       struct MHD_Response *response);
 
 /* Calls the library's function, which the function below overrides. */
-bool connection_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
+bool connection_queue(struct MHD_Connection *connection, unsigned status,
+                      struct MHD_Response *response) {
     queue_function *function;
     void *symbol = dlsym(RTLD_NEXT, "MHD_queue_response");
-    memcpy(&function, &symbol, sizeof function); /* ISO C has no conversion from a data pointer to a function pointer */
+    memcpy(&function, &symbol,
+           sizeof function); /* ISO C has no conversion from a data pointer to a function pointer */
     return function(connection, status, response) == MHD_YES;
 }
 
-/* The reasons why libmicrohttpd refuses requests. Any other status means that a request is not HTTP. */
+/* The reasons why libmicrohttpd refuses requests. Any other status means that a request is not
+ * HTTP. */
 static const struct {
     unsigned refused, status;
     const char *code, *message;
 } refusals[] = {
-    /* Our handler takes every byte of a body, so only a chunk extension longer than the buffer leads here. */
+    /* Our handler takes every byte of a body, so only a chunk extension longer than the buffer
+       leads here. */
     {STATUS_INTERNAL, STATUS_INVALID, "invalid_request", "a chunk extension is too long"},
     {STATUS_URI_TOO_LONG, STATUS_URI_TOO_LONG, "too_large", "the request line is too long"},
     {STATUS_HEAD_TOO_LARGE, STATUS_HEAD_TOO_LARGE, "too_large", "the request headers are too long"},
@@ -746,7 +804,8 @@ static const struct {
 };
 
 struct passage connection_passage(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct passage passage = {.fd = info->connect_fd};
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     passage.session = info ? info->tls_session : NULL;
@@ -755,7 +814,9 @@ struct passage connection_passage(struct MHD_Connection *connection) {
 
 void passage_send(const struct passage *passage, const char *bytes, size_t length) {
     if (passage->session) {
-        gnutls_record_send(passage->session, bytes, length); /* the socket does not block; GnuTLS lets another thread receive */
+        gnutls_record_send(
+            passage->session, bytes,
+            length); /* the socket does not block; GnuTLS lets another thread receive */
         gnutls_bye(passage->session, GNUTLS_SHUT_WR);
     } else {
         send(passage->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -763,8 +824,9 @@ void passage_send(const struct passage *passage, const char *bytes, size_t lengt
     shutdown(passage->fd, SHUT_WR);
 }
 
-/* 0.9.75 continues after it has refused a Content-Length and begins the same reply again. So the reply is written directly to the
- * socket, and the library then closes the connection. An HTTPS connection is closed without a reply. 0.9.76 does not need this. */
+/* 0.9.75 continues after it has refused a Content-Length and begins the same reply again. So the
+ * reply is written directly to the socket, and the library then closes the connection. An HTTPS
+ * connection is closed without a reply. 0.9.76 does not need this. */
 static bool send_past(struct MHD_Connection *connection, const struct reply *reply) {
     char text[REPLY_BYTES];
     if (!MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length") ||
@@ -772,19 +834,23 @@ static bool send_past(struct MHD_Connection *connection, const struct reply *rep
         return false;
     if (MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION))
         return true;
-    int length =
-        snprintf(text, sizeof text, "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                 reply->status, MHD_get_reason_phrase_for(reply->status), reply->content_type, reply->length, reply->body);
+    int length = snprintf(
+        text, sizeof text,
+        "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+        reply->status, MHD_get_reason_phrase_for(reply->status), reply->content_type, reply->length,
+        reply->body);
     const struct passage passage = connection_passage(connection);
     if (length > 0 && (size_t)length < sizeof text)
         passage_send(&passage, text, (size_t)length);
     return true;
 }
 
-/* Replaces libmicrohttpd's function of this name, which the library itself calls through the linker: its own replies are HTML, with
- * status 500 if a chunk extension is too long, and clients expect JSON. No version of the library has an interface for this. If
- * memory runs out, the library's reply is sent. */
-enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
+/* Replaces libmicrohttpd's function of this name, which the library itself calls through the
+ * linker: its own replies are HTML, with status 500 if a chunk extension is too long, and clients
+ * expect JSON. No version of the library has an interface for this. If memory runs out, the
+ * library's reply is sent. */
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status,
+                                   struct MHD_Response *response) {
     struct reply reply = {0};
     if (status >= STATUS_INVALID) {
         size_t i = 0, count = sizeof refusals / sizeof *refusals;
@@ -799,12 +865,17 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned s
         free(reply.body);
         return MHD_NO;
     }
-    struct MHD_Response *own = reply.body ? MHD_create_response_from_buffer(reply.length, reply.body, MHD_RESPMEM_MUST_FREE) : NULL;
+    struct MHD_Response *own =
+        reply.body
+            ? MHD_create_response_from_buffer(reply.length, reply.body, MHD_RESPMEM_MUST_FREE)
+            : NULL;
     if (!own)
         free(reply.body);
-    bool made = own && MHD_add_response_header(own, "Content-Type", reply.content_type) == MHD_YES &&
+    bool made = own &&
+                MHD_add_response_header(own, "Content-Type", reply.content_type) == MHD_YES &&
                 MHD_add_response_header(own, "X-Content-Type-Options", "nosniff") == MHD_YES;
-    bool queued = made ? connection_queue(connection, reply.status, own) : connection_queue(connection, status, response);
+    bool queued = made ? connection_queue(connection, reply.status, own)
+                       : connection_queue(connection, status, response);
     if (own)
         MHD_destroy_response(own);
     return queued ? MHD_YES : MHD_NO;

@@ -1,5 +1,5 @@
-/* This file hides the life of a request, from its head to the last byte of its reply, and which thread works on it at each
- * stage. */
+/* This file hides the life of a request, from its head to the last byte of its reply, and which
+ * thread works on it at each stage. */
 #include "server/http/http.h"
 #include "server/api/api.h"
 #include "server/api/reach.h"
@@ -22,23 +22,27 @@
 #include <sys/random.h>
 
 enum {
-    WAITING_BYTES = 32 << 20,        /* limit on all bodies that wait to be prepared */
-    STOP_MS = 100,                   /* time after which http_stop cancels the chores that still wait */
-    SMALL_REQUEST_BYTES = 64 * 1024, /* --request-memory does not refuse smaller requests: --queue bounds how many there are */
+    WAITING_BYTES = 32 << 20, /* limit on all bodies that wait to be prepared */
+    STOP_MS = 100,            /* time after which http_stop cancels the chores that still wait */
+    SMALL_REQUEST_BYTES = 64 * 1024, /* --request-memory does not refuse smaller requests: --queue
+                                        bounds how many there are */
 
-    /* A body and query string of up to this many bytes are read on the connection's thread, in a few milliseconds at most. A
-     * request for one sentence rarely has more. */
+    /* A body and query string of up to this many bytes are read on the connection's thread, in a
+     * few milliseconds at most. A request for one sentence rarely has more. */
     SMALL_BYTES = 256,
 
     /* Requests above these limits do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
     SMALL_SENTENCES = 16,
     MUCH_BYTES = 4 << 20,   /* a request that took more returns it to the system */
-    DISCARD_FACTOR = 16,    /* at most this many times the limit of a body of unknown length is read and discarded */
-    REST_BYTES = 16 * 1024, /* a body of up to this many bytes is read and discarded to keep the connection of a refused request */
+    DISCARD_FACTOR = 16,    /* at most this many times the limit of a body of unknown length is read
+                               and discarded */
+    REST_BYTES = 16 * 1024, /* a body of up to this many bytes is read and discarded to keep the
+                               connection of a refused request */
 
-    /* Reading a request may take this much memory: READ_BYTES, READ_FACTOR times max_body_bytes, and SENTENCE_BYTES for each
-     * sentence that it may have. Writing its answer may take ANSWER_FACTOR times max_reply_bytes. */
+    /* Reading a request may take this much memory: READ_BYTES, READ_FACTOR times max_body_bytes,
+     * and SENTENCE_BYTES for each sentence that it may have. Writing its answer may take
+     * ANSWER_FACTOR times max_reply_bytes. */
     READ_BYTES = 24 << 20,
     READ_FACTOR = 8,
     SENTENCE_BYTES = 4 * 1024,
@@ -73,14 +77,21 @@ struct spent {
     int64_t queue_us, decode_us;
 };
 
-/* RECEIVING -> ANSWERED or STREAMING, via WAITING while its body has no room, and SUSPENDED if other threads work on the request.
- * DETACHED: another exchange answers the
- * client, and the thread that finishes the request ends this one (detach). */
-enum stage { STAGE_RECEIVING, STAGE_WAITING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING, STAGE_DETACHED };
+/* RECEIVING -> ANSWERED or STREAMING, via WAITING while its body has no room, and SUSPENDED if
+ * other threads work on the request. DETACHED: another exchange answers the client, and the thread
+ * that finishes the request ends this one (detach). */
+enum stage {
+    STAGE_RECEIVING,
+    STAGE_WAITING,
+    STAGE_SUSPENDED,
+    STAGE_ANSWERED,
+    STAGE_STREAMING,
+    STAGE_DETACHED
+};
 
-/* One request and its reply. handle creates it, and completed ends it. While it streams, request and reply belong to the workers
- * until stream_end; if the client has left by then, they end the exchange. The thread that finishes a detached request ends its
- * exchange. */
+/* One request and its reply. handle creates it, and completed ends it. While it streams, request
+ * and reply belong to the workers until stream_end; if the client has left by then, they end the
+ * exchange. The thread that finishes a detached request ends its exchange. */
 struct exchange {
     struct request request;
     struct http *http;
@@ -92,12 +103,12 @@ struct exchange {
     const char *method;        /* as api_method returns it */
     char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
     struct spent spent;
-    bool whole;                       /* the request is complete or refused, and counted in http->in_flight */
-    bool listed;                      /* in http->receiving, whose lock guards this and the links */
+    bool whole;  /* the request is complete or refused, and counted in http->in_flight */
+    bool listed; /* in http->receiving, whose lock guards this and the links */
     struct exchange *next, *previous; /* in that list */
     struct passage passage;           /* while it is listed */
     const char *origin;               /* the header; NULL: none */
-    atomic_bool passed;               /* it was answered past libmicrohttpd, before its body had arrived */
+    atomic_bool passed; /* it was answered past libmicrohttpd, before its body had arrived */
     int64_t began_us;
     struct body body;
     size_t discarded; /* bytes of the body that were not kept */
@@ -121,7 +132,8 @@ static int64_t send_us(const struct http *http) {
     return (int64_t)http->connections.options.send_timeout_ms * 1000;
 }
 
-/* Counts the request until forget_request. Returns false, with the reply set, if it is large and does not fit beside others. */
+/* Counts the request until forget_request. Returns false, with the reply set, if it is large and
+ * does not fit beside others. */
 static bool keep_request(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     exchange->kept = request_bytes(&exchange->request) + request_answer_bytes(&exchange->request);
@@ -141,7 +153,8 @@ static void release_body(struct exchange *exchange) {
 /* Returns the most bytes that the body may have. */
 static size_t most_bytes(const struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
-    bool more = exchange->route && route_has(exchange->route, ROUTE_LASTS) && options->document_bytes > options->max_body_bytes;
+    bool more = exchange->route && route_has(exchange->route, ROUTE_LASTS) &&
+                options->document_bytes > options->max_body_bytes;
     return more ? options->document_bytes : options->max_body_bytes;
 }
 
@@ -151,7 +164,8 @@ static void release_reply(struct exchange *exchange) {
     exchange->held = 0;
 }
 
-/* Counts more bytes of the reply until release_reply. Returns false if they do not fit beside other unread replies. */
+/* Counts more bytes of the reply until release_reply. Returns false if they do not fit beside other
+ * unread replies. */
 static bool hold(struct exchange *exchange, size_t bytes) {
     const struct service *service = exchange->http->service;
     size_t before = atomic_fetch_add(&exchange->http->unread, bytes);
@@ -160,7 +174,8 @@ static bool hold(struct exchange *exchange, size_t bytes) {
     return before + bytes <= service->options.reply_memory;
 }
 
-/* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit beside them. */
+/* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit
+ * beside them. */
 static void hold_reply(struct exchange *exchange) {
     if (exchange->reply.status != STATUS_OK || hold(exchange, exchange->reply.length))
         return;
@@ -168,7 +183,8 @@ static void hold_reply(struct exchange *exchange) {
     api_fail_unread(exchange->http->service, &exchange->reply);
 }
 
-/* Compresses the reply if the client accepts gzip and this makes the reply shorter. Takes 10 ms per MB. */
+/* Compresses the reply if the client accepts gzip and this makes the reply shorter. Takes 10 ms per
+ * MB. */
 static void compress(struct exchange *exchange) {
     if (exchange->gzip && !exchange->reply.compressed && compress_is_worthwhile(&exchange->reply))
         compress_reply(&exchange->reply);
@@ -181,7 +197,8 @@ static void clear_reply(struct exchange *exchange) {
 
 /* ---- bodies that arrive while the daemon stops ----
  *
- * libmicrohttpd cannot reply before a body has arrived, and whether it ever does is up to the client. */
+ * libmicrohttpd cannot reply before a body has arrived, and whether it ever does is up to the
+ * client. */
 
 /* Lists an exchange whose head is complete. */
 static void list_receiving(struct exchange *exchange) {
@@ -206,16 +223,18 @@ static void unlist(struct exchange *exchange) {
     exchange->listed = false;
 }
 
-/* Answers the requests whose bodies have not arrived with 503. Their connections' threads discard what still arrives, since a
- * client that is sending when the connection closes may never see the reply. */
+/* Answers the requests whose bodies have not arrived with 503. Their connections' threads discard
+ * what still arrives, since a client that is sending when the connection closes may never see the
+ * reply. */
 static void refuse_bodies(struct http *http) {
     pthread_mutex_lock(&http->lock);
     for (struct exchange *exchange; (exchange = http->receiving) != NULL; unlist(exchange)) {
         struct reply reply = {.dialect = exchange->reply.dialect};
         api_fail_unready(SERVICE_DRAINING, &reply);
         reply.close = true;
-        const struct heading heading = {http->service,    exchange->route, exchange->method, exchange->id, exchange->trace,
-                                        exchange->origin, &reply};
+        const struct heading heading = {http->service, exchange->route, exchange->method,
+                                        exchange->id,  exchange->trace, exchange->origin,
+                                        &reply};
         size_t length;
         char *text = reply_text(&heading, &length);
         if (text)
@@ -232,9 +251,11 @@ static void refuse_bodies(struct http *http) {
 
 /* gone: see watch_add. */
 static void watch(struct exchange *exchange, void (*gone)(struct request *request)) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     assert(info);
-    watch_add(exchange->http->watch, &exchange->watched, &exchange->request, info->connect_fd, gone);
+    watch_add(exchange->http->watch, &exchange->watched, &exchange->request, info->connect_fd,
+              gone);
 }
 
 /* Called by any thread when the wait of a body ends. */
@@ -248,10 +269,11 @@ static void end_waiting(struct request *request) {
     body_wake(exchange->http->bodies, &exchange->body);
 }
 
-/* Takes a piece of the body, or discards it if the request is refused or the body too large. The rest of a body that is short or of
- * unknown length is read, because a client that is still sending when the connection closes may never see the reply. If there is no
- * room for the piece, the connection is suspended, and this is called again later. Returns false if the connection should close:
- * memory ran out, the client left, or it sends far more than allowed. */
+/* Takes a piece of the body, or discards it if the request is refused or the body too large. The
+ * rest of a body that is short or of unknown length is read, because a client that is still sending
+ * when the connection closes may never see the reply. If there is no room for the piece, the
+ * connection is suspended, and this is called again later. Returns false if the connection should
+ * close: memory ran out, the client left, or it sends far more than allowed. */
 static bool receive(struct exchange *exchange, const char *bytes, size_t *count) {
     struct http *http = exchange->http;
     struct body *body = &exchange->body;
@@ -262,9 +284,10 @@ static bool receive(struct exchange *exchange, const char *bytes, size_t *count)
         if (request_reason(&exchange->request) != CANCEL_NONE)
             return false;
     }
-    if (exchange->reply.status == 0 && exchange->discarded == 0 && !atomic_load(&exchange->passed) &&
-        *count <= most - body->length) {
-        enum body_verdict verdict = body_receive(http->bodies, body, exchange->request.client, bytes, *count);
+    if (exchange->reply.status == 0 && exchange->discarded == 0 &&
+        !atomic_load(&exchange->passed) && *count <= most - body->length) {
+        enum body_verdict verdict =
+            body_receive(http->bodies, body, exchange->request.client, bytes, *count);
         if (verdict != BODY_FULL) {
             *count = 0;
             return verdict == BODY_TAKEN;
@@ -284,8 +307,8 @@ static bool receive(struct exchange *exchange, const char *bytes, size_t *count)
 /* ---- the beginning and the end ---- */
 
 /* path must outlive the exchange. Returns NULL if memory runs out. */
-static struct exchange *exchange_create(struct http *http, struct MHD_Connection *connection, const char *path,
-                                        const char *method) {
+static struct exchange *exchange_create(struct http *http, struct MHD_Connection *connection,
+                                        const char *path, const char *method) {
     struct exchange *exchange = calloc(1, sizeof *exchange);
     if (!exchange)
         return NULL;
@@ -309,7 +332,8 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->request.owner = exchange;
     sent_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
-    exchange->request.client = sent_client(connection, http->service->options.client_header); /* prepare prefers a key's */
+    exchange->request.client =
+        sent_client(connection, http->service->options.client_header); /* prepare prefers a key's */
     metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
 }
@@ -325,8 +349,8 @@ static bool count_in_flight(struct exchange *exchange) {
     return exchange->whole;
 }
 
-/* Makes another exchange for the same connection, with an empty request and this reply, which it takes over. Returns NULL if memory
- * runs out. */
+/* Makes another exchange for the same connection, with an empty request and this reply, which it
+ * takes over. Returns NULL if memory runs out. */
 static struct exchange *exchange_fork(const struct exchange *exchange, const struct reply *reply) {
     struct exchange *fork = calloc(1, sizeof *fork);
     if (!fork)
@@ -392,19 +416,28 @@ static void exchange_end(struct exchange *exchange) {
         note_spent(exchange);
     const struct spent *spent = &exchange->spent;
 
-    /* The status that the client received, or the one in the last event of a stream; 0: the client left before it. */
-    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING || exchange->stage == STAGE_DETACHED;
-    unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
+    /* The status that the client received, or the one in the last event of a stream; 0: the client
+     * left before it. */
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING ||
+                    exchange->stage == STAGE_DETACHED;
+    unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT
+                          ? exchange->reply.status
+                          : 0;
     char trace[SENT_TRACE_ID_LENGTH + 1] = "";
     if (*exchange->trace)
         memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
-    metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status, duration_us);
-    log_event(LOG_INFO, "request", log_text("id", exchange->id), log_text("method", exchange->method),
-              log_text("endpoint", metrics_endpoint(http->service->metrics, exchange->endpoint)), log_count("status", status),
-              log_count("sentences", exchange->request.job_count), log_real("duration_ms", (double)duration_us / 1000),
-              log_text("model", *spent->model ? spent->model : "-"), log_count("tokens", spent->tokens),
-              log_real("queue_ms", (double)spent->queue_us / 1000), log_real("decode_ms", (double)spent->decode_us / 1000),
-              log_text("trace", *trace ? trace : "-"), log_text("key", *exchange->key_name ? exchange->key_name : "-"));
+    metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status,
+                          duration_us);
+    log_event(
+        LOG_INFO, "request", log_text("id", exchange->id), log_text("method", exchange->method),
+        log_text("endpoint", metrics_endpoint(http->service->metrics, exchange->endpoint)),
+        log_count("status", status), log_count("sentences", exchange->request.job_count),
+        log_real("duration_ms", (double)duration_us / 1000),
+        log_text("model", *spent->model ? spent->model : "-"), log_count("tokens", spent->tokens),
+        log_real("queue_ms", (double)spent->queue_us / 1000),
+        log_real("decode_ms", (double)spent->decode_us / 1000),
+        log_text("trace", *trace ? trace : "-"),
+        log_text("key", *exchange->key_name ? exchange->key_name : "-"));
 
     bool counted = exchange->whole, decoded = exchange->request.models != NULL;
     release_reply(exchange);
@@ -423,7 +456,8 @@ static void exchange_end(struct exchange *exchange) {
 
 /* ---- limits of a chore ---- */
 
-/* Called during a chore: lets other chores have their turn. Returns false if the request is over. */
+/* Called during a chore: lets other chores have their turn. Returns false if the request is over.
+ */
 static bool take_turns(void *owner) {
     struct exchange *exchange = owner;
     chores_pause(exchange->http->chores, &exchange->chore);
@@ -455,7 +489,8 @@ static void set_budget(struct exchange *exchange, size_t most_bytes) {
 
 static void set_reading_budget(struct exchange *exchange) {
     const struct service_options *options = &exchange->http->service->options;
-    set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes + SENTENCE_BYTES * most_sentences(exchange));
+    set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes +
+                             SENTENCE_BYTES * most_sentences(exchange));
 }
 
 /* Replaces the reply with 413 if its chore exceeded the budget of memory. */
@@ -465,15 +500,16 @@ static void end_budget(struct exchange *exchange) {
     if (request->budget.spent != BUDGET_BYTES)
         return;
     clear_reply(exchange);
-    api_fail(&exchange->reply, STATUS_TOO_LARGE, NULL, "the request takes more than %zu bytes of memory",
-             request->budget.most_bytes);
+    api_fail(&exchange->reply, STATUS_TOO_LARGE, NULL,
+             "the request takes more than %zu bytes of memory", request->budget.most_bytes);
 }
 
 /* ---- the answer ---- */
 
 static void fail_cancelled(struct exchange *exchange) {
     clear_reply(exchange);
-    api_fail_cancelled(exchange->http->service, request_reason(&exchange->request), &exchange->reply);
+    api_fail_cancelled(exchange->http->service, request_reason(&exchange->request),
+                       &exchange->reply);
 }
 
 /* Frees the request, with its models: sending the reply does not need it, and may take long. */
@@ -483,8 +519,9 @@ static void release_request(struct exchange *exchange) {
     forget_request(exchange);
 }
 
-/* Resumes the connection, after releasing everything that sending the reply does not need, which may be much larger than the reply.
- * Then the exchange belongs to the connection's thread again, which may free it. A detached exchange ends here. */
+/* Resumes the connection, after releasing everything that sending the reply does not need, which
+ * may be much larger than the reply. Then the exchange belongs to the connection's thread again,
+ * which may free it. A detached exchange ends here. */
 static void resume(struct exchange *exchange) {
     bool detached = exchange->stage == STAGE_DETACHED;
     if (detached)
@@ -499,7 +536,8 @@ static void resume(struct exchange *exchange) {
         MHD_resume_connection(exchange->connection);
 }
 
-/* Drops events that do not fit beside other unread replies. The stream ends with that error, or with the one that it has. */
+/* Drops events that do not fit beside other unread replies. The stream ends with that error, or
+ * with the one that it has. */
 static void cut_stream(struct exchange *exchange) {
     if (exchange->reply.status == STATUS_OK) {
         clear_reply(exchange);
@@ -511,12 +549,14 @@ static void cut_stream(struct exchange *exchange) {
     stream_cut(exchange->stream);
 }
 
-/* Writes the events that the client has not read, and frees the request. If they do not fit beside other unread replies, the stream
- * ends with an error. chore: this thread runs the exchange's chore. */
+/* Writes the events that the client has not read, and frees the request. If they do not fit beside
+ * other unread replies, the stream ends with an error. chore: this thread runs the exchange's
+ * chore. */
 static void end_stream(struct exchange *exchange, bool chore) {
     struct stream *stream = exchange->stream;
     stream_take(stream);
-    for (size_t bytes; (bytes = stream_write(stream)) > 0 && request_reason(&exchange->request) != CANCEL_CLIENT;) {
+    for (size_t bytes; (bytes = stream_write(stream)) > 0 &&
+                       request_reason(&exchange->request) != CANCEL_CLIENT;) {
         if (!hold(exchange, bytes))
             cut_stream(exchange);
         if (chore)
@@ -528,8 +568,9 @@ static void end_stream(struct exchange *exchange, bool chore) {
         exchange_end(exchange);
 }
 
-/* Sets the reply and resumes the connection or ends the stream. Called when no job is left, by the thread that ended the last one,
- * by a chore or by detach. chore: this thread runs the exchange's chore. */
+/* Sets the reply and resumes the connection or ends the stream. Called when no job is left, by the
+ * thread that ended the last one, by a chore or by detach. chore: this thread runs the exchange's
+ * chore. */
 static void conclude(struct exchange *exchange, bool chore) {
     const struct http *http = exchange->http;
     if (request_reason(&exchange->request) == CANCEL_NONE)
@@ -555,25 +596,29 @@ static void run_rendering(void *owner) {
     request_is_over(&exchange->request);
     set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options.max_reply_bytes);
     if (exchange->request.lean && request_bytes(&exchange->request) > MUCH_BYTES) {
-        let_others(exchange, true); /* the memory of its sentences is not needed any more, and writing takes other memory */
+        let_others(exchange, true); /* the memory of its sentences is not needed any more, and
+                                       writing takes other memory */
         malloc_trim(0);
         let_others(exchange, false);
     }
     conclude(exchange, true);
 }
 
-static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, bool large, void (*run)(void *)) {
+static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, bool large,
+                         void (*run)(void *)) {
     exchange->chore = (struct chore){.request = &exchange->request,
                                      .kind = kind,
                                      .large = large,
-                                     .waits = kind == CHORE_PREPARATION && route_has(exchange->route, ROUTE_WRITES),
+                                     .waits = kind == CHORE_PREPARATION &&
+                                              route_has(exchange->route, ROUTE_WRITES),
                                      .bytes = exchange->body.capacity,
                                      .run = run,
                                      .owner = exchange};
     return chores_submit(exchange->http->chores, &exchange->chore);
 }
 
-/* The chore between the decodings of two models. The request is watched and suspended, or detached. */
+/* The chore between the decodings of two models. The request is watched and suspended, or detached.
+ */
 static void run_second(void *owner) {
     struct exchange *exchange = owner;
     struct request *request = &exchange->request;
@@ -587,7 +632,8 @@ static void run_second(void *owner) {
     int result = api_go_on(request, &exchange->reply);
     end_budget(exchange);
     if (result == 0) {
-        enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, the request may be freed */
+        enum scheduler_verdict verdict =
+            api_submit(service, request); /* once accepted, the request may be freed */
         if (verdict == SCHEDULER_ACCEPTED)
             return;
         api_fail_refused(service, verdict, request, &exchange->reply);
@@ -625,22 +671,26 @@ static void run_preparation(void *owner);
 /* Prepares a request, which is watched and suspended, as a chore. */
 static void prepare_beside(struct exchange *exchange) {
     struct http *http = exchange->http;
-    if (submit_chore(exchange, CHORE_PREPARATION, exchange->body.length > SMALL_BODY_BYTES, run_preparation))
+    if (submit_chore(exchange, CHORE_PREPARATION, exchange->body.length > SMALL_BODY_BYTES,
+                     run_preparation))
         return;
     watch_remove(http->watch, &exchange->watched);
-    api_fail_unprepared(http->service, chores_wait_s(http->chores, &exchange->chore), &exchange->reply);
+    api_fail_unprepared(http->service, chores_wait_s(http->chores, &exchange->chore),
+                        &exchange->reply);
     resume(exchange);
 }
 
-/* Called on the loading thread when the model for which the request waits is in memory or has failed to load. */
+/* Called on the loading thread when the model for which the request waits is in memory or has
+ * failed to load. */
 static void prepare_again(struct request *request) {
     prepare_beside(request->owner);
 }
 
-/* Hands the request to the workers, or, if it waits for its model, to the loading thread, after which it is prepared from the
- * beginning. The request is watched and suspended first, because it may be finished as soon as it is accepted. A stream suspends
- * itself when it has nothing to send. suspended: the connection is suspended already. Returns true if the connection has been or
- * will be resumed elsewhere, and false if the caller must go on with it. */
+/* Hands the request to the workers, or, if it waits for its model, to the loading thread, after
+ * which it is prepared from the beginning. The request is watched and suspended first, because it
+ * may be finished as soon as it is accepted. A stream suspends itself when it has nothing to send.
+ * suspended: the connection is suspended already. Returns true if the connection has been or will
+ * be resumed elsewhere, and false if the caller must go on with it. */
 static bool submit(struct exchange *exchange, bool suspended) {
     struct http *http = exchange->http;
     struct request *request = &exchange->request;
@@ -667,8 +717,8 @@ static bool submit(struct exchange *exchange, bool suspended) {
     return !streamed && !suspended;
 }
 
-/* Continues with a prepared request: submits it, unless its reply is set or it has been cancelled. Returns true and false as submit
- * does. */
+/* Continues with a prepared request: submits it, unless its reply is set or it has been cancelled.
+ * Returns true and false as submit does. */
 static bool go_on(struct exchange *exchange, bool suspended) {
     const struct http *http = exchange->http;
     struct request *request = &exchange->request;
@@ -677,7 +727,8 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         fail_cancelled(exchange);
     if (reply->status == 0 && api_waits(request))
         return keep_request(exchange) && submit(exchange, suspended);
-    if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) && request->streamed) {
+    if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) &&
+        request->streamed) {
         const struct stream_options options = {.most = http->service->options.max_reply_bytes,
                                                .chores = http->chores,
                                                .cutoff = http->connections.cutoff,
@@ -702,39 +753,46 @@ static bool go_on(struct exchange *exchange, bool suspended) {
 
 /* ---- preparation ---- */
 
-/* Describes the request, with what has arrived of it, to the endpoints. Returns -1 after setting the reply. */
+/* Describes the request, with what has arrived of it, to the endpoints. Returns -1 after setting
+ * the reply. */
 static int describe(struct exchange *exchange, struct call *call) {
     struct MHD_Connection *connection = exchange->connection;
     const struct gate *gate = connection_gate(connection);
-    const char *protocol = sent_header(connection, "X-Forwarded-Proto"); /* from a proxy that speaks TLS */
-    *call = (struct call){.body = exchange->body.bytes,
-                          .length = exchange->body.length,
-                          .content_type = sent_header(connection, "Content-Type"),
-                          .path = exchange->path,
-                          .route = exchange->route,
-                          .if_none_match = sent_header(connection, "If-None-Match"),
-                          .authorization = sent_header(connection, "Authorization"),
-                          .host = sent_header(connection, "Host"),
-                          .accept_language = sent_header(connection, "Accept-Language"),
-                          .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
-                                    (protocol && strcmp(protocol, "https") == 0),
-                          .administrator =
-                              gate && gate->admin && gate->local}; /* any process that may open the socket is an administrator */
+    const char *protocol =
+        sent_header(connection, "X-Forwarded-Proto"); /* from a proxy that speaks TLS */
+    *call = (struct call){
+        .body = exchange->body.bytes,
+        .length = exchange->body.length,
+        .content_type = sent_header(connection, "Content-Type"),
+        .path = exchange->path,
+        .route = exchange->route,
+        .if_none_match = sent_header(connection, "If-None-Match"),
+        .authorization = sent_header(connection, "Authorization"),
+        .host = sent_header(connection, "Host"),
+        .accept_language = sent_header(connection, "Accept-Language"),
+        .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
+                  (protocol && strcmp(protocol, "https") == 0),
+        .administrator =
+            gate && gate->admin &&
+            gate->local}; /* any process that may open the socket is an administrator */
     for (size_t i = 0; i < API_KEY_HEADERS; i++)
         call->api_keys[i] = sent_header(connection, api_key_headers[i]);
     return form_read(connection, &exchange->request.arena, call, &exchange->reply);
 }
 
-/* Finds the holder of the request's key. Returns -1 after setting the reply if the client may not call the endpoint. */
+/* Finds the holder of the request's key. Returns -1 after setting the reply if the client may not
+ * call the endpoint. */
 static int authorize(struct exchange *exchange, const struct call *call) {
     struct request *request = &exchange->request;
     route_choose_dialect(exchange->route, call, &exchange->reply);
-    if (api_authorize(exchange->http->service, exchange->route, call, request, &exchange->reply) != 0)
+    if (api_authorize(exchange->http->service, exchange->route, call, request, &exchange->reply) !=
+        0)
         return -1;
     if (request->key) {
         strcpy(exchange->key_name, request->key->name);
         request->client = client_of_name(exchange->key_name, strlen(exchange->key_name));
-        if (request->key->priority > request->priority) /* a request can lower its key's priority, never raise it */
+        if (request->key->priority >
+            request->priority) /* a request can lower its key's priority, never raise it */
             request->priority = request->key->priority;
     }
     return 0;
@@ -766,14 +824,15 @@ static void run_preparation(void *owner) {
         release_body(exchange);
     if (go_on(exchange, true))
         return;
-    if (exchange->stage == STAGE_STREAMING || (exchange->reply.status == 0 && route_has(exchange->route, ROUTE_DETACHES)))
+    if (exchange->stage == STAGE_STREAMING ||
+        (exchange->reply.status == 0 && route_has(exchange->route, ROUTE_DETACHES)))
         MHD_resume_connection(connection);
     else
         resume(exchange);
 }
 
-static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
-                                  size_t length) {
+static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_length, const char *value, size_t length) {
     (void)kind;
     (void)name;
     (void)value;
@@ -781,9 +840,9 @@ static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-/* Called when the head is complete. Sets the reply if it does not depend on the body, which nobody needs to send then. The key and
- * the allowance of a request with a short body are checked when it has arrived, because its fields may show the dialect of the
- * reply. */
+/* Called when the head is complete. Sets the reply if it does not depend on the body, which nobody
+ * needs to send then. The key and the allowance of a request with a short body are checked when it
+ * has arrived, because its fields may show the dialect of the reply. */
 static void judge_head(struct exchange *exchange, size_t length) {
     const struct service *service = exchange->http->service;
     const struct route *route = exchange->route;
@@ -802,28 +861,35 @@ static void judge_head(struct exchange *exchange, size_t length) {
         routes_allowed(route, methods);
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
     } else if (length > most_bytes(exchange) && length != LENGTH_UNKNOWN) {
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
-    } else if (sent_as_it_is(exchange->connection, reply) == 0 && length > REST_BYTES && describe(exchange, &call) == 0 &&
-               api_shows_key(service, route, &call, form_is(call.content_type)) && authorize(exchange, &call) == 0) {
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
+                 most_bytes(exchange));
+    } else if (sent_as_it_is(exchange->connection, reply) == 0 && length > REST_BYTES &&
+               describe(exchange, &call) == 0 &&
+               api_shows_key(service, route, &call, form_is(call.content_type)) &&
+               authorize(exchange, &call) == 0) {
         api_check_allowance(service, route, &exchange->request, reply);
     }
 }
 
-/* Called when the request is complete. Returns true if the connection was suspended, and false if the reply can be sent. */
+/* Called when the request is complete. Returns true if the connection was suspended, and false if
+ * the reply can be sent. */
 static bool work_begin(struct exchange *exchange) {
     struct MHD_Connection *connection = exchange->connection;
     const struct service *service = exchange->http->service;
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     if (reply->status == 0 && exchange->discarded > 0)
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes", most_bytes(exchange));
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
+                 most_bytes(exchange));
     if (reply->status != 0)
         return false;
 
-    bool reads = exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
+    bool reads =
+        exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
     if (reads) {
-        size_t deadline_ms,
-            most_ms = route_has(exchange->route, ROUTE_LASTS) ? service->options.document_ms : service->options.deadline_ms;
+        size_t deadline_ms, most_ms = route_has(exchange->route, ROUTE_LASTS)
+                                          ? service->options.document_ms
+                                          : service->options.deadline_ms;
         if (sent_deadline(connection, most_ms, &deadline_ms, reply) != 0)
             return false;
         request->deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
@@ -845,14 +911,16 @@ static bool work_begin(struct exchange *exchange) {
     return go_on(exchange, false);
 }
 
-/* Called before respond, on the connection's thread. Hands a prepared request that is answered before it is decoded (api_detaches)
- * to the workers, which end its exchange, and returns another exchange with the reply. Returns any other exchange unchanged. */
+/* Called before respond, on the connection's thread. Hands a prepared request that is answered
+ * before it is decoded (api_detaches) to the workers, which end its exchange, and returns another
+ * exchange with the reply. Returns any other exchange unchanged. */
 static struct exchange *detach(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     if (!exchange->route || !route_has(exchange->route, ROUTE_DETACHES) || reply->status != 0)
-        return exchange; /* api_detaches comes first: a worker may be writing the reply of a stream */
+        return exchange; /* api_detaches comes first: a worker may be writing the reply of a stream
+                          */
     struct reply early = {.dialect = reply->dialect};
     if (request_reason(request) != CANCEL_NONE) {
         fail_cancelled(exchange);
@@ -879,10 +947,12 @@ static struct exchange *detach(struct exchange *exchange) {
         conclude(exchange, false);
         return fork;
     }
-    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, the request may be freed */
+    enum scheduler_verdict verdict =
+        api_submit(service, request); /* once accepted, the request may be freed */
     if (verdict == SCHEDULER_ACCEPTED)
         return fork;
-    api_fail_refused(service, verdict, request, &fork->reply); /* the client receives this instead of the id */
+    api_fail_refused(service, verdict, request,
+                     &fork->reply); /* the client receives this instead of the id */
     api_refund(service, request, request->job_count);
     reply->status = fork->reply.status;
     resume(exchange);
@@ -892,21 +962,31 @@ static struct exchange *detach(struct exchange *exchange) {
 /* ---- libmicrohttpd's calls ---- */
 
 /* A reply that lacks a header is not sent: if memory runs out, the connection closes. */
-static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
-    const struct heading heading = {
-        exchange->http->service, exchange->route, exchange->method, exchange->id, exchange->trace, exchange->origin, reply};
-    bool queued = headers_add(&heading, response) == 0 && connection_queue(exchange->connection, reply->status, response);
+static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply,
+                             struct MHD_Response *response) {
+    const struct heading heading = {exchange->http->service,
+                                    exchange->route,
+                                    exchange->method,
+                                    exchange->id,
+                                    exchange->trace,
+                                    exchange->origin,
+                                    reply};
+    bool queued = headers_add(&heading, response) == 0 &&
+                  connection_queue(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     return queued ? MHD_YES : MHD_NO;
 }
 
-/* Hands the reply, or the beginning of a stream, to libmicrohttpd. Returns MHD_NO if the connection must close. */
+/* Hands the reply, or the beginning of a stream, to libmicrohttpd. Returns MHD_NO if the connection
+ * must close. */
 static enum MHD_Result respond(struct exchange *exchange) {
-    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
+    static const struct reply begun = {
+        .status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
     const struct connections *connections = &exchange->http->connections;
     struct reply *reply = &exchange->reply;
     struct MHD_Response *response;
-    if (exchange->stage == STAGE_STREAMING) { /* the workers still own the reply: the last event has the outcome */
+    if (exchange->stage ==
+        STAGE_STREAMING) { /* the workers still own the reply: the last event has the outcome */
         response = stream_response(exchange->stream);
         if (!response)
             return MHD_NO;
@@ -932,9 +1012,11 @@ static enum MHD_Result respond(struct exchange *exchange) {
     return queued;
 }
 
-/* Called first when the head is complete, then for each piece of the body, and at the end of the request. */
-static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path, const char *method,
-                              const char *version, const char *upload, size_t *upload_bytes, void **state) {
+/* Called first when the head is complete, then for each piece of the body, and at the end of the
+ * request. */
+static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_bytes, void **state) {
     struct http *http = closure;
     struct exchange *exchange = *state;
     if (!exchange) {
@@ -968,7 +1050,8 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
     return respond(exchange);
 }
 
-static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
+static void completed(void *closure, struct MHD_Connection *connection, void **state,
+                      enum MHD_RequestTerminationCode code) {
     struct http *http = closure;
     struct exchange *exchange = *state;
     if (!exchange)
@@ -983,23 +1066,26 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
         exchange->reply.status = STATUS_UNAVAILABLE;
         exchange->stage = STAGE_ANSWERED;
     }
-    connection_limit(&http->connections, connection, SLOW_IDLE, (int64_t)CONNECTION_IDLE_S * 1000000);
+    connection_limit(&http->connections, connection, SLOW_IDLE,
+                     (int64_t)CONNECTION_IDLE_S * 1000000);
     const struct reply *reply = &exchange->reply;
-    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED && reply->sent &&
-        strcmp(exchange->method, "HEAD") != 0)
+    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && exchange->stage == STAGE_ANSWERED &&
+        reply->sent && strcmp(exchange->method, "HEAD") != 0)
         reply->sent(http->service, exchange->route, exchange->path);
     if (exchange->stage != STAGE_STREAMING) {
         exchange_end(exchange);
         return;
     }
-    watch_remove(http->watch, &exchange->watched); /* before the socket is closed and its number is reused */
+    watch_remove(http->watch,
+                 &exchange->watched); /* before the socket is closed and its number is reused */
     if (stream_close(exchange->stream))
         exchange_end(exchange);
 }
 
 /* ---- start and stop ---- */
 
-struct http *http_start(struct service *service, const struct http_options *options, struct error *err) {
+struct http *http_start(struct service *service, const struct http_options *options,
+                        struct error *err) {
     struct http *http = calloc(1, sizeof *http);
     if (!http) {
         error_memory(err);
@@ -1012,8 +1098,8 @@ struct http *http_start(struct service *service, const struct http_options *opti
     clock_condition_init(&http->idle);
 
     /* a quarter as many threads as decode: reading and writing is much less work */
-    const struct chores_options chores = {(service->options.workers + 3) / 4, service->options.queue, WAITING_BYTES,
-                                          service->metrics};
+    const struct chores_options chores = {(service->options.workers + 3) / 4,
+                                          service->options.queue, WAITING_BYTES, service->metrics};
     const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
     http->bodies = bodies_create(service->options.body_memory, service->metrics);
     if (!http->bodies)
@@ -1022,10 +1108,12 @@ struct http *http_start(struct service *service, const struct http_options *opti
         http->watch = watch_start(service->options.heartbeat_ms, err);
     if (http->watch)
         http->chores = chores_start(&chores, err);
-    if (http->chores && connections_start(&http->connections, &options->connections, service->metrics, err) == 0 &&
+    if (http->chores &&
+        connections_start(&http->connections, &options->connections, service->metrics, err) == 0 &&
         (!options->tls_cert || (http->tls = tls_open(options->tls_cert, options->tls_key, err)))) {
         http->connections.tls = http->tls;
-        http->listeners = http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
+        http->listeners =
+            http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
     }
     if (http->listeners)
         return http;
@@ -1074,7 +1162,8 @@ void http_stop(struct http *http) {
     if (!http)
         return;
     for (enum metrics_chore kind = 0; http->chores && kind < CHORE_KINDS; kind++) {
-        while (!http_wait_chores(http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
+        while (!http_wait_chores(
+            http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
             ;
     }
     refuse_bodies(http);

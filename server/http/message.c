@@ -1,5 +1,6 @@
-/* This module hides how requests and replies are written as HTTP messages: which headers count and which values they may have, how
- * clients are identified, how forms are encoded, and how a reply is compressed or sent event by event. */
+/* This module hides how requests and replies are written as HTTP messages: which headers count and
+ * which values they may have, how clients are identified, how forms are encoded, and how a reply is
+ * compressed or sent event by event. */
 #include "server/http/message.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
@@ -52,7 +53,8 @@ void sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES])
     const char *sent = sent_header(connection, "traceparent");
     bool valid = sent && strlen(sent) == sizeof pattern - 1;
     for (size_t i = 0; valid && pattern[i]; i++)
-        valid = pattern[i] == 'h' ? strchr("0123456789abcdef", sent[i]) != NULL : sent[i] == pattern[i];
+        valid =
+            pattern[i] == 'h' ? strchr("0123456789abcdef", sent[i]) != NULL : sent[i] == pattern[i];
     valid = valid && strspn(sent + SENT_TRACE_ID, "0") < SENT_TRACE_ID_LENGTH &&
             strspn(sent + SENT_TRACE_ID + SENT_TRACE_ID_LENGTH + 1, "0") < 16;
     strcpy(trace, valid ? sent : "");
@@ -63,7 +65,8 @@ struct header_search {
     size_t count;
 };
 
-static enum MHD_Result note_header(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
+static enum MHD_Result note_header(void *closure, enum MHD_ValueKind kind, const char *name,
+                                   const char *value) {
     (void)kind;
     struct header_search *search = closure;
     if (strcasecmp(name, search->name) == 0) {
@@ -80,17 +83,21 @@ static struct header_search look_up(struct MHD_Connection *connection, const cha
 }
 
 int sent_length(struct MHD_Connection *connection, size_t *bytes, struct reply *reply) {
-    struct header_search length = look_up(connection, "Content-Length"), encoding = look_up(connection, "Transfer-Encoding");
+    struct header_search length = look_up(connection, "Content-Length"),
+                         encoding = look_up(connection, "Transfer-Encoding");
     const char *wrong = NULL;
     if (length.count + encoding.count > 1)
         wrong = encoding.count > 0 ? "Transfer-Encoding" : "Content-Length";
     else if (encoding.count > 0 && (!encoding.value || strcasecmp(encoding.value, "chunked") != 0))
         wrong = "Transfer-Encoding";
     if (!wrong) {
-        *bytes = encoding.count > 0 ? LENGTH_UNKNOWN : length.count > 0 && length.value ? strtoull(length.value, NULL, 10) : 0;
+        *bytes = encoding.count > 0                 ? LENGTH_UNKNOWN
+                 : length.count > 0 && length.value ? strtoull(length.value, NULL, 10)
+                                                    : 0;
         return 0;
     }
-    api_fail(reply, STATUS_INVALID, wrong, "the body must have either one Content-Length or Transfer-Encoding: chunked");
+    api_fail(reply, STATUS_INVALID, wrong,
+             "the body must have either one Content-Length or Transfer-Encoding: chunked");
     reply->close = true;
     return -1;
 }
@@ -98,10 +105,11 @@ int sent_length(struct MHD_Connection *connection, size_t *bytes, struct reply *
 int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply) {
     static const char name[] = "Content-Encoding";
     struct header_search encoding = look_up(connection, name);
-    if (encoding.count == 0 || (encoding.count == 1 && encoding.value && strcasecmp(encoding.value, "identity") == 0))
+    if (encoding.count == 0 ||
+        (encoding.count == 1 && encoding.value && strcasecmp(encoding.value, "identity") == 0))
         return 0;
-    return refuse(reply, STATUS_MEDIA_TYPE, name, "the body must be sent without %s, got \"%.60s\"", name,
-                  encoding.value ? encoding.value : "");
+    return refuse(reply, STATUS_MEDIA_TYPE, name, "the body must be sent without %s, got \"%.60s\"",
+                  name, encoding.value ? encoding.value : "");
 }
 
 int sent_priority(struct MHD_Connection *connection, enum priority *priority, struct reply *reply) {
@@ -110,64 +118,76 @@ int sent_priority(struct MHD_Connection *connection, enum priority *priority, st
     *priority = PRIORITY_INTERACTIVE;
     if (!sent || priority_find(sent, priority) == 0)
         return 0;
-    return refuse(reply, STATUS_INVALID, name, "%s must be interactive or batch, got \"%.60s\"", name, sent);
+    return refuse(reply, STATUS_INVALID, name, "%s must be interactive or batch, got \"%.60s\"",
+                  name, sent);
 }
 
-int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *deadline_ms, struct reply *reply) {
+int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *deadline_ms,
+                  struct reply *reply) {
     static const char name[] = "X-Deadline-Ms";
     const char *sent = sent_header(connection, name);
     *deadline_ms = most_ms;
     if (!sent)
         return 0;
     char *end;
-    unsigned long long number = strtoull(sent, &end, 10); /* ULLONG_MAX if it is too large; most_ms bounds it */
+    unsigned long long number =
+        strtoull(sent, &end, 10); /* ULLONG_MAX if it is too large; most_ms bounds it */
     if (isdigit((unsigned char)sent[0]) && *end == '\0' && number >= 1) {
         *deadline_ms = number < most_ms ? (size_t)number : most_ms;
         return 0;
     }
-    return refuse(reply, STATUS_INVALID, name, "%s must be a whole number of milliseconds, at least 1, got \"%.60s\"", name, sent);
+    return refuse(reply, STATUS_INVALID, name,
+                  "%s must be a whole number of milliseconds, at least 1, got \"%.60s\"", name,
+                  sent);
 }
 
 /* ---- the client of a request ---- */
 
-/* A client may send the header, too; the proxy's value follows it, in the same line or in another header. */
+/* A client may send the header, too; the proxy's value follows it, in the same line or in another
+ * header. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
     struct header_search sent = {0};
     if (header)
         sent = look_up(connection, header);
     if (sent.value && *sent.value != '\0')
         return client_of_forwarded(sent.value);
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return client_of_peer(info ? info->client_addr : NULL);
 }
 
 static bool is_loopback(const struct sockaddr *address) {
     if (address && address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
+               IN_LOOPBACKNET;
     if (!address || address->sa_family != AF_INET6)
         return false;
     const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    return IN6_IS_ADDR_LOOPBACK(ipv6) || (IN6_IS_ADDR_V4MAPPED(ipv6) && ipv6->s6_addr[12] == IN_LOOPBACKNET);
+    return IN6_IS_ADDR_LOOPBACK(ipv6) ||
+           (IN6_IS_ADDR_V4MAPPED(ipv6) && ipv6->s6_addr[12] == IN_LOOPBACKNET);
 }
 
 struct visit sent_visit(struct MHD_Connection *connection, const char *method) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    struct visit visit = {.method = method,
-                          .host = sent_header(connection, "Host"),
-                          .origin = sent_header(connection, "Origin"),
-                          .content_type = sent_header(connection, "Content-Type"),
-                          .site = sent_header(connection, "Sec-Fetch-Site"),
-                          .mode = sent_header(connection, "Sec-Fetch-Mode"),
-                          .dest = sent_header(connection, "Sec-Fetch-Dest"),
-                          .loopback = info && is_loopback(info->client_addr),
-                          .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL,
-                          .keyed = sent_header(connection, "Authorization") != NULL};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct visit visit = {
+        .method = method,
+        .host = sent_header(connection, "Host"),
+        .origin = sent_header(connection, "Origin"),
+        .content_type = sent_header(connection, "Content-Type"),
+        .site = sent_header(connection, "Sec-Fetch-Site"),
+        .mode = sent_header(connection, "Sec-Fetch-Mode"),
+        .dest = sent_header(connection, "Sec-Fetch-Dest"),
+        .loopback = info && is_loopback(info->client_addr),
+        .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL,
+        .keyed = sent_header(connection, "Authorization") != NULL};
     for (size_t i = 0; i < API_KEY_HEADERS; i++)
         visit.keyed |= sent_header(connection, api_key_headers[i]) != NULL;
     return visit;
 }
 
-/* ---- the fields of a form: names and values are copied to the request's arena, and every count is bounded ---- */
+/* ---- the fields of a form: names and values are copied to the request's arena, and every count is
+ * bounded ---- */
 
 #define URLENCODED "application/x-www-form-urlencoded"
 #define MULTIPART  "multipart/form-data"
@@ -202,18 +222,21 @@ bool form_is(const char *content_type) {
 }
 
 /* name, value: copies in the arena; NULL only if the arena had no memory. */
-static int form_add(struct form_fields *fields, char *name, size_t name_length, char *value, size_t length, struct error *err) {
+static int form_add(struct form_fields *fields, char *name, size_t name_length, char *value,
+                    size_t length, struct error *err) {
     if (arena_failed(fields->arena))
         return error_memory(err);
     if (memchr(name, '\0', name_length))
         return error_set(err, ERROR_INPUT, "the name of a field contains a zero byte");
     if (fields->count == FORM_MOST_FIELDS)
         return error_set(err, ERROR_INPUT, "a form must have at most %d fields", FORM_MOST_FIELDS);
-    fields->all[fields->count++] = (struct api_field){.name = name, .value = value, .length = length};
+    fields->all[fields->count++] =
+        (struct api_field){.name = name, .value = value, .length = length};
     return 0;
 }
 
-/* Decodes percent-encoding, and + as a space. A % without two hexadecimal digits stands for itself. */
+/* Decodes percent-encoding, and + as a space. A % without two hexadecimal digits stands for itself.
+ */
 static char *decode(struct bytes text, struct arena *arena, size_t *length) {
     char *out = arena_copy(arena, text.start, text.length);
     *length = 0;
@@ -225,7 +248,8 @@ static char *decode(struct bytes text, struct arena *arena, size_t *length) {
     return out;
 }
 
-/* Returns the value of a parameter in a header, written ; name=value or ; name="value". start NULL means that it is missing. */
+/* Returns the value of a parameter in a header, written ; name=value or ; name="value". start NULL
+ * means that it is missing. */
 static struct bytes parameter(struct bytes header, const char *name) {
     for (struct bytes at = header;;) {
         const char *semicolon = memchr(at.start, ';', at.length);
@@ -243,7 +267,8 @@ static struct bytes parameter(struct bytes header, const char *name) {
         at = bytes_skip(at, quoted);
         const char *end = memchr(at.start, quoted ? '"' : ';', at.length);
         struct bytes value = {at.start, end ? (size_t)(end - at.start) : at.length};
-        while (!quoted && value.length > 0 && (value.start[value.length - 1] == ' ' || value.start[value.length - 1] == '\t'))
+        while (!quoted && value.length > 0 &&
+               (value.start[value.length - 1] == ' ' || value.start[value.length - 1] == '\t'))
             value.length--;
         if (found)
             return value;
@@ -257,9 +282,10 @@ struct delimiter {
     size_t length;
 };
 
-/* Splits the body at the next delimiter, which is followed by "--" or by the end of its line. Returns false if there is none.
- * after: the bytes after the delimiter. */
-static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *after) {
+/* Splits the body at the next delimiter, which is followed by "--" or by the end of its line.
+ * Returns false if there is none. after: the bytes after the delimiter. */
+static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before,
+                       struct bytes *after) {
     for (struct bytes at = body;;) {
         const char *found = memmem(at.start, at.length, delimiter->text, delimiter->length);
         if (!found)
@@ -273,7 +299,8 @@ static bool form_split(struct bytes body, const struct delimiter *delimiter, str
     }
 }
 
-/* Returns the header of this name, which includes the colon. headers: lines separated by CRLF. If it is missing, start is NULL. */
+/* Returns the header of this name, which includes the colon. headers: lines separated by CRLF. If
+ * it is missing, start is NULL. */
 static struct bytes header_of(struct bytes headers, const char *name) {
     while (headers.length > 0) {
         const char *end = memmem(headers.start, headers.length, "\r\n", 2);
@@ -294,8 +321,10 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     static const char media_type[] = "Content-Type:", encoding[] = "UTF-8''";
     const char *end = memmem(part.start, part.length, "\r\n\r\n", 4);
     if (!end)
-        return error_set(err, ERROR_INPUT, "a part of the form has no empty line after its headers");
-    struct bytes headers = {part.start, (size_t)(end - part.start)}, value = bytes_skip(part, headers.length + 4);
+        return error_set(err, ERROR_INPUT,
+                         "a part of the form has no empty line after its headers");
+    struct bytes headers = {part.start, (size_t)(end - part.start)},
+                 value = bytes_skip(part, headers.length + 4);
     struct bytes disposition = header_of(headers, "Content-Disposition:");
     struct bytes name = disposition.start ? parameter(disposition, "name") : disposition;
     if (!name.start)
@@ -325,18 +354,25 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
 }
 
 /* Bytes before the first delimiter and after the last are ignored. */
-static int parse_multipart(struct form_fields *fields, const char *content_type, struct bytes body, struct error *err) {
-    struct bytes boundary = parameter((struct bytes){content_type, strlen(content_type)}, "boundary");
+static int parse_multipart(struct form_fields *fields, const char *content_type, struct bytes body,
+                           struct error *err) {
+    struct bytes boundary =
+        parameter((struct bytes){content_type, strlen(content_type)}, "boundary");
     struct delimiter delimiter = {"\r\n--", boundary.length + 4}, first;
     struct bytes before, rest;
     if (boundary.length < 1 || boundary.length > FORM_MOST_BOUNDARY)
-        return error_set(err, ERROR_INPUT, "the content type " MULTIPART " must have a boundary of 1 to %d characters",
+        return error_set(err, ERROR_INPUT,
+                         "the content type " MULTIPART
+                         " must have a boundary of 1 to %d characters",
                          FORM_MOST_BOUNDARY);
     memcpy(delimiter.text + 4, boundary.start, boundary.length);
-    first.length = delimiter.length - 2; /* at the beginning of the body, no line end precedes the delimiter */
+    first.length =
+        delimiter.length - 2; /* at the beginning of the body, no line end precedes the delimiter */
     memcpy(first.text, delimiter.text + 2, first.length);
-    if (!(form_split(body, &first, &before, &rest) && before.length == 0) && !form_split(body, &delimiter, &before, &rest))
-        return error_set(err, ERROR_INPUT, "the form does not contain the boundary given in its content type");
+    if (!(form_split(body, &first, &before, &rest) && before.length == 0) &&
+        !form_split(body, &delimiter, &before, &rest))
+        return error_set(err, ERROR_INPUT,
+                         "the form does not contain the boundary given in its content type");
     while (!begins(rest, "--")) {
         struct bytes part = rest;
         if (!form_split(rest, &delimiter, &part, &rest))
@@ -347,11 +383,13 @@ static int parse_multipart(struct form_fields *fields, const char *content_type,
     return 0;
 }
 
-int form_parse(struct form_fields *fields, const char *content_type, const char *body, size_t length, struct error *err) {
+int form_parse(struct form_fields *fields, const char *content_type, const char *body,
+               size_t length, struct error *err) {
     struct bytes rest = {body, length};
     if (is_type(content_type, MULTIPART))
         return parse_multipart(fields, content_type, rest, err);
-    while (rest.length > 0 && memchr("\r\n", rest.start[rest.length - 1], 2)) /* line ends after a form do not belong to it */
+    while (rest.length > 0 && memchr("\r\n", rest.start[rest.length - 1],
+                                     2)) /* line ends after a form do not belong to it */
         rest.length--;
     while (rest.length > 0) {
         const char *amper = memchr(rest.start, '&', rest.length);
@@ -363,7 +401,8 @@ int form_parse(struct form_fields *fields, const char *content_type, const char 
         struct bytes name = {field.start, equals ? (size_t)(equals - field.start) : field.length};
         size_t name_length, value_length;
         char *copy = decode(name, fields->arena, &name_length);
-        char *value = decode(bytes_skip(field, equals ? name.length + 1 : name.length), fields->arena, &value_length);
+        char *value = decode(bytes_skip(field, equals ? name.length + 1 : name.length),
+                             fields->arena, &value_length);
         if (form_add(fields, copy, name_length, value, value_length, err) != 0)
             return -1;
     }
@@ -379,20 +418,21 @@ struct arguments {
     size_t count;
 };
 
-static enum MHD_Result take_argument(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length,
-                                     const char *value, size_t length) {
+static enum MHD_Result take_argument(void *closure, enum MHD_ValueKind kind, const char *name,
+                                     size_t name_length, const char *value, size_t length) {
     (void)kind;
     struct arguments *arguments = closure;
     if (arguments->count == CONNECTION_ARGUMENTS)
         return MHD_NO; /* connection_check refuses requests with more */
-    arguments->all[arguments->count++] =
-        (struct api_field){.name = arena_copy(arguments->arena, name, name_length),
-                           .value = arena_copy(arguments->arena, value ? value : "", value ? length : 0),
-                           .length = value ? length : 0};
+    arguments->all[arguments->count++] = (struct api_field){
+        .name = arena_copy(arguments->arena, name, name_length),
+        .value = arena_copy(arguments->arena, value ? value : "", value ? length : 0),
+        .length = value ? length : 0};
     return arena_failed(arguments->arena) ? MHD_NO : MHD_YES;
 }
 
-int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply) {
+int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call,
+              struct reply *reply) {
     struct error err = {0};
     struct form_fields form = {.arena = arena};
     call->form = !api_is_blank(call) && !api_begins_json(call) && form_is(call->content_type);
@@ -403,7 +443,8 @@ int form_read(struct MHD_Connection *connection, struct arena *arena, struct cal
             api_fail(reply, STATUS_INVALID, NULL, "%s", err.message);
         return -1;
     }
-    struct api_field *fields = arena_alloc(arena, form.count + CONNECTION_ARGUMENTS, sizeof *fields);
+    struct api_field *fields =
+        arena_alloc(arena, form.count + CONNECTION_ARGUMENTS, sizeof *fields);
     struct arguments arguments = {.arena = arena, .all = fields ? fields + form.count : NULL};
     if (fields) {
         memcpy(fields, form.all, form.count * sizeof *fields);
@@ -440,18 +481,22 @@ static void add_methods(struct headed *headed, const char *name, const struct ro
 static void add_cors(const struct heading *heading, struct headed *headed) {
     const struct name_list *origins = heading->service->options.cors;
     bool any = name_list_has(origins, "*");
-    const char *origin = heading->origin && name_list_has(origins, heading->origin) ? heading->origin : NULL;
+    const char *origin =
+        heading->origin && name_list_has(origins, heading->origin) ? heading->origin : NULL;
     const char *allowed = any ? "*" : origin;
     if (origins->count > 0 && !any)
-        add_header(headed, "Vary", "Origin"); /* caches must not give one origin's reply to another */
+        add_header(headed, "Vary",
+                   "Origin"); /* caches must not give one origin's reply to another */
     if (!allowed)
         return;
     add_header(headed, "Access-Control-Allow-Origin", allowed);
-    add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
+    add_header(headed, "Access-Control-Expose-Headers",
+               "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
         add_methods(headed, "Access-Control-Allow-Methods", heading->route);
         add_header(headed, "Access-Control-Allow-Headers",
-                   "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
+                   "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, "
+                   "X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
                    "X-Request-Id");
         add_header(headed, "Access-Control-Max-Age", "86400");
     }
@@ -459,16 +504,19 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
 
 /* Adds the name in ASCII for old clients, and in UTF-8 (RFC 6266). */
 static void add_file_name(struct headed *headed, const char *name) {
-    char plain[API_FILE_NAME_BYTES], encoded[3 * API_FILE_NAME_BYTES], disposition[4 * API_FILE_NAME_BYTES + 64];
+    char plain[API_FILE_NAME_BYTES], encoded[3 * API_FILE_NAME_BYTES],
+        disposition[4 * API_FILE_NAME_BYTES + 64];
     size_t length = 0;
     for (const char *c = name; *c; c++) {
-        bool kept = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("._-", *c);
+        bool kept = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                    (*c >= '0' && *c <= '9') || strchr("._-", *c);
         if (((unsigned char)*c & 0xc0) != 0x80) /* one byte for each character of UTF-8 */
             plain[length++] = kept ? *c : '_';
     }
     plain[length] = '\0';
     percent_encode(name, encoded);
-    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"; filename*=UTF-8''%s", plain, encoded);
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"; filename*=UTF-8''%s",
+             plain, encoded);
     add_header(headed, "Content-Disposition", disposition);
 }
 
@@ -481,12 +529,18 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
         add_header(&headed, "Retry-After", seconds);
     }
-    /* Replies that depend on a key, and files of clients, are private: no cache may keep them. Caches keep replies to GET only. */
+    /* Replies that depend on a key, and files of clients, are private: no cache may keep them.
+     * Caches keep replies to GET only. */
     bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
-    bool needs_key = heading->route && heading->route->access >= (heading->service->keys ? ACCESS_LIST : ACCESS_USER);
+    bool needs_key = heading->route &&
+                     heading->route->access >= (heading->service->keys ? ACCESS_LIST : ACCESS_USER);
     bool own = *reply->file_name || needs_key;
-    add_header(&headed, "Cache-Control", asks && own ? "no-store" : reply->streamed || reply->etag ? "no-cache" : NULL);
-    add_header(&headed, "X-Accel-Buffering", reply->streamed ? "no" : NULL); /* nginx then does not buffer */
+    add_header(&headed, "Cache-Control",
+               asks && own                      ? "no-store"
+               : reply->streamed || reply->etag ? "no-cache"
+                                                : NULL);
+    add_header(&headed, "X-Accel-Buffering",
+               reply->streamed ? "no" : NULL); /* nginx then does not buffer */
     if (*reply->file_name)
         add_file_name(&headed, reply->file_name);
     if (reply->warnings) {
@@ -495,19 +549,23 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         add_header(&headed, "X-Alignd-Warnings", warnings);
     }
     add_header(&headed, "Location", reply->location);
-    if (reply->etag) { /* the compressed body is equivalent but not identical, so both can share only a weak tag */
+    if (reply->etag) { /* the compressed body is equivalent but not identical, so both can share
+                          only a weak tag */
         char tag[TAG_BYTES];
         snprintf(tag, sizeof tag, "%s%s", reply->compressed ? "W/" : "", reply->etag);
         add_header(&headed, "ETag", tag);
     }
     add_header(&headed, "Content-Encoding", reply->compressed ? "gzip" : NULL);
     if (reply->compressed || compress_is_worthwhile(reply))
-        add_header(&headed, "Vary", "Accept-Encoding"); /* caches must not send it to clients that accept the other form */
+        add_header(
+            &headed, "Vary",
+            "Accept-Encoding"); /* caches must not send it to clients that accept the other form */
     add_header(&headed, "Content-Security-Policy", reply->policy);
     add_header(&headed, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_methods(&headed, "Allow", heading->route);
-    add_header(&headed, "WWW-Authenticate", reply->status == STATUS_UNAUTHORIZED ? "Bearer realm=\"alignd\"" : NULL);
+    add_header(&headed, "WWW-Authenticate",
+               reply->status == STATUS_UNAUTHORIZED ? "Bearer realm=\"alignd\"" : NULL);
     if (reply->close || service_state(heading->service) == SERVICE_DRAINING)
         add_header(&headed, "Connection", "close");
     add_header(&headed, "X-Request-Id", heading->id);
@@ -516,7 +574,8 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     return headed.failed ? -1 : 0;
 }
 
-static enum MHD_Result put_line(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
+static enum MHD_Result put_line(void *closure, enum MHD_ValueKind kind, const char *name,
+                                const char *value) {
     (void)kind;
     fprintf(closure, "%s: %s\r\n", name, value);
     return MHD_YES;
@@ -525,11 +584,13 @@ static enum MHD_Result put_line(void *closure, enum MHD_ValueKind kind, const ch
 char *reply_text(const struct heading *heading, size_t *length) {
     const struct reply *reply = heading->reply;
     char *text = NULL;
-    struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    FILE *out = response && headers_add(heading, response) == 0 ? open_memstream(&text, length) : NULL;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    FILE *out =
+        response && headers_add(heading, response) == 0 ? open_memstream(&text, length) : NULL;
     if (out) {
-        fprintf(out, "HTTP/1.1 %u %s\r\nContent-Length: %zu\r\n", reply->status, MHD_get_reason_phrase_for(reply->status),
-                reply->length);
+        fprintf(out, "HTTP/1.1 %u %s\r\nContent-Length: %zu\r\n", reply->status,
+                MHD_get_reason_phrase_for(reply->status), reply->length);
         MHD_get_response_headers(response, put_line, out);
         fputs("\r\n", out);
         fwrite(reply->body, 1, reply->length, out);
@@ -560,7 +621,8 @@ static bool is_refused(const char *parameters, size_t length) {
     return false;
 }
 
-/* Elements are separated by ',', and parameters follow a ';'. An element that names gzip takes precedence over "*". */
+/* Elements are separated by ',', and parameters follow a ';'. An element that names gzip takes
+ * precedence over "*". */
 bool compress_is_accepted(const char *accept) {
     bool any = false;
     for (const char *at = accept; at && *at;) {
@@ -588,7 +650,8 @@ void compress_reply(struct reply *reply) {
                        .next_out = (Bytef *)out,
                        .avail_out = (uInt)(reply->length - 1)};
     size_t length = 0;
-    if (out && deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK) {
+    if (out && deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                            Z_DEFAULT_STRATEGY) == Z_OK) {
         length = deflate(&stream, Z_FINISH) == Z_STREAM_END ? stream.total_out : 0;
         deflateEnd(&stream);
     }
@@ -605,16 +668,17 @@ void compress_reply(struct reply *reply) {
 
 /* ---- a reply as a stream of events ----
  *
- * One thread at a time writes events: the connection's, a chore that writes one large event, or from stream_take on the thread that
- * ends the request. */
+ * One thread at a time writes events: the connection's, a chore that writes one large event, or
+ * from stream_take on the thread that ends the request. */
 
 /* The state of an event that a chore writes: no event, written, or the chore must be started. */
 enum fetched { NOT_FETCHED, FETCHED, TO_FETCH };
 
 struct stream {
     struct MHD_Connection *connection;
-    struct timed *timed;     /* of the connection; NULL: its time is not limited */
-    struct request *request; /* memory of the exchange, so that it can be cancelled after it was freed */
+    struct timed *timed; /* of the connection; NULL: its time is not limited */
+    struct request
+        *request; /* memory of the exchange, so that it can be cancelled after it was freed */
     struct stream_options options;
     bool large; /* chores write the events */
     struct chore chore;
@@ -626,9 +690,10 @@ struct stream {
     int result; /* of api_stream_next, for the event that the chore wrote */
 
     /* written by the thread that took the stream; constant after the end */
-    char *rest;                               /* [rest_length] events that are not sent yet */
-    size_t rest_length, rest_capacity, begun; /* begun: bytes of the rest that belong to the event that was being sent */
-    bool broken;                              /* memory ran out */
+    char *rest; /* [rest_length] events that are not sent yet */
+    size_t rest_length, rest_capacity,
+        begun;   /* begun: bytes of the rest that belong to the event that was being sent */
+    bool broken; /* memory ran out */
 
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t idle;  /* writing became false */
@@ -648,8 +713,8 @@ static void resume_stream(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply,
-                           const struct stream_options *options) {
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request,
+                           struct reply *reply, const struct stream_options *options) {
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return NULL;
@@ -660,7 +725,8 @@ struct stream *stream_open(struct MHD_Connection *connection, struct request *re
     stream->large = api_is_large(request);
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->idle, NULL);
-    if (events_follow(request, &(struct events_reader){suspend_stream, resume_stream, stream}) == 0 &&
+    if (events_follow(request, &(struct events_reader){suspend_stream, resume_stream, stream}) ==
+            0 &&
         api_stream_init(&stream->events, request, reply, options->most) == 0)
         return stream;
     stream_free(stream);
@@ -688,13 +754,14 @@ static bool begin_writing(struct stream *stream) {
     return begun;
 }
 
-/* Limits the time for the client to read what it has been sent. waits: it has read everything, and there is nothing else until the
- * request is decoded further. Called before the end. */
+/* Limits the time for the client to read what it has been sent. waits: it has read everything, and
+ * there is nothing else until the request is decoded further. Called before the end. */
 static void limit_reader(struct stream *stream, bool waits) {
     const struct stream_options *options = &stream->options;
     int64_t left_us = stream->request->deadline_us - clock_us();
     if (stream->timed)
-        cutoff_set(options->cutoff, stream->timed, SLOW_READER, options->send_us + (waits && left_us > 0 ? left_us : 0));
+        cutoff_set(options->cutoff, stream->timed, SLOW_READER,
+                   options->send_us + (waits && left_us > 0 ? left_us : 0));
 }
 
 static void end_writing(struct stream *stream) {
@@ -706,7 +773,8 @@ static void end_writing(struct stream *stream) {
 
 /* ---- while the request is decoded ---- */
 
-/* Writes the next event, as a chore. The previous event has been sent completely; the new one becomes current in stream_fill. */
+/* Writes the next event, as a chore. The previous event has been sent completely; the new one
+ * becomes current in stream_fill. */
 static void run_fetch(void *owner) {
     struct stream *stream = owner;
     if (begin_writing(stream)) {
@@ -718,17 +786,20 @@ static void run_fetch(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-/* Makes the event that a chore has written the current one. Returns the result of api_stream_next. */
+/* Makes the event that a chore has written the current one. Returns the result of api_stream_next.
+ */
 static int take_fetched(struct stream *stream) {
     stream->sent = 0;
     stream->fetched = NOT_FETCHED;
     return stream->result;
 }
 
-/* Fills the buffer with as many available events as fit; returns the number of bytes, or -1 if memory runs out. */
+/* Fills the buffer with as many available events as fit; returns the number of bytes, or -1 if
+ * memory runs out. */
 static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
     for (size_t filled = 0;;) {
-        size_t left = stream->events.length - stream->sent, count = left < room - filled ? left : room - filled;
+        size_t left = stream->events.length - stream->sent,
+               count = left < room - filled ? left : room - filled;
         if (count > 0)
             memcpy(buffer + filled, stream->events.text + stream->sent, count);
         stream->sent += count;
@@ -762,8 +833,11 @@ static ssize_t send_events(struct stream *stream, char *buffer, size_t room) {
         if (stream->events.over)
             return MHD_CONTENT_READER_END_OF_STREAM;
         if (stream->fetched == TO_FETCH) {
-            stream->chore = (struct chore){
-                .request = stream->request, .kind = CHORE_RENDERING, .large = true, .run = run_fetch, .owner = stream};
+            stream->chore = (struct chore){.request = stream->request,
+                                           .kind = CHORE_RENDERING,
+                                           .large = true,
+                                           .run = run_fetch,
+                                           .owner = stream};
             stream->fetched = NOT_FETCHED;
             MHD_suspend_connection(stream->connection);
             chores_submit(stream->options.chores, &stream->chore);
@@ -813,7 +887,8 @@ size_t stream_write(struct stream *stream) {
     if (stream->events.over || stream->broken)
         return 0;
     int next;
-    while ((next = api_stream_next(&stream->events)) == 0) { /* an event that would have been too long */
+    while ((next = api_stream_next(&stream->events)) ==
+           0) { /* an event that would have been too long */
     }
     stream->sent = 0;
     stream->broken |= next < 0;
@@ -863,7 +938,8 @@ bool stream_close(struct stream *stream) {
 static ssize_t send_rest(struct stream *stream, char *buffer, size_t room) {
     size_t left = stream->rest_length - stream->sent, count = left < room ? left : room;
     if (count == 0)
-        return stream->broken ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
+        return stream->broken ? MHD_CONTENT_READER_END_WITH_ERROR
+                              : MHD_CONTENT_READER_END_OF_STREAM;
     memcpy(buffer, stream->rest + stream->sent, count);
     stream->sent += count;
     return (ssize_t)count;
@@ -871,7 +947,8 @@ static ssize_t send_rest(struct stream *stream, char *buffer, size_t room) {
 
 /* ---- the connection's side ---- */
 
-/* Returns the number of bytes, 0 if the connection was suspended, or one of libmicrohttpd's codes for the end. */
+/* Returns the number of bytes, 0 if the connection was suspended, or one of libmicrohttpd's codes
+ * for the end. */
 static ssize_t read_stream(void *closure, uint64_t position, char *buffer, size_t room) {
     (void)position;
     struct stream *stream = closure;
@@ -895,5 +972,6 @@ struct MHD_Response *stream_response(struct stream *stream) {
         limit_reader(stream, true);
         end_writing(stream);
     }
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, stream, NULL);
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, stream,
+                                             NULL);
 }

@@ -1,5 +1,5 @@
-/* This file builds pieces for formats other than HTML and XML, and finds the marks in their text: tags, references, code and links
- * that a string of a program or a pasted text may hold. */
+/* This file builds pieces for formats other than HTML and XML, and finds the marks in their text:
+ * tags, references, code and links that a string of a program or a pasted text may hold. */
 #include "model/base/utf8.h"
 #include "server/markup/piece.h"
 #include <assert.h>
@@ -15,14 +15,16 @@ enum {
     MOST_REFERENCE = 40 /* bytes of a reference */
 };
 
-int markup_error_at(struct error *err, const char *document, const char *at, const char *format, ...) {
+int markup_error_at(struct error *err, const char *document, const char *at, const char *format,
+                    ...) {
     struct utf8_place place = utf8_place(document, at);
     char message[sizeof((struct error *)0)->message];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return error_set(err, ERROR_INPUT, "line %zu, column %zu: %s", place.line, place.column, message);
+    return error_set(err, ERROR_INPUT, "line %zu, column %zu: %s", place.line, place.column,
+                     message);
 }
 
 /* ---- pieces ---- */
@@ -39,14 +41,16 @@ static struct piece *add(struct piece_builder *builder, enum piece_kind kind, st
         builder->failed = ERROR_INPUT;
         return NULL;
     }
-    struct piece *pieces = arena_grow(builder->arena, markup->pieces, markup->piece_count, &builder->room, 1, sizeof *pieces);
+    struct piece *pieces = arena_grow(builder->arena, markup->pieces, markup->piece_count,
+                                      &builder->room, 1, sizeof *pieces);
     if (!pieces) {
         builder->failed = ERROR_MEMORY;
         return NULL;
     }
     markup->pieces = pieces;
     struct piece *piece = &pieces[markup->piece_count++];
-    *piece = (struct piece){.raw = raw.start, .length = (uint32_t)raw.length, .kind = (uint8_t)kind};
+    *piece =
+        (struct piece){.raw = raw.start, .length = (uint32_t)raw.length, .kind = (uint8_t)kind};
     return piece;
 }
 
@@ -74,12 +78,15 @@ void piece_add_space(struct piece_builder *builder, struct bytes raw) {
 }
 
 void piece_add_text(struct piece_builder *builder, struct bytes text, struct bytes raw) {
-    /* No-break spaces become units if the text is written as it is, and while there is room for so many. */
+    /* No-break spaces become units if the text is written as it is, and while there is room for so
+     * many. */
     bool as_it_is = text.start == raw.start && text.length == raw.length;
     size_t at = 0, part;
     do {
-        bool blank = false, room = as_it_is && builder->markup.piece_count < most_pieces(builder) / 2;
-        part = room ? markup_next_part(text.start + at, text.length - at, &blank) : text.length - at;
+        bool blank = false,
+             room = as_it_is && builder->markup.piece_count < most_pieces(builder) / 2;
+        part =
+            room ? markup_next_part(text.start + at, text.length - at, &blank) : text.length - at;
         struct piece *piece = add(builder, PIECE_TEXT, (struct bytes){text.start + at, part});
         if (!piece)
             return;
@@ -120,8 +127,8 @@ bool piece_add_close_or(struct piece_builder *builder, struct bytes raw, struct 
 }
 
 /* Adds a unit with one text, which represents it. */
-static void add_around(struct piece_builder *builder, struct bytes before, struct bytes word, struct bytes raw,
-                       struct bytes after) {
+static void add_around(struct piece_builder *builder, struct bytes before, struct bytes word,
+                       struct bytes raw, struct bytes after) {
     size_t begin = builder->markup.piece_count;
     if (!piece_add_open(builder, before))
         return;
@@ -134,13 +141,15 @@ void piece_add_word(struct piece_builder *builder, struct bytes word, struct byt
     add_around(builder, nothing, word, raw, nothing);
 }
 
-void piece_add_code(struct piece_builder *builder, struct bytes before, struct bytes word, struct bytes after) {
+void piece_add_code(struct piece_builder *builder, struct bytes before, struct bytes word,
+                    struct bytes after) {
     add_around(builder, before, word, word, after);
 }
 
 void piece_add_part(struct piece_builder *builder) {
     const struct markup *markup = &builder->markup;
-    const struct piece *last = markup->piece_count > 0 ? &markup->pieces[markup->piece_count - 1] : NULL;
+    const struct piece *last =
+        markup->piece_count > 0 ? &markup->pieces[markup->piece_count - 1] : NULL;
     bool follows = last && last->kind == PIECE_CLOSE && markup->pieces[last->pair].part;
     if (follows) /* the sentence has a space between two parts */
         piece_add_text(builder, (struct bytes){" ", 1}, nothing);
@@ -155,23 +164,27 @@ bool piece_add_link(struct piece_builder *builder, struct bytes raw) {
     return added;
 }
 
-int piece_build(struct piece_builder *builder, markup_escape *escape, struct markup *out, struct error *err) {
+int piece_build(struct piece_builder *builder, markup_escape *escape, struct markup *out,
+                struct error *err) {
     const struct bytes *document = &builder->document;
     if (builder->failed == ERROR_MEMORY)
         return error_memory(err);
     if (builder->failed) {
         size_t line = builder->line;
         char where[32] = "";
-        /* Without a line from the caller, the error names the line of the last piece in the document. */
+        /* Without a line from the caller, the error names the line of the last piece in the
+         * document. */
         for (size_t i = builder->markup.piece_count; document->start && line == 0 && i-- > 0;) {
             const struct piece *piece = &builder->markup.pieces[i];
             const char *at = piece->plain ? piece->source : piece->raw;
-            if ((uintptr_t)at >= (uintptr_t)document->start && (uintptr_t)at <= (uintptr_t)(document->start + document->length))
+            if ((uintptr_t)at >= (uintptr_t)document->start &&
+                (uintptr_t)at <= (uintptr_t)(document->start + document->length))
                 line = utf8_place(document->start, at).line;
         }
         if (line > 0)
             snprintf(where, sizeof where, "line %zu: ", line);
-        return error_set(err, ERROR_INPUT, "%sthe document has more than %zu texts and marks", where, most_pieces(builder));
+        return error_set(err, ERROR_INPUT, "%sthe document has more than %zu texts and marks",
+                         where, most_pieces(builder));
     }
     assert(builder->depth == 0);
     if (builder->tags)
@@ -190,7 +203,9 @@ size_t html_reference(const char *at, const char *end, int32_t *character) {
     if (at == end || *at != '&')
         return 0;
     bool number = c < end && *c == '#';
-    for (c += number; c < end && c - begin < MOST_REFERENCE && (isalnum((unsigned char)*c) || (!number && *c == '.')); c++)
+    for (c += number; c < end && c - begin < MOST_REFERENCE &&
+                      (isalnum((unsigned char)*c) || (!number && *c == '.'));
+         c++)
         ;
     if (c == end || *c != ';' || c - begin < 2 || (!number && !isalpha((unsigned char)*begin)))
         return 0;
@@ -199,8 +214,11 @@ size_t html_reference(const char *at, const char *end, int32_t *character) {
         bool hexadecimal = (name[1] | 0x20) == 'x';
         const char *digits = name + 1 + hexadecimal;
         unsigned long value = strtoul(digits, NULL, hexadecimal ? 16 : 10);
-        bool valid = digits[strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789")] == '\0' && value <= 0x10ffff &&
-                     (value >= 0x20 || value == '\t' || value == '\n' || value == '\r') && (value < 0xd800 || value >= 0xe000);
+        bool valid =
+            digits[strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789")] == '\0' &&
+            value <= 0x10ffff &&
+            (value >= 0x20 || value == '\t' || value == '\n' || value == '\r') &&
+            (value < 0xd800 || value >= 0xe000);
         *character = valid ? (int32_t)value : -1;
     } else {
         *character = strcmp(name, "apos") == 0 ? '\'' : html_entity(name);
@@ -235,7 +253,10 @@ static const char *find_close(const char *at, const char *end, bool escaped) {
 }
 
 static bool read_tag(const char *at, const char *end, struct tag *tag) {
-    size_t opening = *at == '<' ? 1 : end - at > 4 && memcmp(at, "&lt;", 4) == 0 ? 4 : 0, length = 0;
+    size_t opening = *at == '<'                                   ? 1
+                     : end - at > 4 && memcmp(at, "&lt;", 4) == 0 ? 4
+                                                                  : 0,
+           length = 0;
     const char *name = at + opening;
     *tag = (struct tag){.escaped = opening > 1, .has_values = true};
     if (opening == 0)
@@ -246,9 +267,11 @@ static bool read_tag(const char *at, const char *end, struct tag *tag) {
     if (name == end || !isalnum((unsigned char)*name))
         return false;
     bool number = isdigit((unsigned char)*name);
-    while (name + length < end && (number ? isdigit((unsigned char)name[length]) : html_is_of_name(name[length])))
+    while (name + length < end &&
+           (number ? isdigit((unsigned char)name[length]) : html_is_of_name(name[length])))
         length++;
-    if (length >= NAME_BYTES || name + length == end || !(byte_is_space(name[length]) || strchr("/>&", name[length])))
+    if (length >= NAME_BYTES || name + length == end ||
+        !(byte_is_space(name[length]) || strchr("/>&", name[length])))
         return false;
     memcpy(tag->name, name, length);
     const char *close = find_close(name + length, end, tag->escaped);
@@ -284,7 +307,8 @@ void piece_note_tag(struct piece *piece, const char *text, size_t length, bool q
     bool known;
     unsigned flags = find_element(&tag, &known);
     bool alone = tag.is_closed || (flags & ELEMENT_VOID && !tag.is_end);
-    bool firm = alone || (!isdigit((unsigned char)*tag.name) && (known ? tag.has_values : !tag.has_attributes));
+    bool firm = alone || (!isdigit((unsigned char)*tag.name) &&
+                          (known ? tag.has_values : !tag.has_attributes));
     enum piece_tag kind = alone ? TAG_ALONE : tag.is_end ? TAG_END : TAG_START;
     quoted |= tag.escaped;
     piece->tag = (uint8_t)((unsigned)kind | (firm ? TAG_FIRM : 0) | (quoted ? TAG_QUOTED : 0));
@@ -294,21 +318,24 @@ void piece_note_tag(struct piece *piece, const char *text, size_t length, bool q
 
 /* ---- scanning ---- */
 
-static bool set_mark(struct mark_scan *scan, size_t begin, const char *end, enum mark_kind kind, struct mark *mark) {
+static bool set_mark(struct mark_scan *scan, size_t begin, const char *end, enum mark_kind kind,
+                     struct mark *mark) {
     *mark = (struct mark){begin, (size_t)(end - scan->text), kind, "", 0};
     scan->at = mark->end;
     return true;
 }
 
 static void show(struct mark *mark, const char *text, size_t length) {
-    if (length == 0 || length > MARK_SHOWN_BYTES || memchr(text, ' ', length) || memchr(text, '\n', length))
+    if (length == 0 || length > MARK_SHOWN_BYTES || memchr(text, ' ', length) ||
+        memchr(text, '\n', length))
         return;
     memcpy(mark->shown, text, length);
     mark->shown_length = length;
 }
 
 static bool is_letter_before(const struct mark_scan *scan, size_t at) {
-    return at > 0 && !character_is_punctuation(character_previous(scan->text, &at)) && !byte_is_space(scan->text[at]);
+    return at > 0 && !character_is_punctuation(character_previous(scan->text, &at)) &&
+           !byte_is_space(scan->text[at]);
 }
 
 static bool is_letter_after(const struct mark_scan *scan, size_t at) {
@@ -318,8 +345,10 @@ static bool is_letter_after(const struct mark_scan *scan, size_t at) {
     return !character_is_space(c) && !character_is_punctuation(c);
 }
 
-/* Takes a reference: a letter, white space, a line end, or a unit, which a symbol may represent in the sentence. */
-static bool take_reference(struct mark_scan *scan, const char *at, const char *end, struct mark *mark) {
+/* Takes a reference: a letter, white space, a line end, or a unit, which a symbol may represent in
+ * the sentence. */
+static bool take_reference(struct mark_scan *scan, const char *at, const char *end,
+                           struct mark *mark) {
     int32_t c;
     size_t bytes = html_reference(at, end, &c), begin = (size_t)(at - scan->text);
     if (bytes == 0)
@@ -327,7 +356,8 @@ static bool take_reference(struct mark_scan *scan, const char *at, const char *e
     set_mark(scan, begin, at + bytes, MARK_UNIT, mark);
     if (scan->quoted || c < 0)
         return true;
-    bool within = (c == '\'' || c == 0x2019) && is_letter_before(scan, begin) && is_letter_after(scan, mark->end);
+    bool within = (c == '\'' || c == 0x2019) && is_letter_before(scan, begin) &&
+                  is_letter_after(scan, mark->end);
     char text[4];
     size_t length = character_put(c, text);
     if (c == '\n' || c == '\r')
@@ -336,7 +366,8 @@ static bool take_reference(struct mark_scan *scan, const char *at, const char *e
         mark->kind = MARK_SPACE;
     else if (within || (!character_is_punctuation(c) && !character_is_other(c)))
         mark->kind = MARK_TEXT;
-    if (mark->kind == MARK_TEXT || (mark->kind == MARK_UNIT && character_is_mark(c))) /* models do not know these symbols */
+    if (mark->kind == MARK_TEXT ||
+        (mark->kind == MARK_UNIT && character_is_mark(c))) /* models do not know these symbols */
         show(mark, text, length);
     return true;
 }
@@ -346,13 +377,16 @@ static bool take_other(struct mark_scan *scan, const char *at, const char *end, 
     static const struct {
         const char *begin, *end;
         enum mark_kind kind;
-    } others[] = {{"<!--", "-->", MARK_UNIT}, {"<?", "?>", MARK_UNIT},        {"<![CDATA[", "", MARK_BREAK},
-                  {"]]>", "", MARK_BREAK},    {"<!DOCTYPE", ">", MARK_BREAK}, {"<!doctype", ">", MARK_BREAK}};
+    } others[] = {{"<!--", "-->", MARK_UNIT},     {"<?", "?>", MARK_UNIT},
+                  {"<![CDATA[", "", MARK_BREAK},  {"]]>", "", MARK_BREAK},
+                  {"<!DOCTYPE", ">", MARK_BREAK}, {"<!doctype", ">", MARK_BREAK}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t length = strlen(others[i].begin), left = end - at > MOST_TAG ? MOST_TAG : (size_t)(end - at);
+        size_t length = strlen(others[i].begin),
+               left = end - at > MOST_TAG ? MOST_TAG : (size_t)(end - at);
         if (!bytes_begin(at, end, others[i].begin))
             continue;
-        const char *close = memmem(at + length, left - length, others[i].end, strlen(others[i].end));
+        const char *close =
+            memmem(at + length, left - length, others[i].end, strlen(others[i].end));
         return close && set_mark(scan, (size_t)(at - scan->text), close + strlen(others[i].end),
                                  scan->quoted ? MARK_UNIT : others[i].kind, mark);
     }
@@ -361,7 +395,8 @@ static bool take_other(struct mark_scan *scan, const char *at, const char *end, 
 
 static bool take_tag(struct mark_scan *scan, const char *at, const char *end, struct mark *mark) {
     struct tag tag;
-    return read_tag(at, end, &tag) && set_mark(scan, (size_t)(at - scan->text), tag.end, MARK_TAG, mark);
+    return read_tag(at, end, &tag) &&
+           set_mark(scan, (size_t)(at - scan->text), tag.end, MARK_TAG, mark);
 }
 
 static const char *skip_run(const char *at, const char *end, char c) {
@@ -370,7 +405,8 @@ static const char *skip_run(const char *at, const char *end, char c) {
     return at;
 }
 
-/* Returns the next run of as many backticks as before `content`, on the same line, or NULL if the run or the content is missing. */
+/* Returns the next run of as many backticks as before `content`, on the same line, or NULL if the
+ * run or the content is missing. */
 static const char *find_run(const char *content, const char *end, size_t run) {
     end = end - content > MOST_CODE ? content + MOST_CODE : end;
     for (const char *at = content; at < end && *at != '\n'; at++) {
@@ -387,7 +423,8 @@ static bool take_ticks(struct mark_scan *scan, const char *at, const char *end, 
     size_t begin = (size_t)(at - scan->text);
     const char *ticks = at;
     if (*at == ':') { /* a `:role:` may precede them */
-        for (ticks++; ticks < end && ticks - at < NAME_BYTES && (islower((unsigned char)*ticks) || *ticks == ':' || *ticks == '-');)
+        for (ticks++; ticks < end && ticks - at < NAME_BYTES &&
+                      (islower((unsigned char)*ticks) || *ticks == ':' || *ticks == '-');)
             ticks++;
         if (ticks - at <= 2 || ticks == end || *ticks != '`' || ticks[-1] != ':')
             return false;
@@ -397,11 +434,13 @@ static bool take_ticks(struct mark_scan *scan, const char *at, const char *end, 
     const char *content = skip_run(ticks, end, '`');
     size_t run = (size_t)(content - ticks);
     const char *close = run == 0 ? NULL : find_run(content, end, run);
-    if (!close || is_letter_before(scan, begin) || (run == 1 && (byte_is_space(*content) || byte_is_space(close[-1]))))
+    if (!close || is_letter_before(scan, begin) ||
+        (run == 1 && (byte_is_space(*content) || byte_is_space(close[-1]))))
         return false;
 
     /* The end of a link may be " <url>". */
-    const char *url = run == 1 && close[-1] == '>' ? memrchr(content, '<', (size_t)(close - content)) : NULL;
+    const char *url =
+        run == 1 && close[-1] == '>' ? memrchr(content, '<', (size_t)(close - content)) : NULL;
     if (url && (url == content || !byte_is_space(url[-1]) || url + 2 >= close))
         url = NULL;
     while (url && url > content && byte_is_space(url[-1]))
@@ -409,13 +448,15 @@ static bool take_ticks(struct mark_scan *scan, const char *at, const char *end, 
     if (url == content) /* no text precedes it */
         url = NULL;
     const char *after = close + run, *lines = skip_run(after, end, '_');
-    bool link = run == 1 && lines > after && lines - after < 3 && !is_letter_after(scan, (size_t)(lines - scan->text));
+    bool link = run == 1 && lines > after && lines - after < 3 &&
+                !is_letter_after(scan, (size_t)(lines - scan->text));
     if ((link || ticks > at) && (url || ticks == at)) {
         scan->close_begin = (size_t)((url ? url : close) - scan->text);
         scan->close_end = (size_t)((link ? lines : after) - scan->text);
         return set_mark(scan, begin, content, MARK_OPEN, mark);
     }
-    if (is_letter_after(scan, (size_t)(after - scan->text)) || (run == 1 && memchr(content, '\'', (size_t)(close - content))))
+    if (is_letter_after(scan, (size_t)(after - scan->text)) ||
+        (run == 1 && memchr(content, '\'', (size_t)(close - content))))
         return false;
     set_mark(scan, begin, after, MARK_UNIT, mark);
     show(mark, content, (size_t)(close - content));
@@ -467,7 +508,8 @@ static struct bytes written(const struct marking *marking, struct bytes mark, st
     return marking->written ? marking->written(marking, mark, arena) : mark;
 }
 
-static void add_between(struct piece_builder *builder, struct bytes text, const struct marking *marking) {
+static void add_between(struct piece_builder *builder, struct bytes text,
+                        const struct marking *marking) {
     if (text.length == 0)
         return;
     if (marking->add_text)
@@ -476,8 +518,10 @@ static void add_between(struct piece_builder *builder, struct bytes text, const 
         piece_add_text(builder, text, written(marking, text, builder->arena));
 }
 
-static void add_mark(struct piece_builder *builder, const struct mark *mark, struct bytes text, const struct marking *marking) {
-    struct bytes raw = written(marking, text, builder->arena), shown = {mark->shown, mark->shown_length};
+static void add_mark(struct piece_builder *builder, const struct mark *mark, struct bytes text,
+                     const struct marking *marking) {
+    struct bytes raw = written(marking, text, builder->arena),
+                 shown = {mark->shown, mark->shown_length};
     if (shown.length > 0)
         shown.start = arena_copy(builder->arena, mark->shown, shown.length);
     if (shown.length > 0 && !shown.start)
@@ -505,13 +549,15 @@ static void add_mark(struct piece_builder *builder, const struct mark *mark, str
     }
 }
 
-void piece_add_marked(struct piece_builder *builder, struct bytes text, const struct marking *marking) {
+void piece_add_marked(struct piece_builder *builder, struct bytes text,
+                      const struct marking *marking) {
     struct mark_scan scan = {.text = text.start, .length = text.length, .marking = marking};
     struct mark mark;
     size_t at = 0;
     while (mark_next(&scan, &mark)) {
         add_between(builder, (struct bytes){text.start + at, mark.begin - at}, marking);
-        add_mark(builder, &mark, (struct bytes){text.start + mark.begin, mark.end - mark.begin}, marking);
+        add_mark(builder, &mark, (struct bytes){text.start + mark.begin, mark.end - mark.begin},
+                 marking);
         at = mark.end;
     }
     add_between(builder, (struct bytes){text.start + at, text.length - at}, marking);
@@ -543,7 +589,8 @@ void pieces_pair_tags(struct piece *pieces, size_t count) {
         content += piece->kind == PIECE_TEXT || piece->kind == PIECE_BREAK;
         if (piece->kind == PIECE_OPEN && piece->opaque) {
             i = piece->pair;
-        } else if (piece->kind == PIECE_OPEN || (piece->kind == PIECE_UNIT && (piece->tag & TAG_ALONE) == TAG_START)) {
+        } else if (piece->kind == PIECE_OPEN ||
+                   (piece->kind == PIECE_UNIT && (piece->tag & TAG_ALONE) == TAG_START)) {
             if (depth == MARKUP_MAX_DEPTH)
                 break;
             open[depth++] = (struct open){i, piece->kind == PIECE_OPEN, content};
@@ -554,11 +601,13 @@ void pieces_pair_tags(struct piece *pieces, size_t count) {
         if (piece->kind != PIECE_UNIT || (piece->tag & TAG_ALONE) != TAG_END)
             continue;
 
-        /* The end pairs with the last start of the same name and the same notation: with '<', or with a reference. */
+        /* The end pairs with the last start of the same name and the same notation: with '<', or
+         * with a reference. */
         size_t at = depth;
         struct bytes name = name_of(piece);
         while (at > 0 && !open[at - 1].element &&
-               (*pieces[open[at - 1].piece].raw != *piece->raw || !bytes_same_any_case(name_of(&pieces[open[at - 1].piece]), name)))
+               (*pieces[open[at - 1].piece].raw != *piece->raw ||
+                !bytes_same_any_case(name_of(&pieces[open[at - 1].piece]), name)))
             at--;
         if (at == 0 || open[at - 1].element)
             continue;
@@ -567,10 +616,13 @@ void pieces_pair_tags(struct piece *pieces, size_t count) {
         struct tag tag;
         unsigned flags = 0;
         if (!(start->tag & TAG_QUOTED) && read_tag(start->raw, start->raw + start->length, &tag)) {
-            bool forbids = html_attributes_translate(tag.attributes, start->raw + start->length) == TRANSLATE_NO, known;
+            bool forbids = html_attributes_translate(tag.attributes, start->raw + start->length) ==
+                           TRANSLATE_NO,
+                 known;
             flags = find_element(&tag, &known) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
         }
-        bool block = flags & ELEMENT_BLOCK && !(flags & ELEMENT_OPAQUE), empty = content == open[depth].content;
+        bool block = flags & ELEMENT_BLOCK && !(flags & ELEMENT_OPAQUE),
+             empty = content == open[depth].content;
         start->kind = block ? PIECE_BREAK : PIECE_OPEN;
         piece->kind = block ? PIECE_BREAK : PIECE_CLOSE;
         start->opaque = !block && (empty || flags & ELEMENT_OPAQUE);
@@ -623,7 +675,8 @@ bool marks_same(struct bytes a, struct bytes b, bool references) {
     return sum_marks(a, references) == sum_marks(b, references);
 }
 
-static void add_lines(const struct marking *marking, struct piece_builder *builder, struct bytes text) {
+static void add_lines(const struct marking *marking, struct piece_builder *builder,
+                      struct bytes text) {
     (void)marking;
     for (const char *at = text.start, *end = at + text.length; at < end;) {
         const char *feed = memchr(at, '\n', (size_t)(end - at)), *stop = feed ? feed : end;
@@ -636,9 +689,11 @@ static void add_lines(const struct marking *marking, struct piece_builder *build
     }
 }
 
-int marks_parse(const char *text, size_t length, struct arena *arena, struct markup *out, bool *marked, struct error *err) {
+int marks_parse(const char *text, size_t length, struct arena *arena, struct markup *out,
+                bool *marked, struct error *err) {
     static const struct marking marking = {.add_text = add_lines};
-    struct piece_builder builder = {.arena = arena, .document = {text, length}, .markup.spaced = true};
+    struct piece_builder builder = {
+        .arena = arena, .document = {text, length}, .markup.spaced = true};
     *marked = false;
     if (length >= MARKUP_MAX_BYTES || !marks_are_in((struct bytes){text, length}))
         return 0;
@@ -647,10 +702,12 @@ int marks_parse(const char *text, size_t length, struct arena *arena, struct mar
         return 0;
     if (piece_build(&builder, NULL, out, err) != 0)
         return -1;
-    for (size_t i = 0; i < out->piece_count && !*marked; i++) { /* everything except words and line ends is a mark */
+    for (size_t i = 0; i < out->piece_count && !*marked;
+         i++) { /* everything except words and line ends is a mark */
         const struct piece *piece = &out->pieces[i];
-        *marked = piece->kind == PIECE_TEXT ? piece->source != piece->raw
-                                            : (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n');
+        *marked = piece->kind == PIECE_TEXT
+                      ? piece->source != piece->raw
+                      : (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n');
     }
     return 0;
 }

@@ -49,8 +49,10 @@ struct bytes encoding_of_html(struct bytes text) {
         const char *next = comment ? memmem(at, (size_t)(end - at), "-->", 3) : at + 1;
         if (!next)
             break;
-        bool meta = end - at > 6 && strncasecmp(at, "<meta", 5) == 0 && (byte_is_space(at[5]) || at[5] == '/');
-        for (const char *from = at + 5; meta && found.length == 0 && html_next_attribute(&from, end, &attribute);)
+        bool meta = end - at > 6 && strncasecmp(at, "<meta", 5) == 0 &&
+                    (byte_is_space(at[5]) || at[5] == '/');
+        for (const char *from = at + 5;
+             meta && found.length == 0 && html_next_attribute(&from, end, &attribute);)
             if (bytes_are_any_case(attribute.name, "charset"))
                 found = attribute.value;
             else if (bytes_are_any_case(attribute.name, "content"))
@@ -77,12 +79,14 @@ static const struct {
                  {"big5", "big5-hkscs"},
                  {"shift_jis", "windows-31j"}};
 
-/* Opens a converter by its name; NULL: there is none. reads: the bytes may have more characters than the name says. */
+/* Opens a converter by its name; NULL: there is none. reads: the bytes may have more characters
+ * than the name says. */
 static UConverter *open_converter(struct bytes name, bool reads) {
     char text[ENCODING_NAME_BYTES] = "";
     UErrorCode status = U_ZERO_ERROR;
     bool plain = name.length > 0 && name.length < sizeof text;
-    for (size_t i = 0; i < name.length && plain; i++) /* ICU's own names may have options, after a comma */
+    for (size_t i = 0; i < name.length && plain;
+         i++) /* ICU's own names may have options, after a comma */
         plain = isalnum((unsigned char)name.start[i]) || strchr("-_.:", name.start[i]);
     if (!plain)
         return NULL;
@@ -99,8 +103,10 @@ static UConverter *open_converter(struct bytes name, bool reads) {
     return U_FAILURE(status) ? NULL : converter;
 }
 
-/* Converts bytes as far as they are valid. Returns 0 if all are, 1 if not, or -1 with ERROR_MEMORY. */
-static int convert(UConverter *to, UConverter *from, struct bytes bytes, struct bytes_buffer *out, struct error *err) {
+/* Converts bytes as far as they are valid. Returns 0 if all are, 1 if not, or -1 with ERROR_MEMORY.
+ */
+static int convert(UConverter *to, UConverter *from, struct bytes bytes, struct bytes_buffer *out,
+                   struct error *err) {
     const char *at = bytes.start, *end = at + bytes.length;
     UChar pivot[PIVOT], *pivot_source = pivot, *pivot_target = pivot;
     char chunk[CHUNK];
@@ -110,17 +116,19 @@ static int convert(UConverter *to, UConverter *from, struct bytes bytes, struct 
         const char *limit = end - at > CHUNK ? at + CHUNK : end;
         char *target = chunk;
         status = U_ZERO_ERROR;
-        ucnv_convertEx(to, from, &target, chunk + sizeof chunk, &at, limit, pivot, &pivot_source, &pivot_target, pivot + PIVOT,
-                       first, limit == end, &status);
+        ucnv_convertEx(to, from, &target, chunk + sizeof chunk, &at, limit, pivot, &pivot_source,
+                       &pivot_target, pivot + PIVOT, first, limit == end, &status);
         bytes_put(out, chunk, (size_t)(target - chunk));
-        if (out->failed || !budget_step(out->arena->budget, CHUNK_STEPS) || status == U_MEMORY_ALLOCATION_ERROR)
+        if (out->failed || !budget_step(out->arena->budget, CHUNK_STEPS) ||
+            status == U_MEMORY_ALLOCATION_ERROR)
             return error_memory(err);
         if (U_SUCCESS(status) || status == U_BUFFER_OVERFLOW_ERROR)
             continue;
         const UChar *rest = pivot_source; /* what precedes the place */
         status = U_ZERO_ERROR;
         target = chunk;
-        ucnv_fromUnicode(to, &target, chunk + sizeof chunk, &rest, pivot_target, NULL, true, &status);
+        ucnv_fromUnicode(to, &target, chunk + sizeof chunk, &rest, pivot_target, NULL, true,
+                         &status);
         bytes_put(out, chunk, (size_t)(target - chunk));
         return 1;
     }
@@ -129,8 +137,8 @@ static int convert(UConverter *to, UConverter *from, struct bytes bytes, struct 
 
 /* ---- reading ---- */
 
-/* Returns the encoding that the bytes show, or NULL: by a mark, or as UTF-16 by zeros in the same byte of many units, since these
- * are ASCII, of which notations consist. */
+/* Returns the encoding that the bytes show, or NULL: by a mark, or as UTF-16 by zeros in the same
+ * byte of many units, since these are ASCII, of which notations consist. */
 static const char *name_shown(struct bytes bytes) {
     static const struct {
         const char *mark;
@@ -143,7 +151,8 @@ static const char *name_shown(struct bytes bytes) {
                  {"\xfe\xff", 2, "UTF-16BE"}};
     size_t zeros[2] = {0}, pairs = (bytes.length < LOOKED_AT ? bytes.length : LOOKED_AT) / 2;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (bytes.length >= marks[i].length && memcmp(bytes.start, marks[i].mark, marks[i].length) == 0)
+        if (bytes.length >= marks[i].length &&
+            memcmp(bytes.start, marks[i].mark, marks[i].length) == 0)
             return marks[i].name;
     for (size_t i = 0; i < 2 * pairs && bytes.length % 2 == 0; i++)
         zeros[i % 2] += bytes.start[i] == 0;
@@ -152,9 +161,10 @@ static const char *name_shown(struct bytes bytes) {
     return 3 * zeros[0] > pairs && zeros[1] == 0 ? "UTF-16BE" : NULL;
 }
 
-/* Decodes the bytes by one converter. Returns 0, -1 with ERROR_MEMORY, or 1 if they are not valid; *line: the place. */
-static int decode(UConverter *from, struct bytes bytes, struct arena *arena, struct encoding *encoding, struct bytes *out,
-                  size_t *line, struct error *err) {
+/* Decodes the bytes by one converter. Returns 0, -1 with ERROR_MEMORY, or 1 if they are not valid;
+ * *line: the place. */
+static int decode(UConverter *from, struct bytes bytes, struct arena *arena,
+                  struct encoding *encoding, struct bytes *out, size_t *line, struct error *err) {
     struct bytes_buffer text = {.arena = arena};
     UErrorCode status = U_ZERO_ERROR;
     UConverter *to = ucnv_open("UTF-8", &status);
@@ -184,8 +194,8 @@ bool encoding_may_differ(struct bytes text) {
            (stated.length > 0 && !bytes_among_any_case(stated, "utf-8 us-ascii"));
 }
 
-int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena, struct encoding *encoding,
-                  struct bytes *out, struct error *err) {
+int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena,
+                  struct encoding *encoding, struct bytes *out, struct error *err) {
     const char *shown = name_shown(bytes);
     const struct bytes own = bytes_of(shown ? shown : "");
     struct bytes wrong = nothing, unknown = nothing;
@@ -201,16 +211,19 @@ int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, 
             continue;
         }
 
-        /* Text beyond ASCII that is valid UTF-8 is nothing else, except where several bytes make a character, too. What was stated
-         * in ASCII is not in an encoding that reads its first byte in another way. */
-        bool is_utf8 = ucnv_getType(from) == UCNV_UTF8, mistaken = utf8 && !ascii && ucnv_getMaxCharSize(from) == 1;
+        /* Text beyond ASCII that is valid UTF-8 is nothing else, except where several bytes make a
+         * character, too. What was stated in ASCII is not in an encoding that reads its first byte
+         * in another way. */
+        bool is_utf8 = ucnv_getType(from) == UCNV_UTF8,
+             mistaken = utf8 && !ascii && ucnv_getMaxCharSize(from) == 1;
         struct encoding made = {0};
         struct bytes text = nothing;
         int result = is_utf8 || mistaken ? 1 : decode(from, bytes, arena, &made, &text, &line, err);
         ucnv_close(from);
         if (result < 0)
             return -1;
-        if (result == 0 && (shown || text.length == 0 || (unsigned char)*bytes.start >= 0x80 || *text.start == *bytes.start)) {
+        if (result == 0 && (shown || text.length == 0 || (unsigned char)*bytes.start >= 0x80 ||
+                            *text.start == *bytes.start)) {
             memcpy(made.name, name.start, name.length);
             *encoding = made;
             *out = text;
@@ -227,14 +240,16 @@ int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, 
         return 0;
     if (wrong.length == 0)
         return error_set(err, ERROR_INPUT, "the encoding \"%.*s\" is not known",
-                         (int)utf8_clip(unknown.start, unknown.length, ENCODING_NAME_BYTES), unknown.start);
-    return error_set(err, ERROR_INPUT, "line %zu is not valid %.*s", line, (int)wrong.length, wrong.start);
+                         (int)utf8_clip(unknown.start, unknown.length, ENCODING_NAME_BYTES),
+                         unknown.start);
+    return error_set(err, ERROR_INPUT, "line %zu is not valid %.*s", line, (int)wrong.length,
+                     wrong.start);
 }
 
 /* ---- writing ---- */
 
-int encoding_write(struct bytes text, const struct encoding *encoding, bool references, struct arena *arena, struct bytes *out,
-                   struct error *err) {
+int encoding_write(struct bytes text, const struct encoding *encoding, bool references,
+                   struct arena *arena, struct bytes *out, struct error *err) {
     struct bytes_buffer marked = {.arena = arena}, written = {.arena = arena};
     UErrorCode status = U_ZERO_ERROR;
     if (encoding->mark) {
@@ -242,10 +257,12 @@ int encoding_write(struct bytes text, const struct encoding *encoding, bool refe
         bytes_put(&marked, text.start, text.length);
         text = (struct bytes){marked.bytes, marked.length};
     }
-    UConverter *to = open_converter(bytes_of(encoding->name), false), *from = ucnv_open("UTF-8", &status);
+    UConverter *to = open_converter(bytes_of(encoding->name), false),
+               *from = ucnv_open("UTF-8", &status);
     int result = marked.failed || !to || !from ? error_memory(err) : 0;
     if (result == 0) {
-        ucnv_setFromUCallBack(to, references ? UCNV_FROM_U_CALLBACK_ESCAPE : UCNV_FROM_U_CALLBACK_STOP,
+        ucnv_setFromUCallBack(to,
+                              references ? UCNV_FROM_U_CALLBACK_ESCAPE : UCNV_FROM_U_CALLBACK_STOP,
                               references ? UCNV_ESCAPE_XML_DEC : NULL, NULL, NULL, &status);
         result = convert(to, from, text, &written, err);
         *out = (struct bytes){written.bytes, written.length};

@@ -1,5 +1,6 @@
-/* This module reads text in encodings other than UTF-8 and writes it again. ICU has the encodings; this module decides which one a
- * file is in: by its byte order mark, by what its sender or the file itself states, and by the zeros of UTF-16. */
+/* This module reads text in encodings other than UTF-8 and writes it again. ICU has the encodings;
+ * this module decides which one a file is in: by its byte order mark, by what its sender or the
+ * file itself states, and by the zeros of UTF-16. */
 #ifndef ALIGND_ENCODING_H
 #define ALIGND_ENCODING_H
 
@@ -12,23 +13,24 @@ struct encoding {
     bool mark;                      /* the text begins with a byte order mark */
 };
 
-/* Returns the encoding that an XML declaration, a <meta> near the start of HTML, or a media type ("text/plain; charset=x") states;
- * length 0: none. */
+/* Returns the encoding that an XML declaration, a <meta> near the start of HTML, or a media type
+ * ("text/plain; charset=x") states; length 0: none. */
 struct bytes encoding_of_xml(struct bytes text);
 struct bytes encoding_of_html(struct bytes text);
 struct bytes encoding_of_type(struct bytes type);
 
 /* Returns false for XML that encoding_read would take for UTF-8, by its first bytes. */
 bool encoding_may_differ(struct bytes text);
-/* Decodes bytes of any encoding. stated: the names of encodings, [count], of which the first that fits is used, unless the bytes
- * show another. If none fits and the bytes are UTF-8, or nothing was stated or shown, *out is the bytes, and the name of *encoding
- * is empty. Time is linear, and the budget of the arena lets others run in between. Returns -1 with ERROR_MEMORY, or with
+/* Decodes bytes of any encoding. stated: the names of encodings, [count], of which the first that
+ * fits is used, unless the bytes show another. If none fits and the bytes are UTF-8, or nothing was
+ * stated or shown, *out is the bytes, and the name of *encoding is empty. Time is linear, and the
+ * budget of the arena lets others run in between. Returns -1 with ERROR_MEMORY, or with
  * ERROR_INPUT, whose message names the line or the unknown encoding. */
-int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena, struct encoding *encoding,
-                  struct bytes *out, struct error *err);
-/* Encodes a text. references: characters that the encoding lacks become references ("&#339;"). Returns 1 if it lacks some without
- * them, or -1 with ERROR_MEMORY. */
-int encoding_write(struct bytes text, const struct encoding *encoding, bool references, struct arena *arena, struct bytes *out,
-                   struct error *err);
+int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena,
+                  struct encoding *encoding, struct bytes *out, struct error *err);
+/* Encodes a text. references: characters that the encoding lacks become references ("&#339;").
+ * Returns 1 if it lacks some without them, or -1 with ERROR_MEMORY. */
+int encoding_write(struct bytes text, const struct encoding *encoding, bool references,
+                   struct arena *arena, struct bytes *out, struct error *err);
 
 #endif

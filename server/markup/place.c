@@ -1,22 +1,25 @@
 /* This file hides where the inline elements of a segment go in its translation.
  *
- * Each element becomes a node with a range of words of the translation: the densest run of words that are linked to its own, belong
- * to its parent and were not taken by a sibling, so that nodes nest. An element that had words always gets some: words that are
- * unchanged in the translation, or else the word nearest to the expected place. If its parent has no words left, the element stays
- * whole, in the source language. A node that had no words (a comment, an image, an empty element) goes after the translation of the
- * preceding word.
+ * Each element becomes a node with a range of words of the translation: the densest run of words
+ * that are linked to its own, belong to its parent and were not taken by a sibling, so that nodes
+ * nest. An element that had words always gets some: words that are unchanged in the translation, or
+ * else the word nearest to the expected place. If its parent has no words left, the element stays
+ * whole, in the source language. A node that had no words (a comment, an image, an empty element)
+ * goes after the translation of the preceding word.
  *
- * The translation of a segment with parts is cut where the fewest words end up in another part than their source words. Of several
- * such cuts, those that best keep the relative lengths of the parts are taken. */
+ * The translation of a segment with parts is cut where the fewest words end up in another part than
+ * their source words. Of several such cuts, those that best keep the relative lengths of the parts
+ * are taken. */
 #include "server/markup/piece.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    MAX_GAP = 8,         /* the most words with other links between two words of a run */
-    MAX_FAR = 256,       /* the distance from its point, in words, within which a node may take a free word */
-    NEAR = 2,            /* the distance within which an unlinked word is preferred to a linked one */
+    MAX_GAP = 8, /* the most words with other links between two words of a run */
+    MAX_FAR =
+        256,  /* the distance from its point, in words, within which a node may take a free word */
+    NEAR = 2, /* the distance within which an unlinked word is preferred to a linked one */
     MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
     MAX_COPY_FAR = 1024, /* bytes away from its point */
     MAX_COPIES = 16,     /* the number of these places that are examined */
@@ -31,12 +34,13 @@ struct placer {
     const struct markup_translation *translation;
     const struct span *words; /* [word_count] of the translation */
     size_t word_count;
-    size_t *owner;            /* [word_count] the innermost node that has the word so far */
-    size_t *link_word;        /* [link_count] the word of each link's target */
-    bool *linked;             /* [word_count] */
-    bool *spoken;             /* [word_count] the word has more than punctuation */
-    uint32_t *covers;         /* [translation->length] the innermost node around each byte */
-    struct place_node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
+    size_t *owner;     /* [word_count] the innermost node that has the word so far */
+    size_t *link_word; /* [link_count] the word of each link's target */
+    bool *linked;      /* [word_count] */
+    bool *spoken;      /* [word_count] the word has more than punctuation */
+    uint32_t *covers;  /* [translation->length] the innermost node around each byte */
+    struct place_node
+        *nodes; /* [count] in the order of their start tags; the first is the whole segment */
     size_t count;
     size_t *candidates; /* [link_count] */
 };
@@ -94,7 +98,8 @@ static int compare_links(const void *a, const void *b) {
     return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
 }
 
-/* Returns the first link whose source ends after this byte. Sources are words, so sorting by begin also sorts by end. */
+/* Returns the first link whose source ends after this byte. Sources are words, so sorting by begin
+ * also sorts by end. */
 static size_t link_after(const struct placer *placer, size_t byte) {
     size_t low = 0, high = placer->translation->link_count;
     while (low < high) {
@@ -117,25 +122,28 @@ static bool is_word_after(const char *text, size_t length, size_t at) {
     return at < length && character_is_letter(character_next(text, length, &at));
 }
 
-static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, size_t parent, size_t begin, size_t end) {
+static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, size_t parent,
+                       size_t begin, size_t end) {
     const struct markup_segment *segment = placer->segment;
     const struct span *around = &placer->nodes[parent].source;
     struct span inner = segmenter_trim(segment->text + begin, end - begin);
-    placer->nodes[placer->count] = (struct place_node){.piece = piece,
-                                                       .end_piece = end_piece,
-                                                       .parent = parent,
-                                                       .source = {begin + inner.begin, begin + inner.end},
-                                                       .last = parent > 0 && end >= around->end,
-                                                       .space_before = begin > around->begin && segment->text[begin - 1] == ' ',
-                                                       .space_after = end < around->end && segment->text[end] == ' ',
-                                                       .word_before = is_word_before(segment->text, begin),
-                                                       .word_after = is_word_after(segment->text, segment->length, end)};
+    placer->nodes[placer->count] = (struct place_node){
+        .piece = piece,
+        .end_piece = end_piece,
+        .parent = parent,
+        .source = {begin + inner.begin, begin + inner.end},
+        .last = parent > 0 && end >= around->end,
+        .space_before = begin > around->begin && segment->text[begin - 1] == ' ',
+        .space_after = end < around->end && segment->text[end] == ' ',
+        .word_before = is_word_before(segment->text, begin),
+        .word_after = is_word_after(segment->text, segment->length, end)};
     return placer->count++;
 }
 
 /* True if the piece is text with white space at this end. */
 static bool has_edge(const struct piece *piece, bool head) {
-    return piece->kind == PIECE_TEXT && piece->length > 0 && byte_is_space(piece->raw[head ? 0 : piece->length - 1]);
+    return piece->kind == PIECE_TEXT && piece->length > 0 &&
+           byte_is_space(piece->raw[head ? 0 : piece->length - 1]);
 }
 
 static void set_edges(struct place_node *node, const struct piece *pieces, size_t end) {
@@ -175,7 +183,8 @@ static int prepare(struct placer *placer, struct arena *arena) {
     for (size_t i = 0; i < placer->word_count; i++)
         placer->spoken[i] = has_word(translation->text, placer->words[i]);
     if (translation->link_count > 0)
-        qsort(translation->links, translation->link_count, sizeof *translation->links, compare_links);
+        qsort(translation->links, translation->link_count, sizeof *translation->links,
+              compare_links);
     for (size_t i = 0; i < translation->link_count; i++) {
         placer->link_word[i] = word_at(placer, translation->links[i].target.begin);
         placer->linked[placer->link_word[i]] = true;
@@ -189,13 +198,15 @@ static int prepare(struct placer *placer, struct arena *arena) {
             placer->nodes[add_node(placer, i, end, parent, piece->begin, piece->end)].unit = true;
             i = end;
         } else if (piece->kind == PIECE_OPEN) {
-            parent = add_node(placer, i, piece->pair, parent, piece->begin, pieces[piece->pair].begin);
+            parent =
+                add_node(placer, i, piece->pair, parent, piece->begin, pieces[piece->pair].begin);
             placer->nodes[parent].part = piece->part;
             if (!piece->part)
                 set_edges(&placer->nodes[parent], pieces, segment->end);
         } else if (piece->kind == PIECE_CLOSE) {
             parent = placer->nodes[parent].parent;
-        } else if (piece->kind == PIECE_TEXT && has_word(segment->text, (struct span){piece->begin, piece->end})) {
+        } else if (piece->kind == PIECE_TEXT &&
+                   has_word(segment->text, (struct span){piece->begin, piece->end})) {
             placer->nodes[parent].need = 1;
         }
     }
@@ -210,8 +221,10 @@ static int prepare(struct placer *placer, struct arena *arena) {
 
 /* ---- parts ---- */
 
-static const double balance = 0.25;     /* cost, in misplaced words, of a cut that is off by the length of a part */
-static const double at_mark = 0.125;    /* saving, in misplaced words, of a cut after a punctuation mark */
+static const double balance =
+    0.25; /* cost, in misplaced words, of a cut that is off by the length of a part */
+static const double at_mark =
+    0.125; /* saving, in misplaced words, of a cut after a punctuation mark */
 static const size_t no_part = SIZE_MAX; /* part_of an unlinked word, which costs nothing */
 
 struct cutter {
@@ -221,12 +234,15 @@ struct cutter {
     size_t *part_of; /* [word_count] the part in which the word's source was */
     bool *open;      /* [word_count + 1] a cut before this word is possible */
     size_t least;    /* minimum of words in a part */
-    double *before;  /* [word_count + 1] the cost of the earlier parts, if they end before this word */
-    double *cost;    /* [word_count + 1] like `before`, including the part that is being added */
-    uint32_t *back;  /* [count, word_count + 1] the first word of the part that ends before this word */
+    double
+        *before;  /* [word_count + 1] the cost of the earlier parts, if they end before this word */
+    double *cost; /* [word_count + 1] like `before`, including the part that is being added */
+    uint32_t
+        *back; /* [count, word_count + 1] the first word of the part that ends before this word */
 };
 
-/* Returns the end that the part would have if parts had the same shares of the translation as of the source. */
+/* Returns the end that the part would have if parts had the same shares of the translation as of
+ * the source. */
 static double wanted_end(const struct cutter *cutter, size_t part) {
     const struct placer *placer = cutter->placer;
     double length = (double)placer->translation->length, source = (double)placer->segment->length;
@@ -238,7 +254,8 @@ static double misplaced(const struct cutter *cutter, size_t word, size_t part) {
     return own == no_part ? 0 : fabs((double)own - (double)part);
 }
 
-/* Finds the best start of the part for each of its possible ends: one step of the search for the cheapest cuts. */
+/* Finds the best start of the part for each of its possible ends: one step of the search for the
+ * cheapest cuts. */
 static void add_part(struct cutter *cutter, size_t part) {
     const struct placer *placer = cutter->placer;
     size_t count = placer->word_count, best_begin = 0;
@@ -258,8 +275,10 @@ static void add_part(struct cutter *cutter, size_t part) {
         if (best == DBL_MAX || !cutter->open[end])
             continue;
         size_t at = end > 0 ? placer->words[end - 1].end : 0;
-        double off = fabs((double)at - wanted) * (double)cutter->count / ((double)placer->translation->length + 1);
-        bool mark = at > 0 && character_is_punctuation(character_previous(placer->translation->text, &at));
+        double off = fabs((double)at - wanted) * (double)cutter->count /
+                     ((double)placer->translation->length + 1);
+        bool mark =
+            at > 0 && character_is_punctuation(character_previous(placer->translation->text, &at));
         cutter->cost[end] = best + inside + (balance * off - (mark ? at_mark : 0));
     }
 }
@@ -293,7 +312,8 @@ static int cut_by_links(struct cutter *cutter, struct arena *arena) {
         size_t low = 0, high = cutter->count;
         while (high - low > 1) {
             size_t middle = (low + high) / 2;
-            if (placer->nodes[cutter->parts[middle]].source.begin <= translation->links[i].source.begin)
+            if (placer->nodes[cutter->parts[middle]].source.begin <=
+                translation->links[i].source.begin)
                 low = middle;
             else
                 high = middle;
@@ -302,7 +322,8 @@ static int cut_by_links(struct cutter *cutter, struct arena *arena) {
             cutter->part_of[placer->link_word[i]] = low;
     }
 
-    /* A cut needs white space between two words; French has it before its tall punctuation marks and closing guillemets, too. */
+    /* A cut needs white space between two words; French has it before its tall punctuation marks
+     * and closing guillemets, too. */
     for (size_t word = 1; word < words; word++) {
         size_t before = placer->words[word - 1].end, at = placer->words[word].begin;
         cutter->open[word] = before < at && !strchr("?!:;,.%)", translation->text[at]) &&
@@ -328,9 +349,11 @@ static int cut_by_links(struct cutter *cutter, struct arena *arena) {
     return 0;
 }
 
-/* Divides all words among the parts of the segment, if it has any. Returns -1 if memory runs out. */
+/* Divides all words among the parts of the segment, if it has any. Returns -1 if memory runs out.
+ */
 static int place_parts(struct placer *placer, struct arena *arena) {
-    struct cutter cutter = {.placer = placer, .parts = arena_alloc(arena, placer->count, sizeof *cutter.parts)};
+    struct cutter cutter = {.placer = placer,
+                            .parts = arena_alloc(arena, placer->count, sizeof *cutter.parts)};
     if (!cutter.parts)
         return -1;
     for (size_t i = 1; i < placer->count; i++)
@@ -338,7 +361,8 @@ static int place_parts(struct placer *placer, struct arena *arena) {
             cutter.parts[cutter.count++] = i;
     if (cutter.count == 0)
         return 0;
-    bool many = cutter.count > MOST_CUTS / (placer->word_count + 1); /* too many parts and words to try all cuts */
+    bool many = cutter.count >
+                MOST_CUTS / (placer->word_count + 1); /* too many parts and words to try all cuts */
     if (!many && cut_by_links(&cutter, arena) != 0)
         return -1;
     for (size_t part = 0, first = 0, last = 0; many && part < cutter.count; part++, first = last) {
@@ -348,7 +372,8 @@ static int place_parts(struct placer *placer, struct arena *arena) {
         give_part(&cutter, part, first, last);
     }
 
-    /* Parts get all bytes except the white space between them, so that an emoji, for example, is not lost. */
+    /* Parts get all bytes except the white space between them, so that an emoji, for example, is
+     * not lost. */
     const struct markup_translation *translation = placer->translation;
     size_t at = 0, end = segmenter_trim(translation->text, translation->length).end;
     for (size_t i = 0; i < cutter.count; i++) {
@@ -372,9 +397,10 @@ static size_t find_point(const struct placer *placer, const struct place_node *n
     if (node->source.end >= parent->source.end)
         return parent->end;
     size_t next = link_after(placer, node->source.begin), count = placer->translation->link_count;
-    size_t point = next > 0       ? placer->link_word[next - 1] + 1
-                   : next < count ? placer->link_word[next]
-                                  : placer->word_count * node->source.begin / (placer->segment->length + 1);
+    size_t point = next > 0 ? placer->link_word[next - 1] + 1
+                   : next < count
+                       ? placer->link_word[next]
+                       : placer->word_count * node->source.begin / (placer->segment->length + 1);
     return point < parent->first ? parent->first : point > parent->end ? parent->end : point;
 }
 
@@ -393,7 +419,8 @@ static bool take_copy(const struct placer *placer, struct place_node *node) {
     for (size_t i = parent->first; i < parent->end; i++) {
         const char *text = placer->translation->text + placer->words[i].begin;
         size_t bytes = placer->words[i].end - placer->words[i].begin;
-        if (placer->owner[i] == node->parent && bytes >= length && memcmp(text, word, length) == 0) {
+        if (placer->owner[i] == node->parent && bytes >= length &&
+            memcmp(text, word, length) == 0) {
             node->first = i;
             node->end = i + 1;
             return true;
@@ -407,16 +434,18 @@ static int compare_sizes(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Takes the run with the most words of the translation that are linked to the node's words and still belong to its parent, minus
- * the words of others in between. */
+/* Takes the run with the most words of the translation that are linked to the node's words and
+ * still belong to its parent, minus the words of others in between. */
 static bool take_run(struct placer *placer, struct place_node *node) {
     const struct markup_translation *translation = placer->translation;
-    size_t *candidates = placer->candidates, linked = 0, count = 0, begin = 0, length = node->source.end - node->source.begin;
+    size_t *candidates = placer->candidates, linked = 0, count = 0, begin = 0,
+           length = node->source.end - node->source.begin;
     long score = 0, best = 0;
     if (length == 0) /* a node within a word does not take it */
         return false;
     for (size_t i = link_after(placer, node->source.begin);
-         i < translation->link_count && translation->links[i].source.begin < node->source.end; i++) {
+         i < translation->link_count && translation->links[i].source.begin < node->source.end;
+         i++) {
         size_t word = placer->link_word[i];
         if (word < placer->word_count && placer->owner[word] == node->parent)
             candidates[linked++] = word;
@@ -427,9 +456,14 @@ static bool take_run(struct placer *placer, struct place_node *node) {
             candidates[count++] = candidates[i];
 
     for (size_t i = 0; i < count; i++) {
-        size_t gap = 0, before = i > begin ? candidates[i - 1] : candidates[i]; /* a word that is not the parent's ends the run */
+        size_t gap = 0,
+               before = i > begin
+                            ? candidates[i - 1]
+                            : candidates[i]; /* a word that is not the parent's ends the run */
         for (size_t word = before + 1; word < candidates[i] && gap <= MAX_GAP; word++)
-            gap = placer->owner[word] != node->parent || word - before > 2 * MAX_GAP ? MAX_GAP + 1 : gap + placer->linked[word];
+            gap = placer->owner[word] != node->parent || word - before > 2 * MAX_GAP
+                      ? MAX_GAP + 1
+                      : gap + placer->linked[word];
         if (i > begin && (gap > MAX_GAP || (long)gap >= score)) {
             begin = i;
             score = 0;
@@ -443,11 +477,13 @@ static bool take_run(struct placer *placer, struct place_node *node) {
         }
     }
 
-    /* A mark that is shown in the sentence replaces one word of the translation: punctuation, or any word if the mark is "&". */
+    /* A mark that is shown in the sentence replaces one word of the translation: punctuation, or
+     * any word if the mark is "&". */
     if (best == 0 || !node->unit || has_word(placer->segment->text, node->source))
         return best > 0;
     node->end = node->first + 1;
-    return !placer->spoken[node->first] || (length == 1 && placer->segment->text[node->source.begin] == '&');
+    return !placer->spoken[node->first] ||
+           (length == 1 && placer->segment->text[node->source.begin] == '&');
 }
 
 static bool is_letter(int32_t c) {
@@ -457,24 +493,30 @@ static bool is_letter(int32_t c) {
 /* True if the place is between two letters. */
 static bool cuts_word(const char *text, size_t length, size_t at) {
     size_t before = at, past = at;
-    return at > 0 && at < length && is_letter(character_previous(text, &before)) && is_letter(character_next(text, length, &past));
+    return at > 0 && at < length && is_letter(character_previous(text, &before)) &&
+           is_letter(character_next(text, length, &past));
 }
 
-/* True if bytes [begin,end) of the translation begin or end within a word only where the node does in the source. */
-static bool cuts_alike(const struct placer *placer, const struct place_node *node, size_t begin, size_t end) {
+/* True if bytes [begin,end) of the translation begin or end within a word only where the node does
+ * in the source. */
+static bool cuts_alike(const struct placer *placer, const struct place_node *node, size_t begin,
+                       size_t end) {
     const struct markup_translation *translation = placer->translation;
     const struct markup_segment *segment = placer->segment;
     return (!cuts_word(translation->text, translation->length, begin) ||
             cuts_word(segment->text, segment->length, node->source.begin)) &&
-           (!cuts_word(translation->text, translation->length, end) || cuts_word(segment->text, segment->length, node->source.end));
+           (!cuts_word(translation->text, translation->length, end) ||
+            cuts_word(segment->text, segment->length, node->source.end));
 }
 
-/* Takes a name or a part of a word that is unchanged in the translation, near the expected place of the node. */
+/* Takes a name or a part of a word that is unchanged in the translation, near the expected place of
+ * the node. */
 static bool take_text(struct placer *placer, struct place_node *node) {
     const char *source = placer->segment->text, *text = placer->translation->text;
     const struct place_node *parent = &placer->nodes[node->parent];
     size_t length = node->source.end - node->source.begin, point = find_point(placer, node);
-    size_t center = point < placer->word_count ? placer->words[point].begin : placer->translation->length;
+    size_t center =
+        point < placer->word_count ? placer->words[point].begin : placer->translation->length;
     size_t begin = center > parent->begin + MAX_COPY_FAR ? center - MAX_COPY_FAR : parent->begin;
     size_t end = parent->past > center + MAX_COPY_FAR ? center + MAX_COPY_FAR : parent->past;
     if (length == 0 || length > MAX_COPY)
@@ -499,14 +541,16 @@ static bool take_text(struct placer *placer, struct place_node *node) {
     return false;
 }
 
-/* Takes the free word nearest to the expected place of the node; within NEAR, an unlinked word is preferred. */
+/* Takes the free word nearest to the expected place of the node; within NEAR, an unlinked word is
+ * preferred. */
 static bool take_nearest(const struct placer *placer, struct place_node *node) {
     size_t point = find_point(placer, node);
     for (size_t wanted = 0; wanted < 2; wanted++) {
         for (size_t far = 0; far < (wanted == 0 ? NEAR : MAX_FAR); far++) {
             size_t both[] = {point + far, point - far - 1};
             for (size_t i = 0; i < (far < point ? 2 : 1); i++) {
-                if (!is_free(placer, node, both[i]) || !placer->spoken[both[i]] || (wanted == 0 && placer->linked[both[i]]))
+                if (!is_free(placer, node, both[i]) || !placer->spoken[both[i]] ||
+                    (wanted == 0 && placer->linked[both[i]]))
                     continue;
                 node->first = both[i];
                 node->end = both[i] + 1;
@@ -520,24 +564,28 @@ static bool take_nearest(const struct placer *placer, struct place_node *node) {
 /* ---- which of its words and bytes a node takes ---- */
 
 static bool is_quotation_mark(int32_t c) {
-    return character_is_among(c, L"\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a");
+    return character_is_among(c,
+                              L"\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a");
 }
 
-/* True if the word is free and is this mark of the source; quotation marks differ between languages, so any of them counts. */
-static bool is_sign(const struct placer *placer, const struct place_node *node, size_t word, int32_t sign) {
+/* True if the word is free and is this mark of the source; quotation marks differ between
+ * languages, so any of them counts. */
+static bool is_sign(const struct placer *placer, const struct place_node *node, size_t word,
+                    int32_t sign) {
     if (!is_free(placer, node, word) || placer->spoken[word])
         return false;
     size_t at = placer->words[word].begin;
     int32_t c = character_next(placer->translation->text, placer->words[word].end, &at);
-    return at == placer->words[word].end && (c == sign || (is_quotation_mark(c) && is_quotation_mark(sign)));
+    return at == placer->words[word].end &&
+           (c == sign || (is_quotation_mark(c) && is_quotation_mark(sign)));
 }
 
 static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
-/* True if a character may be cut off the ends of a node: white space, and punctuation except a sign that the node has in the
- * source, at whatever end: $5 is "5 $" in French. */
+/* True if a character may be cut off the ends of a node: white space, and punctuation except a sign
+ * that the node has in the source, at whatever end: $5 is "5 $" in French. */
 static bool is_foreign(const struct placer *placer, const struct place_node *node, int32_t c) {
     const char *source = placer->segment->text;
     if (character_is_space(c) || (character_is_mark(c) && !character_is_among(c, L"%\u2030")))
@@ -553,12 +601,14 @@ static void set_bytes(const struct placer *placer, struct place_node *node) {
     const struct span *word = &placer->words[node->first];
     size_t begin = word->begin, end = placer->words[node->end - 1].end, at = node->source.end;
 
-    /* The node may be part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A whole word is not part of another.
+    /* The node may be part of a word that was copied unchanged: the 2 of H2O, or Tom of Tom's. A
+     * whole word is not part of another.
      */
     size_t length = node->source.end - node->source.begin;
     bool one = node->end == node->first + 1 && length > 0;
     for (size_t i = 0, from = begin; one && i < MAX_COPIES; i++) {
-        const char *found = memmem(text + from, word->end - from, source + node->source.begin, length);
+        const char *found =
+            memmem(text + from, word->end - from, source + node->source.begin, length);
         if (!found)
             break;
         from = (size_t)(found - text);
@@ -570,15 +620,19 @@ static void set_bytes(const struct placer *placer, struct place_node *node) {
         from++;
     }
 
-    /* Otherwise the node gets the bytes of its words, without punctuation at either end that its source does not have. */
+    /* Otherwise the node gets the bytes of its words, without punctuation at either end that its
+     * source does not have. */
     bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);
-    bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
-    for (at = begin; inner_head && at < end && is_foreign(placer, node, character_next(text, end, &at));)
+    bool inner_tail =
+        at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
+    for (at = begin;
+         inner_head && at < end && is_foreign(placer, node, character_next(text, end, &at));)
         begin = at;
     for (at = end; inner_tail && at > begin; end = at) {
         int32_t last = character_previous(text, &at);
         size_t before = at;
-        bool elision = (last == '\'' || last == 0x2019) && at > placer->words[node->end - 1].begin && /* J' */
+        bool elision = (last == '\'' || last == 0x2019) &&
+                       at > placer->words[node->end - 1].begin && /* J' */
                        is_letter(character_previous(text, &before));
         if (!is_foreign(placer, node, last) || elision)
             break;
@@ -588,8 +642,8 @@ static void set_bytes(const struct placer *placer, struct place_node *node) {
     node->past = all ? placer->words[node->end - 1].end : end;
 }
 
-/* Returns how far the chunk of characters without white space reaches from a byte: forward, or back, at most MOST_CHUNK bytes.
- * *spoken: there is a letter or a digit of a script with spaces. */
+/* Returns how far the chunk of characters without white space reaches from a byte: forward, or
+ * back, at most MOST_CHUNK bytes. *spoken: there is a letter or a digit of a script with spaces. */
 static size_t find_reach(const char *text, size_t length, size_t at, bool forward, bool *spoken) {
     size_t begin = at, next = at;
     *spoken = false;
@@ -611,14 +665,15 @@ static bool is_within(const char *text, size_t length, size_t at, size_t *end) {
     return before && after;
 }
 
-/* Moves a unit that is about to be placed within a word after that word, unless it was within one in the source. White space that
- * replaces white space moves to the next of it. */
+/* Moves a unit that is about to be placed within a word after that word, unless it was within one
+ * in the source. White space that replaces white space moves to the next of it. */
 static void leave_word(const struct placer *placer, struct place_node *node) {
     const char *text = placer->translation->text, *source = placer->segment->text;
     const struct place_node *parent = &placer->nodes[node->parent];
     size_t end, unused, past = node->begin;
     bool blank = placer->markup->pieces[node->piece].blank;
-    if (!is_within(text, placer->translation->length, node->begin, &end) || node->begin == parent->past ||
+    if (!is_within(text, placer->translation->length, node->begin, &end) ||
+        node->begin == parent->past ||
         (!blank && is_within(source, placer->segment->length, node->source.begin, &unused)))
         return;
     while (end > past && !blank && !is_word_before(text, end))
@@ -631,8 +686,9 @@ static void leave_word(const struct placer *placer, struct place_node *node) {
 /* Takes the words that the node needs, and their bytes. Returns false if there are none. */
 static bool take(struct placer *placer, struct place_node *node, size_t most) {
     const struct place_node *parent = &placer->nodes[node->parent];
-    bool found = !node->unit && node->source.begin == parent->source.begin && node->source.end == parent->source.end &&
-                 parent->first < parent->end && placer->owner[parent->first] == node->parent &&
+    bool found = !node->unit && node->source.begin == parent->source.begin &&
+                 node->source.end == parent->source.end && parent->first < parent->end &&
+                 placer->owner[parent->first] == node->parent &&
                  placer->owner[parent->end - 1] == node->parent;
     if (found) { /* the element surrounds the whole content of its parent */
         node->first = parent->first;
@@ -659,7 +715,8 @@ static bool take(struct placer *placer, struct place_node *node, size_t most) {
     if (count == 0 && !take_nearest(placer, node))
         return false;
 
-    /* Marks at both ends of an element stay in it: the # of a hashtag, brackets, a final exclamation mark. */
+    /* Marks at both ends of an element stay in it: the # of a hashtag, brackets, a final
+     * exclamation mark. */
     const char *source = placer->segment->text;
     int32_t head[MAX_SIGNS], tail[MAX_SIGNS];
     size_t heads = 0, tails = 0;
@@ -673,7 +730,8 @@ static bool take(struct placer *placer, struct place_node *node, size_t most) {
         if (!character_is_punctuation(tail[tails]))
             break;
     }
-    for (; heads > 0 && node->first > 0 && is_sign(placer, node, node->first - 1, head[heads - 1]); heads--)
+    for (; heads > 0 && node->first > 0 && is_sign(placer, node, node->first - 1, head[heads - 1]);
+         heads--)
         node->first--;
     for (; tails > 0 && is_sign(placer, node, node->end, tail[tails - 1]); tails--)
         node->end++;
@@ -681,8 +739,9 @@ static bool take(struct placer *placer, struct place_node *node, size_t most) {
     return true;
 }
 
-size_t markup_place(const struct markup *markup, const struct markup_segment *segment, const struct markup_translation *translation,
-                    struct arena *arena, struct place_node **nodes) {
+size_t markup_place(const struct markup *markup, const struct markup_segment *segment,
+                    const struct markup_translation *translation, struct arena *arena,
+                    struct place_node **nodes) {
     struct placer placer = {.markup = markup, .segment = segment, .translation = translation};
     if (prepare(&placer, arena) != 0)
         return 0;
@@ -706,9 +765,11 @@ size_t markup_place(const struct markup *markup, const struct markup_segment *se
                 /* The node goes between two words, next to the word that its source touched. */
                 size_t point = node->first = node->end = find_point(&placer, node);
                 size_t before = point > 0 ? placer.words[point - 1].end : 0;
-                size_t past = point < placer.word_count ? placer.words[point].begin : translation->length;
+                size_t past =
+                    point < placer.word_count ? placer.words[point].begin : translation->length;
                 bool leans_back = !node->space_before && node->source.begin > parent->source.begin;
-                node->begin = node->past = (leans_back && point > 0) || point == placer.word_count ? before : past;
+                node->begin = node->past =
+                    (leans_back && point > 0) || point == placer.word_count ? before : past;
                 leave_word(&placer, node);
                 if (node->need > 0) /* the translation has no word left for it */
                     node->unit = node->kept = true;
@@ -733,7 +794,8 @@ bool markup_is_placed(const struct markup *markup, const struct markup_segment *
     size_t parts = 0;
     for (size_t i = segment->first; i < segment->end; i++) {
         const struct piece *piece = &markup->pieces[i];
-        if (piece->kind == PIECE_UNIT || (piece->kind == PIECE_OPEN && (!piece->part || ++parts > 1)))
+        if (piece->kind == PIECE_UNIT ||
+            (piece->kind == PIECE_OPEN && (!piece->part || ++parts > 1)))
             return true;
     }
     return false;

@@ -1,8 +1,10 @@
-/* This file reads HTML into pieces that nest. libxml2's parser decides where elements begin and end, including tags that the markup
- * omits. The parser never sees attributes, because it would drop those whose names it does not accept (@click, [href], *ngIf,
- * #name), convert others to lower case, and compare each with all before it. In the markup that the parser gets, each start tag has
- * one attribute instead, HIDDEN, whose value is the number of the span with the tag's own attributes. Such numbers also replace the
- * content of scripts and styles and, in comments, declarations and instructions that HTML does not know. */
+/* This file reads HTML into pieces that nest. libxml2's parser decides where elements begin and
+ * end, including tags that the markup omits. The parser never sees attributes, because it would
+ * drop those whose names it does not accept (@click, [href], *ngIf, #name), convert others to lower
+ * case, and compare each with all before it. In the markup that the parser gets, each start tag has
+ * one attribute instead, HIDDEN, whose value is the number of the span with the tag's own
+ * attributes. Such numbers also replace the content of scripts and styles and, in comments,
+ * declarations and instructions that HTML does not know. */
 #include "server/markup/piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
@@ -19,22 +21,26 @@ enum {
     PACKED_BYTES = PACK_BYTES / 8
 };
 
-/* The ROOT element surrounds markup that is not a document, so that the parser adds no paragraphs and keeps all white space. */
+/* The ROOT element surrounds markup that is not a document, so that the parser adds no paragraphs
+ * and keeps all white space. */
 #define ROOT   "alignd-fragment"
 #define HIDDEN "alignd-hidden"
 
 /* ---- the table of elements ---- */
 
-/* libxml2 knows the elements of HTML 4. This table adds later elements, and those that are not translated. */
+/* libxml2 knows the elements of HTML 4. This table adds later elements, and those that are not
+ * translated. */
 static const struct {
     const char *names; /* separated by spaces */
     unsigned flags;
 } elements[] = {
-    {"article aside button details dialog figcaption figure footer header hgroup label legend main nav optgroup option search "
+    {"article aside button details dialog figcaption figure footer header hgroup label legend main "
+     "nav optgroup option search "
      "section summary",
      ELEMENT_BLOCK},
     {"a", ELEMENT_LINK},
-    {"abbr acronym b bdi bdo big cite del dfn em i ins kbd mark q rb ruby s samp small strike strong sub sup tt u var",
+    {"abbr acronym b bdi bdo big cite del dfn em i ins kbd mark q rb ruby s samp small strike "
+     "strong sub sup tt u var",
      ELEMENT_PHRASE},
     {"rp rt rtc", ELEMENT_OPAQUE | ELEMENT_BESIDE},
     {"embed source track wbr", ELEMENT_VOID},
@@ -51,7 +57,9 @@ unsigned html_element(const char *name) {
         if (bytes_among(bytes_of(name), elements[i].names))
             return elements[i].flags;
     const htmlElemDesc *known = htmlTagLookup((const xmlChar *)name);
-    return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) | (known->empty ? (unsigned)ELEMENT_VOID : 0) : 0;
+    return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) |
+                       (known->empty ? (unsigned)ELEMENT_VOID : 0)
+                 : 0;
 }
 
 bool html_is_known(const char *name) {
@@ -135,10 +143,13 @@ static const char *skip_past(const char *at, const char *end, const char *mark) 
     return found ? found + strlen(mark) : end;
 }
 
-/* Replaces a part of the markup by its number between two texts. Returns false if memory runs out. */
-static bool hide(struct hider *hider, const char *begin, const char *end, const char *before, const char *after) {
+/* Replaces a part of the markup by its number between two texts. Returns false if memory runs out.
+ */
+static bool hide(struct hider *hider, const char *begin, const char *end, const char *before,
+                 const char *after) {
     char number[24];
-    struct bytes *spans = arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
+    struct bytes *spans =
+        arena_grow(hider->out.arena, hider->spans, hider->count, &hider->room, 1, sizeof *spans);
     if (!spans)
         return false;
     hider->spans = spans;
@@ -152,8 +163,9 @@ static bool hide(struct hider *hider, const char *begin, const char *end, const 
     return true;
 }
 
-/* Replaces the attributes of the start tag at `at` with the hidden attribute. Also hides the content of a script or style, because
- * the parser takes "</" at its beginning for an end tag. Returns the place after both, or NULL if memory runs out. */
+/* Replaces the attributes of the start tag at `at` with the hidden attribute. Also hides the
+ * content of a script or style, because the parser takes "</" at its beginning for an end tag.
+ * Returns the place after both, or NULL if memory runs out. */
 static const char *hide_tag(struct hider *hider, const char *at, const char *end) {
     struct html_attribute attribute;
     size_t length = 0;
@@ -174,12 +186,14 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
             return NULL;
     }
     struct bytes element = {name, length};
-    if (stop < close || (!bytes_are_any_case(element, "script") && !bytes_are_any_case(element, "style")))
+    if (stop < close ||
+        (!bytes_are_any_case(element, "script") && !bytes_are_any_case(element, "style")))
         return close + 1;
     const char *content = close + 1;
     for (at = content; (at = memmem(at, (size_t)(end - at), "</", 2)) != NULL; at += 2) {
         size_t left = (size_t)(end - at) - 2;
-        if (left >= length && strncasecmp(at + 2, name, length) == 0 && (left == length || !html_is_of_name(at[2 + length])))
+        if (left >= length && strncasecmp(at + 2, name, length) == 0 &&
+            (left == length || !html_is_of_name(at[2 + length])))
             break; /* </scripts> does not end a script */
     }
     if (!at)
@@ -188,16 +202,21 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
 }
 
 /* Writes `before` and the markup with its attributes hidden. Returns -1 if memory runs out. */
-static int hide_attributes(const char *before, const char *markup, size_t length, struct arena *arena, struct hider *hider) {
+static int hide_attributes(const char *before, const char *markup, size_t length,
+                           struct arena *arena, struct hider *hider) {
     const char *at = markup, *end = markup + length;
     *hider = (struct hider){.out.arena = arena, .done = markup};
     bytes_put_string(&hider->out, before);
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
-        /* HTML's standard, but not every version of the parser, reads a comment at "<!" without a comment or document type, and at
+        /* HTML's standard, but not every version of the parser, reads a comment at "<!" without a
+         * comment or document type, and at
          * "<?" without an instruction. */
-        bool bogus = (at[1] == '?' && (end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':'))) ||
-                     (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0));
-        if (isalpha((unsigned char)at[1])) { /* before anything else '<' is text, as in HTML's standard */
+        bool bogus =
+            (at[1] == '?' &&
+             (end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':'))) ||
+            (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0));
+        if (isalpha((unsigned char)
+                        at[1])) { /* before anything else '<' is text, as in HTML's standard */
             at = hide_tag(hider, at, end);
         } else if (bytes_begin(at, end, "<!--")) {
             at = skip_past(at + 4, end, "-->");
@@ -205,7 +224,8 @@ static int hide_attributes(const char *before, const char *markup, size_t length
             const char *close = memchr(at, '>', (size_t)(end - at));
             bool hidden = !close || hide(hider, at, close + 1, "<!--" HIDDEN " ", "-->");
             at = !hidden ? NULL : close ? close + 1 : end;
-        } else if (at[1] == '/' && !(end - at > 2 && at[2] && (isalpha((unsigned char)at[2]) || strchr("_:.", at[2])))) {
+        } else if (at[1] == '/' && !(end - at > 2 && at[2] &&
+                                     (isalpha((unsigned char)at[2]) || strchr("_:.", at[2])))) {
             at += 2; /* this is not an end tag, and the parser continues here */
         } else {
             at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
@@ -224,8 +244,8 @@ struct element {
     size_t content_before, opaque_around; /* the reader's at its start */
 };
 
-/* The part of a reference with an unknown name that the parser has reported so far. It reports "&" and the name separately, and
- * then text that begins with ';'. */
+/* The part of a reference with an unknown name that the parser has reported so far. It reports "&"
+ * and the name separately, and then text that begins with ';'. */
 enum reference { NO_REFERENCE, AMPERSAND, NAME };
 
 struct reader {
@@ -237,7 +257,8 @@ struct reader {
     size_t depth;
     size_t opaque;  /* the depth of the outermost open element that is not translated; 0: none */
     size_t content; /* the number of pieces so far that are text or end a segment */
-    char *pack;     /* [pack_left] for bytes of pieces: in the arena each piece would begin a cache line */
+    char *pack; /* [pack_left] for bytes of pieces: in the arena each piece would begin a cache line
+                 */
     size_t pack_left;
     struct bytes_buffer markup; /* of the piece that is being made */
     struct bytes_buffer text;   /* since the last piece */
@@ -258,9 +279,11 @@ static void fail(struct reader *reader) {
     xmlStopParser(reader->parser);
 }
 
-/* Notes that a limit is exceeded, without stopping the parser, which must not be stopped while it reads. */
+/* Notes that a limit is exceeded, without stopping the parser, which must not be stopped while it
+ * reads. */
 static void note_excess(struct reader *reader, const char *what, int most, const char *unit) {
-    error_set(&reader->error, ERROR_INPUT, "line %d: %s %d%s", xmlSAX2GetLineNumber(reader->parser), what, most, unit);
+    error_set(&reader->error, ERROR_INPUT, "line %d: %s %d%s", xmlSAX2GetLineNumber(reader->parser),
+              what, most, unit);
     reader->failed = true;
 }
 
@@ -286,9 +309,12 @@ static char *copy_packed(struct reader *reader, const char *bytes, size_t length
     return packed;
 }
 
-/* Adds a piece with a copy of these bytes. Every piece within an element that is not translated is PIECE_RAW. */
-static struct piece *add(struct reader *reader, enum piece_kind kind, const char *bytes, size_t length) {
-    struct piece *pieces = arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+/* Adds a piece with a copy of these bytes. Every piece within an element that is not translated is
+ * PIECE_RAW. */
+static struct piece *add(struct reader *reader, enum piece_kind kind, const char *bytes,
+                         size_t length) {
+    struct piece *pieces = arena_grow(reader->arena, reader->pieces, reader->count,
+                                      &reader->capacity, 1, sizeof *reader->pieces);
     char *raw = copy_packed(reader, bytes, length);
     if (reader->count == MARKUP_MAX_PIECES)
         exceed(reader, "the markup has more than", MARKUP_MAX_PIECES, " tags, texts and comments");
@@ -299,8 +325,10 @@ static struct piece *add(struct reader *reader, enum piece_kind kind, const char
     reader->pieces = pieces;
     reader->content += kind == PIECE_TEXT || kind == PIECE_BREAK;
     struct piece *piece = &pieces[reader->count++];
-    *piece = (struct piece){
-        .raw = raw, .length = (uint32_t)length, .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind), .plain = kind == PIECE_TEXT};
+    *piece = (struct piece){.raw = raw,
+                            .length = (uint32_t)length,
+                            .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind),
+                            .plain = kind == PIECE_TEXT};
     return piece;
 }
 
@@ -325,7 +353,8 @@ static void add_text(struct reader *reader, const char *text, size_t length) {
     }
 }
 
-/* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") become units, which models do not read. */
+/* Makes pieces of the character data so far. Tags that the text mentions ("&lt;br&gt;") become
+ * units, which models do not read. */
 static void end_text(struct reader *reader) {
     struct bytes_buffer *text = &reader->text;
     struct mark_scan scan = {.text = text->bytes, .length = text->length, .quoted = true};
@@ -338,7 +367,8 @@ static void end_text(struct reader *reader) {
         return;
     while (!reader->opaque && mark_next(&scan, &mark)) {
         add_text(reader, text->bytes + at, mark.begin - at);
-        struct piece *piece = add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
+        struct piece *piece =
+            add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
         if (piece)
             piece->plain = true;
         if (piece && mark.kind == MARK_TAG) {
@@ -376,7 +406,8 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     } else if (was == AMPERSAND && letters == length && length < REFERENCE_BYTES) {
         reader->reference = NAME;
     } else if (was == NAME && *text == ';') {
-        /* libxml2 reports "&check;" of HTML 5, which it does not know, as "&", "check" and "; ...": this becomes a unit. */
+        /* libxml2 reports "&check;" of HTML 5, which it does not know, as "&", "check" and "; ...":
+         * this becomes a unit. */
         char unit[REFERENCE_BYTES + 2];
         size_t name = reader->text.length - reader->reference_begin;
         memcpy(mempcpy(unit, reader->text.bytes + reader->reference_begin, name), ";", 1);
@@ -390,11 +421,14 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     bytes_put(&reader->text, text, length);
 }
 
-/* Finds the bytes that hide replaced by a text that begins with HIDDEN. Returns false for any other text. */
-static bool find_hidden(const struct reader *reader, const char *text, size_t length, struct bytes *out) {
+/* Finds the bytes that hide replaced by a text that begins with HIDDEN. Returns false for any other
+ * text. */
+static bool find_hidden(const struct reader *reader, const char *text, size_t length,
+                        struct bytes *out) {
     static const char mark[] = HIDDEN " ";
     char number[24] = "";
-    if (length < sizeof mark || length >= sizeof mark + sizeof number - 1 || memcmp(text, mark, sizeof mark - 1) != 0)
+    if (length < sizeof mark || length >= sizeof mark + sizeof number - 1 ||
+        memcmp(text, mark, sizeof mark - 1) != 0)
         return false;
     memcpy(number, text + sizeof mark - 1, length - (sizeof mark - 1));
     size_t index = strtoul(number, NULL, 10);
@@ -413,8 +447,8 @@ static void on_code(void *owner, const xmlChar *code, int length) {
 
 /* ---- start tags ---- */
 
-/* Returns the attributes as written in the markup. Those of a tag without an end were not hidden, and are reassembled from the
- * parser's report. */
+/* Returns the attributes as written in the markup. Those of a tag without an end were not hidden,
+ * and are reassembled from the parser's report. */
 static struct bytes find_attributes(struct reader *reader, const char *const *reported) {
     struct bytes_buffer all = {.arena = reader->arena};
     if (!reported || !reported[0])
@@ -438,17 +472,19 @@ static struct bytes find_attributes(struct reader *reader, const char *const *re
     return nothing;
 }
 
-/* Attributes that people read: on any element, or on these elements if another attribute has one of these values. Lists are
- * separated by spaces. */
+/* Attributes that people read: on any element, or on these elements if another attribute has one of
+ * these values. Lists are separated by spaces. */
 static const struct {
     const char *names, *elements, *other, *values;
 } read_attributes[] = {
-    {"alt title placeholder summary abbr aria-label aria-description aria-placeholder aria-roledescription aria-valuetext", NULL,
-     NULL, NULL},
+    {"alt title placeholder summary abbr aria-label aria-description aria-placeholder "
+     "aria-roledescription aria-valuetext",
+     NULL, NULL, NULL},
     {"label", "optgroup option track", NULL, NULL},
     {"value", "input", "type", "button reset submit"},
     {"content", "meta", "name property itemprop",
-     "description headline og:description og:image:alt og:title twitter:description twitter:image:alt twitter:title"},
+     "description headline og:description og:image:alt og:title twitter:description "
+     "twitter:image:alt twitter:title"},
 };
 
 /* Returns a bit for each row of the table that the element and its attributes fulfil. */
@@ -457,7 +493,8 @@ static unsigned find_read_rows(const char *element, struct bytes attributes) {
     for (unsigned i = 0; i < sizeof read_attributes / sizeof *read_attributes; i++) {
         const char *at = attributes.start, *end = at + attributes.length;
         struct html_attribute attribute;
-        bool found = !read_attributes[i].elements || bytes_among(bytes_of(element), read_attributes[i].elements);
+        bool found = !read_attributes[i].elements ||
+                     bytes_among(bytes_of(element), read_attributes[i].elements);
         bool asked = found && read_attributes[i].other;
         for (found &= !asked; asked && !found && html_next_attribute(&at, end, &attribute);)
             found = bytes_among_any_case(attribute.name, read_attributes[i].other) &&
@@ -474,7 +511,8 @@ static bool is_read(const struct html_attribute *attribute, unsigned rows) {
     return false;
 }
 
-/* Decodes a value without the white space around it. Returns false if it has an unknown reference or no letters. */
+/* Decodes a value without the white space around it. Returns false if it has an unknown reference
+ * or no letters. */
 static bool decode_value(struct reader *reader, struct bytes value, struct bytes *text) {
     struct bytes_buffer decoded = {.arena = reader->arena};
     const char *at = value.start, *end = at + value.length;
@@ -500,7 +538,8 @@ static bool decode_value(struct reader *reader, struct bytes value, struct bytes
     return markup_has_letters(text->start, 0, text->length);
 }
 
-static void put_attribute(struct reader *reader, const char *element, const struct html_attribute *attribute, bool prose) {
+static void put_attribute(struct reader *reader, const char *element,
+                          const struct html_attribute *attribute, bool prose) {
     struct bytes_buffer *tag = &reader->markup;
     bytes_put_string(tag, " ");
     bytes_put(tag, attribute->name.start, attribute->name.length);
@@ -509,14 +548,15 @@ static void put_attribute(struct reader *reader, const char *element, const stru
     bytes_put_string(tag, "=\"");
     size_t begin = tag->length;
     bytes_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
-    struct piece_inset inset = {.piece = (uint32_t)reader->count, /* the piece of the tag, which is added later */
-                                .begin = (uint32_t)begin,
-                                .end = (uint32_t)tag->length};
+    struct piece_inset inset = {
+        .piece = (uint32_t)reader->count, /* the piece of the tag, which is added later */
+        .begin = (uint32_t)begin,
+        .end = (uint32_t)tag->length};
     bytes_put_string(tag, "\"");
 
     struct bytes text = attribute->value;
-    inset.language =
-        text.length > 0 && (bytes_are_any_case(attribute->name, "lang") || bytes_are_any_case(attribute->name, "xml:lang"));
+    inset.language = text.length > 0 && (bytes_are_any_case(attribute->name, "lang") ||
+                                         bytes_are_any_case(attribute->name, "xml:lang"));
     inset.root = strcmp(element, "html") == 0;
     if (inset.language)
         text.start = arena_copy(reader->arena, text.start, text.length);
@@ -524,8 +564,8 @@ static void put_attribute(struct reader *reader, const char *element, const stru
         return;
     inset.text = text.start;
     inset.length = text.length;
-    struct piece_inset *insets =
-        arena_grow(reader->arena, reader->insets, reader->inset_count, &reader->inset_room, 1, sizeof *insets);
+    struct piece_inset *insets = arena_grow(reader->arena, reader->insets, reader->inset_count,
+                                            &reader->inset_room, 1, sizeof *insets);
     if (!insets) {
         fail(reader);
         return;
@@ -534,8 +574,9 @@ static void put_attribute(struct reader *reader, const char *element, const stru
     insets[reader->inset_count++] = inset;
 }
 
-/* Opens an element with translate="yes" and these flags. An element that is not translated, but holds such an element, is no unit
- * of a sentence: its tags and those between the two separate texts, as blocks do. Returns the flags of the new element. */
+/* Opens an element with translate="yes" and these flags. An element that is not translated, but
+ * holds such an element, is no unit of a sentence: its tags and those between the two separate
+ * texts, as blocks do. Returns the flags of the new element. */
 static unsigned open_within(struct reader *reader, unsigned flags) {
     if (reader->opaque && reader->open[reader->opaque - 1].flags & ELEMENT_CODE)
         return flags;
@@ -574,7 +615,8 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     }
     size_t opaque_around = reader->opaque;
     enum html_translate translate = html_attributes_translate(begin, end);
-    unsigned flags = html_element(name) | (translate == TRANSLATE_NO ? (unsigned)ELEMENT_OPAQUE : 0);
+    unsigned flags =
+        html_element(name) | (translate == TRANSLATE_NO ? (unsigned)ELEMENT_OPAQUE : 0);
     if (translate == TRANSLATE_YES && !(flags & (ELEMENT_CODE | ELEMENT_BESIDE)))
         flags = open_within(reader, flags);
     bool translated = translate != TRANSLATE_NO && !reader->opaque;
@@ -601,7 +643,8 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     if (reader->inset_count > insets)
         piece->inset = (uint32_t)insets + 1;
     piece->bond = (uint8_t)piece_bond(flags);
-    reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content, opaque_around};
+    reader->open[reader->depth++] =
+        (struct element){name, (uint32_t)reader->count - 1, flags, reader->content, opaque_around};
     if ((flags & ELEMENT_OPAQUE) && !is_void && !reader->opaque) {
         reader->opaque = reader->depth;
         piece->opaque = true;
@@ -620,8 +663,12 @@ static void end_to(struct reader *reader, size_t depth) {
         reader->opaque = element->opaque_around;
         if (element->flags & ELEMENT_VOID)
             continue;
-        if (!differs && reader->content == element->content_before) /* an empty element may be a placeholder of another program */
-            reader->pieces[element->piece].opaque = reader->pieces[element->piece].kind == PIECE_OPEN;
+        if (!differs &&
+            reader->content ==
+                element
+                    ->content_before) /* an empty element may be a placeholder of another program */
+            reader->pieces[element->piece].opaque =
+                reader->pieces[element->piece].kind == PIECE_OPEN;
         add_strings(reader, element->flags & ELEMENT_BLOCK ? PIECE_BREAK : PIECE_CLOSE,
                     (const char *const[]){"</", element->name, ">", NULL});
         if (reader->failed)
@@ -631,7 +678,8 @@ static void end_to(struct reader *reader, size_t depth) {
     }
 }
 
-/* Ends an element. The parser does not report the end of an element whose start tag is cut off by the end of the markup. */
+/* Ends an element. The parser does not report the end of an element whose start tag is cut off by
+ * the end of the markup. */
 static void on_end(void *owner, const xmlChar *name) {
     struct reader *reader = owner;
     size_t depth = reader->depth;
@@ -653,21 +701,27 @@ static void on_comment(void *owner, const xmlChar *text) {
 
 static void on_instruction(void *owner, const xmlChar *target, const xmlChar *data) {
     const char *more = data ? (const char *)data : "";
-    add_strings(owner, PIECE_BREAK, (const char *const[]){"<?", (const char *)target, data ? " " : "", more, ">", NULL});
+    add_strings(
+        owner, PIECE_BREAK,
+        (const char *const[]){"<?", (const char *)target, data ? " " : "", more, ">", NULL});
 }
 
-static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, const xmlChar *system) {
-    const char *where = public ? " PUBLIC \"" : " SYSTEM \"", *begin = public && system ? "\" \"" : "";
-    const char *id = public ? (const char *)public : "", *address = system ? (const char *)system : "";
+static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public,
+                       const xmlChar *system) {
+    const char *where = public ? " PUBLIC \"" : " SYSTEM \"",
+               *begin = public && system ? "\" \"" : "";
+    const char *id = public ? (const char *)public : "",
+               *address = system ? (const char *)system : "";
     const char *end = public || system ? "\"" : "";
     add_strings(owner, PIECE_BREAK,
-                (const char *const[]){"<!DOCTYPE ", (const char *)name, *end ? where : "", id, begin, address, end, ">", NULL});
+                (const char *const[]){"<!DOCTYPE ", (const char *)name, *end ? where : "", id,
+                                      begin, address, end, ">", NULL});
 }
 
 /* ---- libxml2's memory ---- */
 
-/* libxml2 leaks if a parser cannot be made, so its allocations fall back on the reserve. The parser's errors do not show every
- * failed allocation, so `lacking` notes failures. */
+/* libxml2 leaks if a parser cannot be made, so its allocations fall back on the reserve. The
+ * parser's errors do not show every failed allocation, so `lacking` notes failures. */
 static thread_local bool lacking;
 
 static void *note_failure(void *block) {
@@ -696,14 +750,16 @@ static void set_up(void) {
 
 /* ---- the whole markup ---- */
 
-/* The parser compares each attribute with all before it in the tag: a tag with 200,000 attributes would take minutes, and is not
- * reported before its end. So the parser gets a few kilobytes at a time, and no more once its table of attributes (names and
- * values, doubled when it is full) is too large for the limit. */
+/* The parser compares each attribute with all before it in the tag: a tag with 200,000 attributes
+ * would take minutes, and is not reported before its end. So the parser gets a few kilobytes at a
+ * time, and no more once its table of attributes (names and values, doubled when it is full) is too
+ * large for the limit. */
 static int give(void *owner, char *buffer, int room) {
     struct reader *reader = owner;
     if (reader->parser->maxatts > 4 * MARKUP_MAX_ATTRIBUTES)
         note_excess(reader, "a tag has more than", MARKUP_MAX_ATTRIBUTES, " attributes");
-    size_t left = reader->failed ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
+    size_t left = reader->failed ? 0 : reader->unread_length,
+           count = left < (size_t)room ? left : (size_t)room;
     memcpy(buffer, reader->unread, count);
     reader->unread += count;
     reader->unread_length -= count;
@@ -713,8 +769,10 @@ static int give(void *owner, char *buffer, int room) {
 /* Returns NULL if memory runs out. */
 static htmlParserCtxtPtr open_parser(struct reader *reader) {
     htmlParserCtxtPtr parser = reader->parser = htmlNewParserCtxt();
-    xmlParserInputBufferPtr buffer = parser ? xmlParserInputBufferCreateIO(give, NULL, reader, XML_CHAR_ENCODING_NONE) : NULL;
-    xmlParserInputPtr input = buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
+    xmlParserInputBufferPtr buffer =
+        parser ? xmlParserInputBufferCreateIO(give, NULL, reader, XML_CHAR_ENCODING_NONE) : NULL;
+    xmlParserInputPtr input =
+        buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
     if (!input && buffer)
         xmlFreeParserInputBuffer(buffer);
     if (!input || inputPush(parser, input) < 0) {
@@ -722,13 +780,14 @@ static htmlParserCtxtPtr open_parser(struct reader *reader) {
         htmlFreeParserCtxt(parser);
         return NULL;
     }
-    htmlCtxtUseOptions(parser, HTML_PARSE_RECOVER | HTML_PARSE_NOIMPLIED | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
-                                   HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    htmlCtxtUseOptions(parser, HTML_PARSE_RECOVER | HTML_PARSE_NOIMPLIED | HTML_PARSE_NOERROR |
+                                   HTML_PARSE_NOWARNING | HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
     xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
     return parser;
 }
 
-int html_read(const char *text, size_t length, struct arena *arena, struct markup *markup, struct error *err) {
+int html_read(const char *text, size_t length, struct arena *arena, struct markup *markup,
+              struct error *err) {
     static once_flag once = ONCE_FLAG_INIT;
     static const htmlSAXHandler handler = {
         .startElement = on_start,
@@ -740,7 +799,8 @@ int html_read(const char *text, size_t length, struct arena *arena, struct marku
         .processingInstruction = on_instruction,
         .internalSubset = on_doctype,
     };
-    static const char *const roots[] = {"<!doctype", "<html", "<head", "<body"}; /* a whole document has its own root */
+    static const char *const roots[] = {"<!doctype", "<html", "<head",
+                                        "<body"}; /* a whole document has its own root */
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *whole = arena_copy(arena, text, length);
     if (!reader || !whole)
@@ -749,7 +809,8 @@ int html_read(const char *text, size_t length, struct arena *arena, struct marku
     for (const char *at = whole; !reader->rooted && (at = strchr(at, '<')) != NULL; at++)
         for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
             reader->rooted |= strncasecmp(at, roots[i], strlen(roots[i])) == 0;
-    if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
+    if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena,
+                        &reader->hidden) != 0)
         return error_memory(err);
     reader->unread = reader->hidden.out.bytes;
     reader->unread_length = reader->hidden.out.length;

@@ -1,19 +1,27 @@
-/* This module hides how XML is read without a library: tag by tag, for callers that rewrite the document, and into pieces that
- * nest. Tags stay byte for byte as they are, and nothing is looked up or expanded, so that time and memory are linear in the length
- * of the markup. In pieces, a reference other than a number or one of XML's own five is a unit. */
+/* This module hides how XML is read without a library: tag by tag, for callers that rewrite the
+ * document, and into pieces that nest. Tags stay byte for byte as they are, and nothing is looked
+ * up or expanded, so that time and memory are linear in the length of the markup. In pieces, a
+ * reference other than a number or one of XML's own five is a unit. */
 #include "model/base/utf8.h"
 #include "server/markup/piece.h"
 #include <ctype.h>
 
 enum { NAME_SHOWN = 40, MOST_REFERENCE = 40, UTF8_BYTES = 4 };
-enum { CHECKED_BYTES = 16 * 1024 /* at once */, FOUND_BYTES = 64 * 1024, FOUND_STEPS = 16, STEP_BYTES = 64 /* of a token */ };
-/* These limits keep the time for one tag far below a turn of the budget. Values have no limit, since they may hold pictures and are
- * searched by memchr. */
+enum {
+    CHECKED_BYTES = 16 * 1024 /* at once */,
+    FOUND_BYTES = 64 * 1024,
+    FOUND_STEPS = 16,
+    STEP_BYTES = 64 /* of a token */
+};
+/* These limits keep the time for one tag far below a turn of the budget. Values have no limit,
+ * since they may hold pictures and are searched by memchr. */
 enum { MOST_NAME = 1024, MOST_BESIDE_VALUES = 32 * 1024, MOST_DOCTYPE = 64 * 1024 };
 
-static int refuse(const char *document, const char *at, const char *what, struct bytes name, struct error *err) {
+static int refuse(const char *document, const char *at, const char *what, struct bytes name,
+                  struct error *err) {
     int shown = (int)utf8_clip(name.start, name.length, NAME_SHOWN);
-    return markup_error_at(err, document, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown, name.start);
+    return markup_error_at(err, document, at, "%s%s%.*s", what, shown > 0 ? " " : "", shown,
+                           name.start);
 }
 
 /* ---- names, tags and attributes ---- */
@@ -26,8 +34,8 @@ static struct bytes name_at(const char *at, const char *end) {
     return bytes_between(begin, at);
 }
 
-/* Returns the end of a tag, past its '>'; quoted values may contain '>', too. Returns NULL if the tag is incomplete or, with *large
- * set, if it has more than `most` bytes outside its values. */
+/* Returns the end of a tag, past its '>'; quoted values may contain '>', too. Returns NULL if the
+ * tag is incomplete or, with *large set, if it has more than `most` bytes outside its values. */
 static const char *tag_end(const char *at, const char *end, size_t most, bool *large) {
     for (size_t beside = 0; at < end && *at != '>' && *at != '<'; beside++) {
         *large = beside == most;
@@ -43,8 +51,8 @@ static const char *tag_end(const char *at, const char *end, size_t most, bool *l
     return at < end && *at == '>' ? at + 1 : NULL;
 }
 
-/* Returns the end of a document type declaration, past its '>', or NULL if it has no end; its values and inner declarations may
- * contain '>', too. at: after "<!DOCTYPE". */
+/* Returns the end of a document type declaration, past its '>', or NULL if it has no end; its
+ * values and inner declarations may contain '>', too. at: after "<!DOCTYPE". */
 static const char *doctype_end(const char *at, const char *end) {
     bool inside = false; /* of the brackets */
     while (at < end && (inside || *at != '>')) {
@@ -54,7 +62,9 @@ static const char *doctype_end(const char *at, const char *end) {
                                     : at;
         if (!found)
             return NULL;
-        inside = !comment && !quote && *at == '[' ? true : !comment && !quote && *at == ']' ? false : inside;
+        inside = !comment && !quote && *at == '['   ? true
+                 : !comment && !quote && *at == ']' ? false
+                                                    : inside;
         at = found + (comment ? 3 : 1);
     }
     return at < end ? at + 1 : NULL;
@@ -66,19 +76,24 @@ struct bytes xml_local_name(struct bytes name) {
 }
 
 bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out) {
-    const char *end = tag->end - 1, *begin = *at ? *at : tag->name.start ? tag->name.start + tag->name.length : tag->begin + 5;
+    const char *end = tag->end - 1, *begin = *at               ? *at
+                                             : tag->name.start ? tag->name.start + tag->name.length
+                                                               : tag->begin + 5;
     const char *from = begin;
     while (from < end && (byte_is_space(*from) || *from == '/'))
         from++;
     const char *equals = memchr(from, '=', (size_t)(end - from)), *open = equals ? equals + 1 : end;
     while (open < end && byte_is_space(*open))
         open++;
-    const char *close = open < end && strchr("\"'", *open) ? memchr(open + 1, *open, (size_t)(end - open) - 1) : NULL;
+    const char *close = open < end && strchr("\"'", *open)
+                            ? memchr(open + 1, *open, (size_t)(end - open) - 1)
+                            : NULL;
     if (!close)
         return false;
     while (equals > from && byte_is_space(equals[-1]))
         equals--;
-    *out = (struct xml_attribute){begin, close + 1, bytes_between(from, equals), bytes_between(open + 1, close)};
+    *out = (struct xml_attribute){begin, close + 1, bytes_between(from, equals),
+                                  bytes_between(open + 1, close)};
     *at = close + 1;
     return true;
 }
@@ -95,8 +110,8 @@ bool xml_attribute(const struct xml_token *tag, const char *name, struct bytes *
 
 /* ---- references ---- */
 
-/* Reads the reference that begins at `at`: one of XML's own five or, if `all` is set, of HTML's, or the number of a character that
- * XML allows (XML 1.0, production 2). Returns its length, or 0. */
+/* Reads the reference that begins at `at`: one of XML's own five or, if `all` is set, of HTML's, or
+ * the number of a character that XML allows (XML 1.0, production 2). Returns its length, or 0. */
 static size_t read_character(const char *at, const char *end, bool all, int32_t *character) {
     static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
     for (size_t i = 0; i < 5; i++)
@@ -109,7 +124,8 @@ static size_t read_character(const char *at, const char *end, bool all, int32_t 
     return is_known && *character != 0xfffe && *character != 0xffff ? length : 0;
 }
 
-int xml_decode(const char *document, const struct xml_token *token, struct arena *arena, struct bytes *out, struct error *err) {
+int xml_decode(const char *document, const struct xml_token *token, struct arena *arena,
+               struct bytes *out, struct error *err) {
     const char *at = token->begin, *end = token->end;
     *out = bytes_between(at, end);
     if (token->kind == XML_CDATA || !memchr(at, '&', out->length))
@@ -125,8 +141,9 @@ int xml_decode(const char *document, const struct xml_token *token, struct arena
         int32_t character;
         size_t length = read_character(at, end, true, &character);
         if (length == 0)
-            return refuse(document, at,
-                          "unknown reference:", bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end), err);
+            return refuse(document, at, "unknown reference:",
+                          bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end),
+                          err);
         bytes_put(&text, bytes, character_put(character, bytes));
         at += length;
     }
@@ -149,7 +166,8 @@ const char *xml_find(struct bytes bytes, const char *text, struct budget *budget
     return NULL;
 }
 
-void xml_scan_begin(struct xml_scan *scan, struct bytes document, bool doctype, struct budget *budget) {
+void xml_scan_begin(struct xml_scan *scan, struct bytes document, bool doctype,
+                    struct budget *budget) {
     static const char mark[] = "\xef\xbb\xbf";
     scan->begin = scan->at = document.start;
     scan->end = document.start + document.length;
@@ -175,20 +193,25 @@ static int read_other(struct xml_scan *scan, struct xml_token *token, struct err
             return error_memory(err);
         if (!close)
             return markup_error_at(err, scan->begin, begin,
-                                   i == 2 ? "a CDATA section has no end" : "a comment or an instruction has no end");
+                                   i == 2 ? "a CDATA section has no end"
+                                          : "a comment or an instruction has no end");
         scan->at = token->end = close + strlen(others[i][1]);
         if (i == 2)
             *token = (struct xml_token){.kind = XML_CDATA, .begin = content, .end = close};
         return 1;
     }
-    bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 && strncasecmp(begin, "<!doctype", 9) == 0;
+    bool declares = scan->doctype && !scan->rooted && scan->end - begin > 9 &&
+                    strncasecmp(begin, "<!doctype", 9) == 0;
     bool near = scan->end - begin <= MOST_DOCTYPE;
-    const char *end = declares ? doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
+    const char *end =
+        declares ? doctype_end(begin + 9, near ? scan->end : begin + MOST_DOCTYPE) : NULL;
     if (!end && declares)
         return markup_error_at(err, scan->begin, begin,
-                               near ? "the document type has no end" : "the document type is longer than 64 KiB");
+                               near ? "the document type has no end"
+                                    : "the document type is longer than 64 KiB");
     if (!end)
-        return markup_error_at(err, scan->begin, begin, "declarations, such as a document type, are not allowed here");
+        return markup_error_at(err, scan->begin, begin,
+                               "declarations, such as a document type, are not allowed here");
     scan->at = token->end = end;
     return 1;
 }
@@ -200,10 +223,15 @@ static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error
     bool large = false;
     token->name = name_at(name, scan->end - name > MOST_NAME ? name + MOST_NAME + 1 : scan->end);
     if (token->name.length > MOST_NAME)
-        return markup_error_at(err, scan->begin, begin, "the name of an element is longer than %d bytes", MOST_NAME);
-    const char *end = token->name.length > 0 ? tag_end(name + token->name.length, scan->end, MOST_BESIDE_VALUES, &large) : NULL;
+        return markup_error_at(err, scan->begin, begin,
+                               "the name of an element is longer than %d bytes", MOST_NAME);
+    const char *end = token->name.length > 0 ? tag_end(name + token->name.length, scan->end,
+                                                       MOST_BESIDE_VALUES, &large)
+                                             : NULL;
     if (large)
-        return markup_error_at(err, scan->begin, begin, "a tag has more than %d KiB beside its values", MOST_BESIDE_VALUES / 1024);
+        return markup_error_at(err, scan->begin, begin,
+                               "a tag has more than %d KiB beside its values",
+                               MOST_BESIDE_VALUES / 1024);
     if (!end)
         return markup_error_at(err, scan->begin, begin, "incomplete tag");
     scan->at = token->end = end;
@@ -221,7 +249,8 @@ static int read_tag(struct xml_scan *scan, struct xml_token *token, struct error
     if (token->kind == XML_EMPTY)
         return 1;
     if (scan->depth == MARKUP_MAX_DEPTH)
-        return markup_error_at(err, scan->begin, begin, "elements nest deeper than %d", MARKUP_MAX_DEPTH);
+        return markup_error_at(err, scan->begin, begin, "elements nest deeper than %d",
+                               MARKUP_MAX_DEPTH);
     scan->open[scan->depth++] = token->name;
     return 1;
 }
@@ -246,7 +275,8 @@ int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err) 
     if (read < 0)
         return -1;
 
-    /* The bytes must be UTF-8 without control characters, which XML does not allow and the notation of messages uses. */
+    /* The bytes must be UTF-8 without control characters, which XML does not allow and the notation
+     * of messages uses. */
     for (const char *at = begin; at < scan->at;) {
         size_t left = (size_t)(scan->at - at), checked = utf8_clip(at, left, CHECKED_BYTES);
         if (checked == 0 || !utf8_valid(at, checked))
@@ -277,17 +307,19 @@ struct reader {
     size_t count, capacity;
     struct element open[MARKUP_MAX_DEPTH];
     size_t depth;
-    size_t opaque;            /* the depth of the outermost open element that is not translated; 0: none */
-    bool text_at_top;         /* there is text that is not blank outside of all elements */
+    size_t opaque;    /* the depth of the outermost open element that is not translated; 0: none */
+    bool text_at_top; /* there is text that is not blank outside of all elements */
     struct bytes_buffer text; /* since the last piece */
     struct error *err;
 };
 
 static int add(struct reader *reader, enum piece_kind kind, const char *bytes, size_t length) {
     if (reader->count == MARKUP_MAX_PIECES)
-        return markup_error_at(reader->err, reader->begin, reader->at, "the markup has more than %d tags, texts and comments",
+        return markup_error_at(reader->err, reader->begin, reader->at,
+                               "the markup has more than %d tags, texts and comments",
                                MARKUP_MAX_PIECES);
-    struct piece *pieces = arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+    struct piece *pieces = arena_grow(reader->arena, reader->pieces, reader->count,
+                                      &reader->capacity, 1, sizeof *reader->pieces);
     if (!pieces)
         return error_memory(reader->err);
     reader->pieces = pieces;
@@ -310,7 +342,8 @@ static int end_text(struct reader *reader) {
     if (!copy)
         return error_memory(reader->err);
 
-    /* Until segments are cut, `end` of the innermost open element's piece says that the element has text of its own. */
+    /* Until segments are cut, `end` of the innermost open element's piece says that the element has
+     * text of its own. */
     while (blank < length && byte_is_space(copy[blank]))
         blank++;
     struct element *parent = reader->depth > 0 ? &reader->open[reader->depth - 1] : NULL;
@@ -338,13 +371,15 @@ static int read_text(struct reader *reader) {
         const char *end = begin + 1;
         char bytes[UTF8_BYTES];
         int32_t character = '&';
-        while (end < reader->end && end - begin < MOST_REFERENCE && (*end == '#' || isalnum((unsigned char)*end)))
+        while (end < reader->end && end - begin < MOST_REFERENCE &&
+               (*end == '#' || isalnum((unsigned char)*end)))
             end++;
         bool whole = end > begin + 1 && end < reader->end && *end == ';';
         reader->at = whole ? end + 1 : begin + 1;
         if (!whole || read_character(begin, reader->at, false, &character) != 0)
             bytes_put(&reader->text, bytes, character_put(character, bytes));
-        else if (end_text(reader) != 0 || add(reader, PIECE_UNIT, begin, (size_t)(reader->at - begin)) != 0)
+        else if (end_text(reader) != 0 ||
+                 add(reader, PIECE_UNIT, begin, (size_t)(reader->at - begin)) != 0)
             return -1;
     }
     return 0;
@@ -364,11 +399,13 @@ static int read_start(struct reader *reader) {
     struct bytes name = name_at(begin + 1, reader->end);
     struct html_attribute attribute;
     bool large, keeps = false;
-    const char *at = name.start + name.length, *end = name.length > 0 ? tag_end(at, reader->end, SIZE_MAX, &large) : NULL;
+    const char *at = name.start + name.length,
+               *end = name.length > 0 ? tag_end(at, reader->end, SIZE_MAX, &large) : NULL;
     if (!end)
         return markup_error_at(reader->err, reader->begin, begin, "incomplete tag");
     if (reader->depth == MARKUP_MAX_DEPTH)
-        return markup_error_at(reader->err, reader->begin, begin, "elements nest deeper than %d", MARKUP_MAX_DEPTH);
+        return markup_error_at(reader->err, reader->begin, begin, "elements nest deeper than %d",
+                               MARKUP_MAX_DEPTH);
     bool is_void = end[-2] == '/';
     uint32_t parent = reader->depth > 0 ? reader->open[reader->depth - 1].piece + 1 : 0;
     if (reader->depth > 0)
@@ -397,7 +434,9 @@ static int read_end(struct reader *reader) {
     if (!end)
         return markup_error_at(reader->err, reader->begin, begin, "incomplete tag");
     if (!element || !bytes_same(element->name, name))
-        return refuse(reader->begin, begin, element ? "mismatched end tag:" : "end tag without a start tag:", name, reader->err);
+        return refuse(reader->begin, begin,
+                      element ? "mismatched end tag:" : "end tag without a start tag:", name,
+                      reader->err);
     if (reader->opaque == reader->depth)
         reader->opaque = 0;
     else if (!element->content) /* an empty element is a placeholder */
@@ -418,7 +457,8 @@ static int add_other(struct reader *reader) {
     static const struct {
         const char *begin, *end;
         enum piece_kind kind;
-    } others[] = {{"<!--", "-->", PIECE_UNIT}, {"<?", "?>", PIECE_BREAK}, {"<![CDATA[", "]]>", PIECE_TEXT}};
+    } others[] = {
+        {"<!--", "-->", PIECE_UNIT}, {"<?", "?>", PIECE_BREAK}, {"<![CDATA[", "]]>", PIECE_TEXT}};
     static const char doctype[] = "<!DOCTYPE";
     const char *begin = reader->at;
     size_t left = (size_t)(reader->end - begin);
@@ -428,11 +468,13 @@ static int add_other(struct reader *reader) {
             continue;
         const char *end = memmem(begin + mark, left - mark, others[i].end, strlen(others[i].end));
         if (!end)
-            return refuse(reader->begin, begin, "missing end of", (struct bytes){others[i].begin, mark}, reader->err);
+            return refuse(reader->begin, begin, "missing end of",
+                          (struct bytes){others[i].begin, mark}, reader->err);
         reader->at = end + strlen(others[i].end);
         if (others[i].kind == PIECE_TEXT)
             bytes_put(&reader->text, begin + mark, (size_t)(end - begin) - mark);
-        else if (end_text(reader) != 0 || add(reader, others[i].kind, begin, (size_t)(reader->at - begin)) != 0)
+        else if (end_text(reader) != 0 ||
+                 add(reader, others[i].kind, begin, (size_t)(reader->at - begin)) != 0)
             return -1;
         return 1;
     }
@@ -440,24 +482,33 @@ static int add_other(struct reader *reader) {
         strncasecmp(begin, doctype, sizeof doctype - 1) == 0) {
         const char *end = doctype_end(begin + sizeof doctype - 1, reader->end);
         if (!end)
-            return refuse(reader->begin, begin, "missing end of", (struct bytes){doctype, sizeof doctype - 1}, reader->err);
+            return refuse(reader->begin, begin, "missing end of",
+                          (struct bytes){doctype, sizeof doctype - 1}, reader->err);
         reader->at = end;
-        return end_text(reader) == 0 && add(reader, PIECE_BREAK, begin, (size_t)(end - begin)) == 0 ? 1 : -1;
+        return end_text(reader) == 0 && add(reader, PIECE_BREAK, begin, (size_t)(end - begin)) == 0
+                   ? 1
+                   : -1;
     }
     if (left > 1 && begin[1] == '!')
-        return markup_error_at(reader->err, reader->begin, begin, "declarations, such as a document type, are not allowed");
+        return markup_error_at(reader->err, reader->begin, begin,
+                               "declarations, such as a document type, are not allowed");
     return 0;
 }
 
 /* ---- the whole markup ---- */
 
-int xml_read(const char *text, size_t length, const struct xml_tags *tags, struct arena *arena, struct markup *markup,
-             struct error *err) {
+int xml_read(const char *text, size_t length, const struct xml_tags *tags, struct arena *arena,
+             struct markup *markup, struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     if (!reader)
         return error_memory(err);
-    *reader = (struct reader){
-        .tags = tags, .begin = text, .at = text, .end = text + length, .arena = arena, .text.arena = arena, .err = err};
+    *reader = (struct reader){.tags = tags,
+                              .begin = text,
+                              .at = text,
+                              .end = text + length,
+                              .arena = arena,
+                              .text.arena = arena,
+                              .err = err};
     while (reader->at < reader->end) {
         if (read_text(reader) != 0)
             return -1;
@@ -473,15 +524,18 @@ int xml_read(const char *text, size_t length, const struct xml_tags *tags, struc
     if (end_text(reader) != 0)
         return -1;
     if (reader->depth > 0)
-        return refuse(text, reader->end, "missing end tag:", reader->open[reader->depth - 1].name, err);
+        return refuse(text, reader->end, "missing end tag:", reader->open[reader->depth - 1].name,
+                      err);
 
-    /* Tags end segments if they are listed or, in an outline, if there is no text beside the element. */
+    /* Tags end segments if they are listed or, in an outline, if there is no text beside the
+     * element. */
     for (size_t i = 0; i < reader->count; i++) {
         struct piece *piece = &reader->pieces[i];
         if (piece->kind != PIECE_OPEN || piece->opaque)
             continue;
         struct bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
-        bool within_text = piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
+        bool within_text =
+            piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
         bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, name);
         if (splits || is_listed(&tags->splitting, name))
             piece->kind = reader->pieces[piece->pair].kind = PIECE_BREAK;

@@ -1,12 +1,15 @@
-/* This module hides the life of the models in service: how one set replaces another, and when a model is loaded and unloaded.
+/* This module hides the life of the models in service: how one set replaces another, and when a
+ * model is loaded and unloaded.
  *
- * Threads. The loader loads one model after the other, while others decode, at a lower priority. The keeper unloads models that are
- * idle or exceed the limit, and ends waits at their deadline. The reloader makes the next set; between reloads it compares the
- * larger files of loaded models with their manifests, while the models are already in use. Waits end (finish is called) without the
- * lock held.
+ * Threads. The loader loads one model after the other, while others decode, at a lower priority.
+ * The keeper unloads models that are idle or exceed the limit, and ends waits at their deadline.
+ * The reloader makes the next set; between reloads it compares the larger files of loaded models
+ * with their manifests, while the models are already in use. Waits end (finish is called) without
+ * the lock held.
  *
- * The lock protects the state of every model in service, and the lists. References are counted without it, but the first reference
- * to a model is only taken with it: a model found unused with the lock held stays unused. */
+ * The lock protects the state of every model in service, and the lists. References are counted
+ * without it, but the first reference to a model is only taken with it: a model found unused with
+ * the lock held stays unused. */
 #include "server/models/catalog.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -22,9 +25,11 @@
 enum {
     LOADER_NICE = 5,
     RETRY_US = 10 * 1000 * 1000, /* the time before a failed model is tried again */
-    ROOM_US = 1000 * 1000,       /* the time that a load for which no request waits does wait for models in use */
-    LOOK_US = 20 * 1000,         /* the time between two checks of conditions that are not signalled */
-    MOST_LOOK_US = 1000 * 1000,  /* the time between two checks for idle models */
+    ROOM_US =
+        1000 *
+        1000, /* the time that a load for which no request waits does wait for models in use */
+    LOOK_US = 20 * 1000, /* the time between two checks of conditions that are not signalled */
+    MOST_LOOK_US = 1000 * 1000, /* the time between two checks for idle models */
     THREADS = 3
 };
 
@@ -55,16 +60,19 @@ struct catalog {
 /* ---- the states; all functions require the lock, unless the model is not in service yet ---- */
 
 /* Loads the model without changing its state. The error does not name the folder. */
-static struct loaded_model *load_model(const struct catalog *catalog, const struct served_model *model,
+static struct loaded_model *load_model(const struct catalog *catalog,
+                                       const struct served_model *model,
                                        enum integrity_extent extent, struct error *err) {
     struct loading loading = catalog->loading;
     loading.extent = extent;
-    struct loaded_model *loaded = loaded_model_open(model->moved ? model->moved : model->folder, model->compute, &loading, err);
+    struct loaded_model *loaded = loaded_model_open(model->moved ? model->moved : model->folder,
+                                                    model->compute, &loading, err);
     if (!loaded)
         return NULL;
     const struct translator_info *is = &loaded->info, *was = &model->info;
-    if (strcmp(is->name, was->name) == 0 && strcmp(is->source, was->source) == 0 && strcmp(is->target, was->target) == 0 &&
-        is->attention == was->attention && is->alignment_head == was->alignment_head && is->heads == was->heads &&
+    if (strcmp(is->name, was->name) == 0 && strcmp(is->source, was->source) == 0 &&
+        strcmp(is->target, was->target) == 0 && is->attention == was->attention &&
+        is->alignment_head == was->alignment_head && is->heads == was->heads &&
         is->quality == was->quality)
         return loaded;
     error_set(err, ERROR_FILE, "the folder now contains another model: reload the models");
@@ -99,8 +107,8 @@ struct model_set *catalog_acquire(struct catalog *catalog) {
 
 /* ---- room; all functions require the lock ----
  *
- * A model that is unloaded is cold at once. It is put on a list, gone, and freed by free_gone without the lock; until then its
- * bytes count as taken. */
+ * A model that is unloaded is cold at once. It is put on a list, gone, and freed by free_gone
+ * without the lock; until then its bytes count as taken. */
 
 static void keep(struct catalog *catalog, struct served_model *model) {
     model->next_kept = catalog->kept;
@@ -109,8 +117,8 @@ static void keep(struct catalog *catalog, struct served_model *model) {
         pthread_cond_broadcast(&catalog->changed);
 }
 
-/* Does nothing if the model is not kept. The released reference is never the last one: a kept model is in service, or the caller
- * has another reference. */
+/* Does nothing if the model is not kept. The released reference is never the last one: a kept model
+ * is in service, or the caller has another reference. */
 static void unkeep(struct catalog *catalog, struct served_model *model) {
     struct served_model **link = &catalog->kept;
     while (*link && *link != model)
@@ -122,7 +130,8 @@ static void unkeep(struct catalog *catalog, struct served_model *model) {
 }
 
 /* Gives up the model's own reference to what is in memory, which its last user then frees. */
-static void let_go(struct catalog *catalog, struct served_model *model, struct loaded_model **gone) {
+static void let_go(struct catalog *catalog, struct served_model *model,
+                   struct loaded_model **gone) {
     model->loaded->next = *gone;
     *gone = model->loaded;
     loaded_model_retire(model->loaded, &catalog->retired);
@@ -130,10 +139,11 @@ static void let_go(struct catalog *catalog, struct served_model *model, struct l
     model->state = MODEL_COLD;
 }
 
-static void unload(struct catalog *catalog, struct served_model *model, const char *reason, struct loaded_model **gone) {
+static void unload(struct catalog *catalog, struct served_model *model, const char *reason,
+                   struct loaded_model **gone) {
     let_go(catalog, model, gone);
-    log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name), log_count("bytes", model->bytes),
-              log_text("reason", reason));
+    log_event(LOG_INFO, "model_unloaded", log_text("model", model->info.name),
+              log_count("bytes", model->bytes), log_text("reason", reason));
     metrics_count(catalog->metrics, MODEL_UNLOADED);
     unkeep(catalog, model);
 }
@@ -173,20 +183,26 @@ static bool could_fit(const struct catalog *catalog, size_t bytes) {
     return fits_beside(catalog, bytes, taken > unused ? taken - unused : 0);
 }
 
-/* Sets the reason why there is no room for the model. others: beside which models, if it is not too large by itself. */
-static void fail_room(const struct catalog *catalog, const struct served_model *model, const char *others, struct error *err) {
+/* Sets the reason why there is no room for the model. others: beside which models, if it is not too
+ * large by itself. */
+static void fail_room(const struct catalog *catalog, const struct served_model *model,
+                      const char *others, struct error *err) {
     size_t most = catalog->options.most_bytes;
     if (model->bytes > most)
-        error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which is more than --model-memory (%zu)", model->bytes, most);
+        error_set(err, ERROR_MEMORY,
+                  "it needs about %zu bytes, which is more than --model-memory (%zu)", model->bytes,
+                  most);
     else
-        error_set(err, ERROR_MEMORY, "it needs about %zu bytes, which do not fit into --model-memory (%zu) beside %s", model->bytes,
-                  most, others);
+        error_set(err, ERROR_MEMORY,
+                  "it needs about %zu bytes, which do not fit into --model-memory (%zu) beside %s",
+                  model->bytes, most, others);
 }
 
 static const char in_use[] = "the models in use";
 
 static bool is_over(const struct catalog *catalog) {
-    return catalog->options.most_bytes > 0 && atomic_load(&catalog->taken) > catalog->options.most_bytes;
+    return catalog->options.most_bytes > 0 &&
+           atomic_load(&catalog->taken) > catalog->options.most_bytes;
 }
 
 /* Returns whether the load of the model is ordered and has not begun. */
@@ -199,18 +215,21 @@ static bool is_ordered(const struct catalog *catalog, const struct served_model 
 
 /* ---- waits for a model ---- */
 
-/* Returns whether the wait is over although its model is not loaded, and sets its error if it is for lack of room. Requires the
- * lock. */
+/* Returns whether the wait is over although its model is not loaded, and sets its error if it is
+ * for lack of room. Requires the lock. */
 static bool is_wait_over(const struct catalog *catalog, struct model_wait *wait, int64_t now_us) {
-    if (catalog->closed || now_us >= wait->deadline_us || (wait->cancelled && atomic_load(wait->cancelled)))
+    if (catalog->closed || now_us >= wait->deadline_us ||
+        (wait->cancelled && atomic_load(wait->cancelled)))
         return true;
-    if (now_us < wait->room_us || !is_ordered(catalog, wait->model) || could_fit(catalog, wait->model->bytes))
+    if (now_us < wait->room_us || !is_ordered(catalog, wait->model) ||
+        could_fit(catalog, wait->model->bytes))
         return false;
     fail_room(catalog, wait->model, in_use, &wait->error);
     return true;
 }
 
-/* Removes the waits for this model from the list or, if model is NULL, the waits that are over. Requires the lock. */
+/* Removes the waits for this model from the list or, if model is NULL, the waits that are over.
+ * Requires the lock. */
 static struct model_wait *take_waits(struct catalog *catalog, const struct served_model *model) {
     struct model_wait *taken = NULL;
     int64_t now_us = clock_us();
@@ -228,7 +247,8 @@ static struct model_wait *take_waits(struct catalog *catalog, const struct serve
 }
 
 /* Sets the outcome of each wait: the model or the error. Requires the lock. */
-static void set_outcome(struct model_wait *waits, struct loaded_model *loaded, const struct error *error) {
+static void set_outcome(struct model_wait *waits, struct loaded_model *loaded,
+                        const struct error *error) {
     for (struct model_wait *wait = waits; wait; wait = wait->next) {
         wait->loaded = loaded ? loaded_model_acquire(loaded) : NULL;
         wait->error = *error;
@@ -251,7 +271,8 @@ static void finish_waits(struct catalog *catalog, struct model_wait *waits) {
 
 /* Requires the lock. */
 static bool has_failed(const struct served_model *model) {
-    return model->state == MODEL_FAILED && (!model->card || clock_us() - model->changed_us < RETRY_US);
+    return model->state == MODEL_FAILED &&
+           (!model->card || clock_us() - model->changed_us < RETRY_US);
 }
 
 /* Requires the lock. */
@@ -268,8 +289,8 @@ static void order(struct catalog *catalog, struct served_model *model) {
     pthread_cond_broadcast(&catalog->changed);
 }
 
-enum catalog_readiness catalog_take(struct catalog *catalog, struct served_model *model, struct loaded_model **loaded,
-                                    struct error *err) {
+enum catalog_readiness catalog_take(struct catalog *catalog, struct served_model *model,
+                                    struct loaded_model **loaded, struct error *err) {
     enum catalog_readiness readiness = CATALOG_NOT_YET;
     pthread_mutex_lock(&catalog->lock);
     if (model->state == MODEL_READY) {
@@ -289,7 +310,8 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     pthread_mutex_lock(&catalog->lock);
     bool taken = !catalog->closed && catalog->wait_count < catalog->options.most_waiting;
     bool known = taken && (model->state == MODEL_READY || has_failed(model));
-    bool never = taken && !known && wait->held_bytes > 0 && !fits_beside(catalog, model->bytes, wait->held_bytes);
+    bool never = taken && !known && wait->held_bytes > 0 &&
+                 !fits_beside(catalog, model->bytes, wait->held_bytes);
     wait->next = NULL;
     model->asked_us = clock_us();
     if (known) {
@@ -319,8 +341,10 @@ size_t catalog_bytes(const struct catalog *catalog) {
 
 struct model_view catalog_view(struct catalog *catalog, struct served_model *model) {
     const struct loading *loading = &catalog->loading;
-    const char *planned = model->card ? translator_card_compute(model->card, loading->compute) : NULL;
-    bool listed = loading->shortlist == SHORTLIST_OF_MODEL ? model->info.lists : loading->shortlist == SHORTLIST_ON;
+    const char *planned =
+        model->card ? translator_card_compute(model->card, loading->compute) : NULL;
+    bool listed = loading->shortlist == SHORTLIST_OF_MODEL ? model->info.lists
+                                                           : loading->shortlist == SHORTLIST_ON;
     pthread_mutex_lock(&catalog->lock);
     struct model_view view = {.state = model->state,
                               .bytes = model->bytes,
@@ -342,19 +366,22 @@ static bool is_awaited(const struct catalog *catalog, const struct served_model 
     return wait != NULL;
 }
 
-/* Takes the first order that can be carried out now, and makes room for it, or one that has no room and is not worth waiting for.
- * If *fits is false, err has the reason. Requires the lock. */
-static struct served_model *take_order(struct catalog *catalog, bool *fits, struct loaded_model **gone, struct error *err) {
+/* Takes the first order that can be carried out now, and makes room for it, or one that has no room
+ * and is not worth waiting for. If *fits is false, err has the reason. Requires the lock. */
+static struct served_model *take_order(struct catalog *catalog, bool *fits,
+                                       struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();
     for (struct served_model **link = &catalog->orders; *link; link = &(*link)->next) {
         struct served_model *model = *link, *oldest;
         bool never = !fits_beside(catalog, model->bytes, 0);
         *fits = could_fit(catalog, model->bytes);
-        if (!*fits && !never && (is_awaited(catalog, model) || now_us - model->changed_us < ROOM_US))
+        if (!*fits && !never &&
+            (is_awaited(catalog, model) || now_us - model->changed_us < ROOM_US))
             continue;
         size_t taken = atomic_load(&catalog->taken);
-        while (*fits && most > 0 && taken + model->bytes > most && (oldest = find_oldest(catalog)) != NULL) {
+        while (*fits && most > 0 && taken + model->bytes > most &&
+               (oldest = find_oldest(catalog)) != NULL) {
             taken -= oldest->loaded->bytes;
             unload(catalog, oldest, "room", gone);
         }
@@ -368,15 +395,18 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits, stru
 
 static void *loader_run(void *argument) {
     struct catalog *catalog = argument;
-    setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux this affects only this thread: decoding has priority over loading */
+    setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux this affects only this thread: decoding
+                                                  has priority over loading */
     pthread_mutex_lock(&catalog->lock);
     while (!catalog->closed) {
         struct loaded_model *loaded = NULL, *gone = NULL;
         struct error error = {0};
         bool fits;
-        struct served_model *model = take_order(catalog, &fits, &gone, &error); /* takes over the order's reference */
+        struct served_model *model =
+            take_order(catalog, &fits, &gone, &error); /* takes over the order's reference */
         if (!model) {
-            clock_wait(&catalog->changed, &catalog->lock, catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
+            clock_wait(&catalog->changed, &catalog->lock,
+                       catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
             continue;
         }
         bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit later */
@@ -403,7 +433,8 @@ static void *loader_run(void *argument) {
         pthread_mutex_unlock(&catalog->lock);
         metrics_count(catalog->metrics, loaded ? LOAD_DONE : LOAD_FAILED);
         if (!loaded)
-            log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", error.message));
+            log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name),
+                      log_text("reason", error.message));
         finish_waits(catalog, waits);
         free_gone(gone);
         served_model_release(model);
@@ -424,19 +455,24 @@ static void *keeper_run(void *argument) {
         struct loaded_model *gone = NULL;
         struct model_wait *over = take_waits(catalog, NULL);
         int64_t now_us = clock_us();
-        for (struct served_model *model = catalog->kept, *next; idle_us > 0 && model; model = next) {
+        for (struct served_model *model = catalog->kept, *next; idle_us > 0 && model;
+             model = next) {
             next = model->next_kept;
             if (!loaded_model_used(model->loaded) && model->asked_us <= now_us - idle_us)
                 unload(catalog, model, "idle", &gone);
         }
-        /* Unloads one excess model at a time, and not in the same pass as idle ones, since the bytes of unloaded models still count
-         * until they are freed. */
+        /* Unloads one excess model at a time, and not in the same pass as idle ones, since the
+         * bytes of unloaded models still count until they are freed. */
         struct served_model *excess = !gone && is_over(catalog) ? find_oldest(catalog) : NULL;
         if (excess)
             unload(catalog, excess, "room", &gone);
         if (!over && !gone) { /* sleeps until the next check, or until something changes */
-            bool soon = catalog->waiting || (catalog->kept && is_over(catalog)), idles = idle_us > 0 && catalog->kept;
-            clock_wait(&catalog->changed, &catalog->lock, soon ? clock_us() + LOOK_US : idles ? clock_us() + pause_us : INT64_MAX);
+            bool soon = catalog->waiting || (catalog->kept && is_over(catalog)),
+                 idles = idle_us > 0 && catalog->kept;
+            clock_wait(&catalog->changed, &catalog->lock,
+                       soon    ? clock_us() + LOOK_US
+                       : idles ? clock_us() + pause_us
+                               : INT64_MAX);
             continue;
         }
         pthread_mutex_unlock(&catalog->lock);
@@ -450,14 +486,15 @@ static void *keeper_run(void *argument) {
 
 /* ---- the next set: only one thread at a time makes it; it has set `changing` ---- */
 
-/* Adds the folders that are not in the set yet. broken: a folder that cannot be read is added as a failed model, and a folder whose
- * name is taken is skipped. */
-static int add_folders(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, bool broken,
-                       struct error *err) {
+/* Adds the folders that are not in the set yet. broken: a folder that cannot be read is added as a
+ * failed model, and a folder whose name is taken is skipped. */
+static int add_folders(const struct catalog *catalog, struct model_set *models,
+                       const struct name_list *folders, bool broken, struct error *err) {
     for (size_t i = 0; i < folders->count; i++) {
         const char *folder = folders->names[i];
         struct error inner = {0};
-        struct served_model *model = served_model_read(folder, broken, &catalog->loading, catalog->metrics, err);
+        struct served_model *model =
+            served_model_read(folder, broken, &catalog->loading, catalog->metrics, err);
         if (!model)
             return -1;
         if (model_set_find_folder(models, model->folder)) {
@@ -465,27 +502,33 @@ static int add_folders(const struct catalog *catalog, struct model_set *models, 
         } else if (model_set_add(models, model, &inner) != 0) {
             if (!broken || inner.code != ERROR_INPUT)
                 return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
-            log_event(LOG_WARN, "model_left_out", log_text("folder", folder), log_text("reason", inner.message));
+            log_event(LOG_WARN, "model_left_out", log_text("folder", folder),
+                      log_text("reason", inner.message));
         }
     }
     return 0;
 }
 
-/* Adds the models of the folders, except those whose name or languages a downloaded model in the set has. */
-static int add_others(const struct catalog *catalog, struct model_set *models, const struct name_list *folders, struct error *err) {
+/* Adds the models of the folders, except those whose name or languages a downloaded model in the
+ * set has. */
+static int add_others(const struct catalog *catalog, struct model_set *models,
+                      const struct name_list *folders, struct error *err) {
     struct model_set *downloaded = model_set_create(0, NULL);
     int result = downloaded ? model_set_add_all(downloaded, models, NULL, err) : error_memory(err);
     for (size_t i = 0; result == 0 && i < folders->count; i++) {
-        struct served_model *model = served_model_read(folders->names[i], false, &catalog->loading, catalog->metrics, err);
+        struct served_model *model =
+            served_model_read(folders->names[i], false, &catalog->loading, catalog->metrics, err);
         bool replaced = false;
         for (size_t j = 0; model && !replaced && j < downloaded->count; j++) {
             const struct served_model *with = downloaded->all[j];
-            replaced = strcmp(with->info.name, model->info.name) == 0 || (with->card && served_model_same(with, model));
+            replaced = strcmp(with->info.name, model->info.name) == 0 ||
+                       (with->card && served_model_same(with, model));
         }
         if (!model) {
             result = -1;
         } else if (replaced) {
-            log_event(LOG_INFO, "model_replaced", log_text("model", model->info.name), log_text("by", "a downloaded one"));
+            log_event(LOG_INFO, "model_replaced", log_text("model", model->info.name),
+                      log_text("by", "a downloaded one"));
             served_model_release(model);
         } else {
             result = model_set_add(models, model, err);
@@ -495,17 +538,23 @@ static int add_others(const struct catalog *catalog, struct model_set *models, c
     return result;
 }
 
-/* Returns the next set with a reference, or NULL with an error that names the folder. former: NULL at the start. */
-static struct model_set *make_set(struct catalog *catalog, const struct model_set *former, struct error *err) {
+/* Returns the next set with a reference, or NULL with an error that names the folder. former: NULL
+ * at the start. */
+static struct model_set *make_set(struct catalog *catalog, const struct model_set *former,
+                                  struct error *err) {
     const struct catalog_options *options = &catalog->options;
-    struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
+    struct model_set *models =
+        model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
     struct name_list found = {0};
     struct error missing = {0};
     int result = models ? 0 : error_memory(err);
     if (result == 0 && !options->downloads)
         result = add_folders(catalog, models, options->folders, false, err);
-    size_t given_first = 0, given = models ? models->count : 0; /* models [given_first, given) are from the folders */
-    if (result == 0 && options->directory && model_folders_list(&found, options->directory, &missing) != 0 &&
+    size_t given_first = 0, given = models
+                                        ? models->count
+                                        : 0; /* models [given_first, given) are from the folders */
+    if (result == 0 && options->directory &&
+        model_folders_list(&found, options->directory, &missing) != 0 &&
         (!options->downloads || missing.code == ERROR_MEMORY))
         result = error_set(err, missing.code, "%s", missing.message);
     if (result == 0)
@@ -519,16 +568,21 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     if (result == 0)
         result = add_folders(catalog, models, &catalog->added, true, err);
     if (result == 0 && !former && options->usual && !model_set_find_name(models, options->usual))
-        result = error_set(err, ERROR_INPUT, "--default-model: model \"%.60s\" is not among the served models", options->usual);
+        result = error_set(err, ERROR_INPUT,
+                           "--default-model: model \"%.60s\" is not among the served models",
+                           options->usual);
 
-    /* At the start, the models of --model are loaded as far as there is room, and larger files are compared while the model is
-     * already in use. A reload loads the models that are in memory, and can wait for the comparison. */
+    /* At the start, the models of --model are loaded as far as there is room, and larger files are
+     * compared while the model is already in use. A reload loads the models that are in memory, and
+     * can wait for the comparison. */
     enum integrity_extent extent = former ? INTEGRITY_WHOLE : INTEGRITY_QUICK;
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         struct served_model *model = models->all[i];
-        const struct served_model *old = former ? model_set_find_folder(former, model->folder) : NULL;
+        const struct served_model *old =
+            former ? model_set_find_folder(former, model->folder) : NULL;
         pthread_mutex_lock(&catalog->lock);
-        bool wanted = former ? old && old->state == MODEL_READY : i >= given_first && i < given && could_fit(catalog, model->bytes);
+        bool wanted = former ? old && old->state == MODEL_READY
+                             : i >= given_first && i < given && could_fit(catalog, model->bytes);
         if (old)
             model->asked_us = old->asked_us;
         if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
@@ -537,12 +591,14 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
         if (!wanted)
             continue;
         struct error inner = {0};
-        struct loaded_model *loaded = model->card ? load_model(catalog, model, extent, &inner) : NULL;
+        struct loaded_model *loaded =
+            model->card ? load_model(catalog, model, extent, &inner) : NULL;
         if (loaded)
             set_loaded(model, loaded);
         else
-            result = error_set(err, model->card ? inner.code : model->error.code, "cannot load %s: %s", model->folder,
-                               model->card ? inner.message : model->error.message);
+            result =
+                error_set(err, model->card ? inner.code : model->error.code, "cannot load %s: %s",
+                          model->folder, model->card ? inner.message : model->error.message);
     }
     if (result == 0)
         return models;
@@ -550,8 +606,9 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     return NULL;
 }
 
-/* Puts a set into service and takes ownership of its reference. The memory of models that leave the service belongs to the requests
- * that decode with them: others that still have the former set may wait for room, which they would take from themselves. */
+/* Puts a set into service and takes ownership of its reference. The memory of models that leave the
+ * service belongs to the requests that decode with them: others that still have the former set may
+ * wait for room, which they would take from themselves. */
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
     struct loaded_model *gone = NULL;
     const char *usual = catalog->options.usual;
@@ -578,7 +635,8 @@ static void put_in_service(struct catalog *catalog, struct model_set *models) {
     model_set_release(old); /* this may be the last reference */
 }
 
-/* Returns false if another thread is making a set or, if it waits for that thread, once the catalog is closed. */
+/* Returns false if another thread is making a set or, if it waits for that thread, once the catalog
+ * is closed. */
 static bool begin_change(struct catalog *catalog, bool waits) {
     pthread_mutex_lock(&catalog->lock);
     while (waits && catalog->changing && !catalog->closed)
@@ -596,11 +654,12 @@ static void end_change(struct catalog *catalog) {
     pthread_mutex_unlock(&catalog->lock);
 }
 
-/* Replaces the set in service with a copy without one model and with another; either may be NULL. keeps: the added model survives
- * reloads. */
-static int change_set(struct catalog *catalog, const struct served_model *without, struct served_model *with, bool keeps,
-                      struct error *err) {
-    struct model_set *former = catalog_acquire(catalog), *models = model_set_create(former->generation + 1, catalog->metrics);
+/* Replaces the set in service with a copy without one model and with another; either may be NULL.
+ * keeps: the added model survives reloads. */
+static int change_set(struct catalog *catalog, const struct served_model *without,
+                      struct served_model *with, bool keeps, struct error *err) {
+    struct model_set *former = catalog_acquire(catalog),
+                     *models = model_set_create(former->generation + 1, catalog->metrics);
     int result = models ? model_set_add_all(models, former, without, err) : error_memory(err);
     if (result == 0 && with)
         result = model_set_add(models, served_model_acquire(with), err);
@@ -615,10 +674,12 @@ static int change_set(struct catalog *catalog, const struct served_model *withou
     return result;
 }
 
-enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, struct served_model **added, struct error *err) {
+enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder,
+                                 struct served_model **added, struct error *err) {
     if (!begin_change(catalog, false))
         return CATALOG_BUSY;
-    struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
+    struct served_model *model =
+        served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     int result = model ? change_set(catalog, NULL, model, true, err) : -1;
     end_change(catalog);
     if (result != 0) {
@@ -629,7 +690,8 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
     if (model->state != MODEL_READY && !has_failed(model))
         order(catalog, model);
     pthread_mutex_unlock(&catalog->lock);
-    log_event(LOG_INFO, "model_added", log_text("model", model->info.name), log_text("folder", model->folder));
+    log_event(LOG_INFO, "model_added", log_text("model", model->info.name),
+              log_text("folder", model->folder));
     *added = model;
     return CATALOG_DONE;
 }
@@ -637,22 +699,29 @@ enum catalog_verdict catalog_add(struct catalog *catalog, const char *folder, st
 int catalog_take_in(struct catalog *catalog, const char *folder, struct error *err) {
     if (!begin_change(catalog, true))
         return error_set(err, ERROR_FILE, "the daemon is stopping");
-    struct served_model *model = served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
+    struct served_model *model =
+        served_model_read(folder, false, &catalog->loading, catalog->metrics, err);
     struct model_set *former = catalog_acquire(catalog);
     const char *directory = catalog->options.directory;
     size_t length = directory ? strlen(directory) : 0;
-    bool listed = length > 0 && strncmp(folder, directory, length) == 0 && folder[length] == '/'; /* a reload finds it */
-    const struct served_model *replaced = model && former ? model_set_find_name(former, model->info.name) : NULL;
-    for (size_t i = 0; model && former && !replaced && catalog->options.downloads && i < former->count; i++)
-        if (name_list_has(catalog->options.folders, former->all[i]->folder) && served_model_same(former->all[i], model))
+    bool listed = length > 0 && strncmp(folder, directory, length) == 0 &&
+                  folder[length] == '/'; /* a reload finds it */
+    const struct served_model *replaced =
+        model && former ? model_set_find_name(former, model->info.name) : NULL;
+    for (size_t i = 0;
+         model && former && !replaced && catalog->options.downloads && i < former->count; i++)
+        if (name_list_has(catalog->options.folders, former->all[i]->folder) &&
+            served_model_same(former->all[i], model))
             replaced = former->all[i];
     int result = model && former ? change_set(catalog, replaced, model, !listed, err) : -1;
     end_change(catalog);
     if (result == 0)
-        log_event(LOG_INFO, "model_added", log_text("model", model->info.name), log_text("folder", model->folder));
+        log_event(LOG_INFO, "model_added", log_text("model", model->info.name),
+                  log_text("folder", model->folder));
     model_set_release(former);
     served_model_release(model);
-    return result == 0 ? 0 : error_set(err, ERROR_FILE, "%.300s cannot be put into service", folder);
+    return result == 0 ? 0
+                       : error_set(err, ERROR_FILE, "%.300s cannot be put into service", folder);
 }
 
 enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, struct error *err) {
@@ -660,9 +729,10 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
         return CATALOG_BUSY;
     struct model_set *former = catalog_acquire(catalog);
     const struct served_model *model = model_set_find_name(former, name);
-    enum catalog_verdict verdict = !model                                              ? CATALOG_UNKNOWN
-                                   : change_set(catalog, model, NULL, false, err) == 0 ? CATALOG_DONE
-                                                                                       : CATALOG_REFUSED;
+    enum catalog_verdict verdict = !model ? CATALOG_UNKNOWN
+                                   : change_set(catalog, model, NULL, false, err) == 0
+                                       ? CATALOG_DONE
+                                       : CATALOG_REFUSED;
     if (verdict == CATALOG_DONE) {
         name_list_remove(&catalog->added, model->folder);
         log_event(LOG_INFO, "model_removed", log_text("model", model->info.name));
@@ -674,19 +744,21 @@ enum catalog_verdict catalog_remove(struct catalog *catalog, const char *name, s
 
 int64_t catalog_used_us(struct catalog *catalog, const char *folder) {
     pthread_mutex_lock(&catalog->lock);
-    const struct served_model *model = catalog->models ? model_set_find_folder(catalog->models, folder) : NULL;
+    const struct served_model *model =
+        catalog->models ? model_set_find_folder(catalog->models, folder) : NULL;
     int64_t used_us = model ? model->asked_us : 0;
     pthread_mutex_unlock(&catalog->lock);
     return used_us;
 }
 
-/* Gives the folder its hidden name when no load reads it; one that is ordered and has not begun will read it there. model: already
- * out of service; NULL: it was not in service. */
-static int move_away(struct catalog *catalog, struct served_model *model, const char *folder, const char *moved,
-                     struct error *err) {
+/* Gives the folder its hidden name when no load reads it; one that is ordered and has not begun
+ * will read it there. model: already out of service; NULL: it was not in service. */
+static int move_away(struct catalog *catalog, struct served_model *model, const char *folder,
+                     const char *moved, struct error *err) {
     int result = 0;
     pthread_mutex_lock(&catalog->lock);
-    while (model && model->state == MODEL_LOADING && !is_ordered(catalog, model) && !catalog->closed)
+    while (model && model->state == MODEL_LOADING && !is_ordered(catalog, model) &&
+           !catalog->closed)
         pthread_cond_wait(&catalog->changed, &catalog->lock);
     char *copy = strdup(moved);
     if (catalog->closed)
@@ -709,7 +781,8 @@ static int move_away(struct catalog *catalog, struct served_model *model, const 
 int catalog_evict(struct catalog *catalog, const char *folder, struct error *err) {
     char moved[MODEL_PATH_BYTES];
     const char *name = strrchr(folder, '/'), *usual = catalog->options.usual;
-    if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder), folder) >= MODEL_PATH_BYTES - 300)
+    if (!name || snprintf(moved, sizeof moved, "%.*s/.removed-XXXXXX", (int)(name - folder),
+                          folder) >= MODEL_PATH_BYTES - 300)
         return error_set(err, ERROR_FILE, "%.100s: the path is too long", folder);
     if (!begin_change(catalog, true))
         return error_set(err, ERROR_FILE, "the daemon is stopping");
@@ -764,17 +837,18 @@ static void reload(struct catalog *catalog) {
     pthread_mutex_unlock(&catalog->lock);
 
     int64_t began_us = clock_us();
-    struct model_set *former = catalog_acquire(catalog), *models = make_set(catalog, former, &error);
+    struct model_set *former = catalog_acquire(catalog),
+                     *models = make_set(catalog, former, &error);
     model_set_release(former);
     size_t duration_ms = (size_t)((clock_us() - began_us) / 1000);
     size_t generation = models ? models->generation : 0;
     if (models) {
         put_in_service(catalog, models);
-        log_event(LOG_INFO, "reloaded", log_text("what", "models"), log_count("generation", generation),
-                  log_count("duration_ms", duration_ms));
+        log_event(LOG_INFO, "reloaded", log_text("what", "models"),
+                  log_count("generation", generation), log_count("duration_ms", duration_ms));
     } else {
-        log_event(LOG_ERROR, "reload_failed", log_text("what", "models"), log_count("duration_ms", duration_ms),
-                  log_text("reason", error.message));
+        log_event(LOG_ERROR, "reload_failed", log_text("what", "models"),
+                  log_count("duration_ms", duration_ms), log_text("reason", error.message));
     }
     pthread_mutex_lock(&catalog->lock);
     catalog->reloading = models ? "done" : "failed";
@@ -785,7 +859,8 @@ static void reload(struct catalog *catalog) {
     pthread_mutex_lock(&catalog->lock);
 }
 
-/* Returns whether the reload that was ordered has to wait for requests that use models out of service. Requires the lock. */
+/* Returns whether the reload that was ordered has to wait for requests that use models out of
+ * service. Requires the lock. */
 static bool reload_waits(struct catalog *catalog) {
     size_t retired = atomic_load(&catalog->retired);
     if (retired > 0 && strcmp(catalog->reloading, "waiting") != 0) {
@@ -795,8 +870,9 @@ static bool reload_waits(struct catalog *catalog) {
     return retired > 0;
 }
 
-/* Compares all files of a model in use with its manifest. Requires the lock, which it releases in between. If they differ, no
- * further request gets the model, but requests that have it continue. */
+/* Compares all files of a model in use with its manifest. Requires the lock, which it releases in
+ * between. If they differ, no further request gets the model, but requests that have it continue.
+ */
 static void check_files(struct catalog *catalog, struct served_model *model) {
     struct error error = {0};
     struct integrity_found found;
@@ -812,7 +888,8 @@ static void check_files(struct catalog *catalog, struct served_model *model) {
                 unload(catalog, model, "files", &gone);
             set_failed(model, &error);
             metrics_count(catalog->metrics, LOAD_FAILED);
-            log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name), log_text("reason", model->error.message));
+            log_event(LOG_ERROR, "model_failed", log_text("model", model->info.name),
+                      log_text("reason", model->error.message));
         }
     }
     pthread_mutex_unlock(&catalog->lock);
@@ -830,7 +907,8 @@ static void *reloader_run(void *argument) {
         struct served_model *unchecked = catalog->kept;
         while (unchecked && !unchecked->unchecked)
             unchecked = unchecked->next_kept;
-        bool ordered = catalog->reload_ordered && !catalog->changing, waits = ordered && reload_waits(catalog);
+        bool ordered = catalog->reload_ordered && !catalog->changing,
+             waits = ordered && reload_waits(catalog);
         if (ordered && !waits)
             reload(catalog);
         else if (unchecked)
@@ -854,7 +932,8 @@ bool catalog_reload(struct catalog *catalog, struct reload *reload) {
     }
     catalog->reload_ordered = open;
     if (open)
-        log_event(LOG_INFO, "reload_asked", log_text("what", "models")); /* logged before the reload can begin */
+        log_event(LOG_INFO, "reload_asked",
+                  log_text("what", "models")); /* logged before the reload can begin */
     pthread_cond_broadcast(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
     return open;
@@ -896,8 +975,10 @@ int catalog_open(struct catalog *catalog, struct error *err) {
         return -1;
     put_in_service(catalog, models);
     for (; catalog->started < THREADS; catalog->started++) {
-        if (pthread_create(&catalog->threads[catalog->started], NULL, runs[catalog->started], catalog) != 0)
-            return error_set(err, ERROR_MEMORY, "cannot start the threads that load and unload models");
+        if (pthread_create(&catalog->threads[catalog->started], NULL, runs[catalog->started],
+                           catalog) != 0)
+            return error_set(err, ERROR_MEMORY,
+                             "cannot start the threads that load and unload models");
     }
     return 0;
 }

@@ -1,4 +1,5 @@
-/* This module hides where model folders are kept, and how the files beside the weights are read, compared and changed. */
+/* This module hides where model folders are kept, and how the files beside the weights are read,
+ * compared and changed. */
 #include "server/models/folders.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
@@ -30,9 +31,12 @@ enum {
 };
 
 /* Writes the path of a file in the folder. Messages contain only its name. */
-static int make_path(char path[MODEL_PATH_BYTES], const char *folder, const char *name, struct error *err) {
+static int make_path(char path[MODEL_PATH_BYTES], const char *folder, const char *name,
+                     struct error *err) {
     int length = snprintf(path, MODEL_PATH_BYTES, "%s/%s", folder, name);
-    return length >= 0 && length < MODEL_PATH_BYTES ? 0 : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
+    return length >= 0 && length < MODEL_PATH_BYTES
+               ? 0
+               : error_set(err, ERROR_FILE, "%.100s: the path is too long", name);
 }
 
 /* ---- folders of model folders ---- */
@@ -50,7 +54,8 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
     for (const struct dirent *entry; result == 0 && (entry = readdir(open)) != NULL;) {
         char path[MODEL_PATH_BYTES];
         int length = snprintf(path, sizeof path, "%s/%s/config.json", directory, entry->d_name);
-        if (entry->d_name[0] != '.' && length >= 0 && length < MODEL_PATH_BYTES && access(path, F_OK) == 0)
+        if (entry->d_name[0] != '.' && length >= 0 && length < MODEL_PATH_BYTES &&
+            access(path, F_OK) == 0)
             result = name_list_add(list, path, (size_t)length - strlen("/config.json"));
     }
     closedir(open);
@@ -80,21 +85,26 @@ void model_folder_delete(const char *folder) {
 
 #define MACHINE_PLACE "/var/lib/alignd/models"
 
-int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES], struct error *err) {
+int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES],
+                    struct error *err) {
     static const char machine_place[] = MACHINE_PLACE;
     const char *home = getenv("HOME");
     char own[MODEL_PATH_BYTES] = "";
     if (home && *home == '/' && home[1])
         snprintf(own, sizeof own, "%.*s/.local/share/alignd/models", MOST_HOME, home);
-    /* The machine's folder is writable if it exists and is, or if it can be made in its nearest existing parent. */
+    /* The machine's folder is writable if it exists and is, or if it can be made in its nearest
+     * existing parent. */
     char there[] = MACHINE_PLACE, *slash;
     while (access(there, F_OK) != 0 && (slash = strrchr(there, '/')) != there)
         *slash = '\0';
     bool writable = access(there, W_OK | X_OK) == 0;
-    bool machine = writable || (!writing && model_folders_any(machine_place) && (!*own || !model_folders_any(own)));
+    bool machine = writable || (!writing && model_folders_any(machine_place) &&
+                                (!*own || !model_folders_any(own)));
     const char *place = given && *given ? given : machine || !*own ? machine_place : own;
     if (writing && place == machine_place && !machine)
-        return error_set(err, ERROR_INPUT, "%s is not writable, and there is no home folder: give --into DIR", machine_place);
+        return error_set(err, ERROR_INPUT,
+                         "%s is not writable, and there is no home folder: give --into DIR",
+                         machine_place);
     if (strlen(place) >= MODEL_PATH_BYTES || (place == own && strlen(home) > MOST_HOME))
         return error_set(err, ERROR_INPUT, "%.100s...: the path of the models is too long", place);
     snprintf(path, MODEL_PATH_BYTES, "%s", place);
@@ -111,7 +121,8 @@ int installed_make(const char *folder, struct error *err) {
             continue;
         char end = *at;
         *at = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST && (errno != EROFS || access(path, F_OK) != 0))
+        if (mkdir(path, 0777) != 0 && errno != EEXIST &&
+            (errno != EROFS || access(path, F_OK) != 0))
             return error_set(err, ERROR_FILE, "%.300s: %s", path, strerror(errno));
         *at = end;
         if (end == '\0')
@@ -138,9 +149,11 @@ struct model_origin model_origin_read(const char *folder) {
     struct model_origin origin = {.from = ""};
     char path[MODEL_PATH_BYTES], *bytes;
     size_t size;
-    if (make_path(path, folder, "origin.json", NULL) != 0 || file_read(path, MAX_ORIGIN_BYTES, &bytes, &size, NULL) != 0)
+    if (make_path(path, folder, "origin.json", NULL) != 0 ||
+        file_read(path, MAX_ORIGIN_BYTES, &bytes, &size, NULL) != 0)
         return origin;
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL); /* without an object, all values are missing */
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES,
+                              NULL); /* without an object, all values are missing */
     free(bytes);
     keep(root, "from", origin.from, sizeof origin.from);
     keep(root, "asked", origin.asked, sizeof origin.asked);
@@ -153,7 +166,8 @@ struct model_origin model_origin_read(const char *folder) {
 
 /* ---- digests ---- */
 
-int digest_file(int file, const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
+int digest_file(int file, const char *path, const atomic_bool *stop,
+                unsigned char sha256[SHA256_BYTES], struct error *err) {
     gnutls_hash_hd_t hash;
     char *buffer = malloc(READ_BYTES);
     int result = buffer && gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) == 0 ? 0 : error_memory(err);
@@ -173,7 +187,8 @@ int digest_file(int file, const char *path, const atomic_bool *stop, unsigned ch
     return result;
 }
 
-static int digest_path(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err) {
+static int digest_path(const char *path, const atomic_bool *stop,
+                       unsigned char sha256[SHA256_BYTES], struct error *err) {
     size_t size;
     int file = file_open(path, SIZE_MAX / 2, &size, err);
     int result = file >= 0 ? digest_file(file, path, stop, sha256, err) : -1;
@@ -185,7 +200,8 @@ static int digest_path(const char *path, const atomic_bool *stop, unsigned char 
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err) {
     char path[MODEL_PATH_BYTES];
     unsigned char bytes[SHA256_BYTES];
-    if (make_path(path, folder, "model.safetensors", err) != 0 || digest_path(path, NULL, bytes, err) != 0)
+    if (make_path(path, folder, "model.safetensors", err) != 0 ||
+        digest_path(path, NULL, bytes, err) != 0)
         return -1;
     hex_print(bytes, sizeof bytes, sha256);
     return 0;
@@ -230,7 +246,8 @@ static json_t *read_manifest(const char *folder, struct error *err) {
     char path[MODEL_PATH_BYTES], *text;
     size_t length;
     json_error_t problem;
-    if (make_path(path, folder, "manifest.json", err) != 0 || (access(path, F_OK) != 0 && errno == ENOENT) ||
+    if (make_path(path, folder, "manifest.json", err) != 0 ||
+        (access(path, F_OK) != 0 && errno == ENOENT) ||
         file_read(path, MAX_MANIFEST_BYTES, &text, &length, err) != 0)
         return NULL;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
@@ -248,10 +265,11 @@ static json_t *read_manifest(const char *folder, struct error *err) {
     return root;
 }
 
-/* Compares one file with its entry. A name that leads outside the folder is refused. Clears found->checked if the content is not
- * compared. */
-static int check_file(struct integrity *integrity, const char *folder, const char *name, const json_t *entry,
-                      enum integrity_extent extent, struct integrity_found *found, struct error *err) {
+/* Compares one file with its entry. A name that leads outside the folder is refused. Clears
+ * found->checked if the content is not compared. */
+static int check_file(struct integrity *integrity, const char *folder, const char *name,
+                      const json_t *entry, enum integrity_extent extent,
+                      struct integrity_found *found, struct error *err) {
     const json_t *bytes = json_object_get(entry, "bytes");
     const char *digits = json_string_value(json_object_get(entry, "sha256"));
     unsigned char listed[SHA256_BYTES], sha256[SHA256_BYTES];
@@ -269,14 +287,18 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
     if (make_path(path, folder, name, err) != 0)
         return -1;
     if (stat(path, &status) != 0)
-        return error_set(err, ERROR_FORMAT, "%.100s is listed in manifest.json but cannot be read: %s", name, strerror(errno));
+        return error_set(err, ERROR_FORMAT,
+                         "%.100s is listed in manifest.json but cannot be read: %s", name,
+                         strerror(errno));
     char identity[IDENTITY_BYTES + SHA256_DIGITS + 1];
-    size_t length = (size_t)snprintf(identity, IDENTITY_BYTES, "%ju %ju %jd %jd.%09ld %jd.%09ld ", (uintmax_t)status.st_dev,
-                                     (uintmax_t)status.st_ino, (intmax_t)status.st_size, (intmax_t)status.st_mtim.tv_sec,
-                                     status.st_mtim.tv_nsec, (intmax_t)status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    size_t length = (size_t)snprintf(
+        identity, IDENTITY_BYTES, "%ju %ju %jd %jd.%09ld %jd.%09ld ", (uintmax_t)status.st_dev,
+        (uintmax_t)status.st_ino, (intmax_t)status.st_size, (intmax_t)status.st_mtim.tv_sec,
+        status.st_mtim.tv_nsec, (intmax_t)status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
     pthread_mutex_lock(&integrity->lock);
     const char *known = json_string_value(json_object_get(integrity->known, path));
-    bool recalled = known && strncmp(known, identity, length) == 0 && hex_parse(known + length, sha256, SHA256_BYTES);
+    bool recalled = known && strncmp(known, identity, length) == 0 &&
+                    hex_parse(known + length, sha256, SHA256_BYTES);
     pthread_mutex_unlock(&integrity->lock);
     bool same = status.st_size == json_integer_value(bytes);
     if (same && !recalled) {
@@ -287,24 +309,27 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
         if (digest_path(path, &integrity->stopped, sha256, err) != 0)
             return -1;
         hex_print(sha256, SHA256_BYTES, identity + length);
-        pthread_mutex_lock(&integrity->lock); /* if memory runs out, the digest is computed again the next time */
+        pthread_mutex_lock(
+            &integrity->lock); /* if memory runs out, the digest is computed again the next time */
         json_object_set_new_nocheck(integrity->known, path, json_string_nocheck(identity));
         pthread_mutex_unlock(&integrity->lock);
     }
     if (same && memcmp(sha256, listed, SHA256_BYTES) == 0)
         return 0;
-    return error_set(
-        err, ERROR_FORMAT,
-        "%.60s is not the file that manifest.json lists: restore it, or, if it was meant to change, write the manifest "
-        "anew (python3 -m weights.model.manifest)",
-        name);
+    return error_set(err, ERROR_FORMAT,
+                     "%.60s is not the file that manifest.json lists: restore it, or, if it was "
+                     "meant to change, write the manifest "
+                     "anew (python3 -m weights.model.manifest)",
+                     name);
 }
 
-int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
-                    struct error *err) {
+int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent,
+                    struct integrity_found *found, struct error *err) {
     struct error inner = {0};
-    json_t *manifest = read_manifest(folder, &inner), *files = json_object_get(manifest, "files"), *entry;
-    struct integrity_found all = {.listed = json_object_size(files) > 0, .checked = json_object_size(files) > 0};
+    json_t *manifest = read_manifest(folder, &inner), *files = json_object_get(manifest, "files"),
+           *entry;
+    struct integrity_found all = {.listed = json_object_size(files) > 0,
+                                  .checked = json_object_size(files) > 0};
     const char *name;
     if (inner.code != ERROR_NONE)
         return error_set(err, inner.code, "%s", inner.message);
@@ -330,14 +355,16 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
     for (size_t i = 0; result == 0 && i < count; i++) {
         unsigned char sha256[SHA256_BYTES];
         struct stat status;
-        if ((result = make_path(path, folder, names[i], err)) != 0 || (result = digest_path(path, NULL, sha256, err)) != 0)
+        if ((result = make_path(path, folder, names[i], err)) != 0 ||
+            (result = digest_path(path, NULL, sha256, err)) != 0)
             break;
         if (stat(path, &status) != 0) {
             result = error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
             break;
         }
         hex_print(sha256, sizeof sha256, digits);
-        json_t *entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)status.st_size, "sha256", digits);
+        json_t *entry =
+            json_pack("{s:I, s:s}", "bytes", (json_int_t)status.st_size, "sha256", digits);
         result = json_object_set_new(files, names[i], entry) == 0 ? 0 : error_memory(err);
     }
     char *text = result == 0 ? json_dumps(manifest, JSON_INDENT(2)) : NULL;
@@ -356,7 +383,8 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
 
 static const char mark_name[] = "on-demand"; /* a file; its time is that of the mark */
 
-static _Thread_local uint64_t counted; /* counted by nftw's callback, which gets no data from the caller */
+static _Thread_local uint64_t
+    counted; /* counted by nftw's callback, which gets no data from the caller */
 
 static int count_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
     (void)path;
@@ -444,8 +472,10 @@ void installed_list_done(struct installed_list *list) {
     *list = (struct installed_list){NULL, 0};
 }
 
-/* Returns the model of this name or, if there is only one, the model for the pair. Returns NULL otherwise. */
-static const struct installed *find_installed(const struct installed_list *list, const char *name, struct error *err) {
+/* Returns the model of this name or, if there is only one, the model for the pair. Returns NULL
+ * otherwise. */
+static const struct installed *find_installed(const struct installed_list *list, const char *name,
+                                              struct error *err) {
     const struct installed *found = NULL;
     size_t count = 0;
     char pair[80];
@@ -462,7 +492,9 @@ static const struct installed *find_installed(const struct installed_list *list,
     if (count == 1)
         return found;
     if (count > 1)
-        error_set(err, ERROR_INPUT, "\"%.60s\": %zu models are for these languages: give the name of one", name, count);
+        error_set(err, ERROR_INPUT,
+                  "\"%.60s\": %zu models are for these languages: give the name of one", name,
+                  count);
     return NULL;
 }
 
@@ -482,7 +514,8 @@ int installed_remove(const char *directory, const char *name, char **removed, st
         error_set(err, inner.code, "%s", inner.message);
     else if (!model)
         error_set(err, ERROR_INPUT, "%.300s has no model \"%.60s\"", directory, name);
-    else if (length < 0 || (size_t)length >= sizeof gone || !(made = mkdtemp(gone) != NULL) || rename(model->folder, gone) != 0)
+    else if (length < 0 || (size_t)length >= sizeof gone || !(made = mkdtemp(gone) != NULL) ||
+             rename(model->folder, gone) != 0)
         error_set(err, ERROR_FILE, "%.300s: %s", model->folder, strerror(errno));
     else if (!(*removed = strdup(model->name)))
         error_memory(err);

@@ -1,5 +1,5 @@
-/* This module knows where model folders are kept on disk, lists them, and reads where a model came from (origin.json) and whether
- * its files match manifest.json. */
+/* This module knows where model folders are kept on disk, lists them, and reads where a model came
+ * from (origin.json) and whether its files match manifest.json. */
 #ifndef ALIGND_FOLDERS_H
 #define ALIGND_FOLDERS_H
 
@@ -13,16 +13,19 @@ enum { MODEL_PATH_BYTES = 4096, SHA256_BYTES = 32, SHA256_DIGITS = 2 * SHA256_BY
 
 /* ---- folders of model folders ---- */
 
-/* Writes the path of the folder of downloaded models: `given` if it is not NULL or "" (--models, $ALIGND_MODELS);
- * /var/lib/alignd/models if this process may write there or, for reading, if only this folder has models or there is no home
- * folder; otherwise ~/.local/share/alignd/models. The folder need not exist. Returns -1 with ERROR_INPUT if the path is too long
- * or, for writing, if there is no home folder. */
-int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES], struct error *err);
+/* Writes the path of the folder of downloaded models: `given` if it is not NULL or "" (--models,
+ * $ALIGND_MODELS); /var/lib/alignd/models if this process may write there or, for reading, if only
+ * this folder has models or there is no home folder; otherwise ~/.local/share/alignd/models. The
+ * folder need not exist. Returns -1 with ERROR_INPUT if the path is too long or, for writing, if
+ * there is no home folder. */
+int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES],
+                    struct error *err);
 /* Makes a folder and those that lead to it. */
 int installed_make(const char *folder, struct error *err);
 
-/* Adds the paths of the model folders in a directory, DIRECTORY/NAME, sorted by name: everything in it that has a config.json and
- * is not hidden. Returns -1 with ERROR_FILE (the directory cannot be opened) or ERROR_MEMORY; some may have been added then. */
+/* Adds the paths of the model folders in a directory, DIRECTORY/NAME, sorted by name: everything in
+ * it that has a config.json and is not hidden. Returns -1 with ERROR_FILE (the directory cannot be
+ * opened) or ERROR_MEMORY; some may have been added then. */
 int model_folders_list(struct name_list *list, const char *directory, struct error *err);
 
 /* Returns whether the directory has model folders. */
@@ -33,7 +36,8 @@ void model_folder_delete(const char *folder);
 
 /* ---- origin.json ---- */
 
-/* The origin of a model, and its licence, as `alignd get` and `alignd import` write it to origin.json. */
+/* The origin of a model, and its licence, as `alignd get` and `alignd import` write it to
+ * origin.json. */
 struct model_origin {
     char from[16];    /* mozilla, opus, hf, argos or url; "": it was not downloaded */
     char asked[2048]; /* its name for `alignd get`; "" likewise */
@@ -42,7 +46,8 @@ struct model_origin {
     char attribution[256];
 };
 
-/* Strings that the file lacks, or all of them if there is no file that can be read, are "". Strings that are too long are cut. */
+/* Strings that the file lacks, or all of them if there is no file that can be read, are "". Strings
+ * that are too long are cut. */
 struct model_origin model_origin_read(const char *folder);
 
 /* ---- manifest.json ----
@@ -51,12 +56,15 @@ struct model_origin model_origin_read(const char *folder);
  *
  *     {"format": 1, "files": {NAME: {"bytes": N, "sha256": HEXADECIMAL}}}
  *
- * Digests are cached, so that an unchanged file is digested once, even if its model is loaded again. Thread-safe. */
+ * Digests are cached, so that an unchanged file is digested once, even if its model is loaded
+ * again. Thread-safe. */
 
-/* Computes the SHA-256 of an open file from its current position; path: for messages. Once *stop is true it returns -1 without an
- * error; NULL: never. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
-int digest_file(int file, const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err);
-/* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
+/* Computes the SHA-256 of an open file from its current position; path: for messages. Once *stop is
+ * true it returns -1 without an error; NULL: never. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
+int digest_file(int file, const char *path, const atomic_bool *stop,
+                unsigned char sha256[SHA256_BYTES], struct error *err);
+/* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or
+ * ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
 
 struct integrity;
@@ -69,23 +77,26 @@ void integrity_free(struct integrity *integrity);
 void integrity_stop(struct integrity *integrity);
 
 enum integrity_extent {
-    INTEGRITY_QUICK, /* sizes, and the content of small files and of those whose digests are known */
+    INTEGRITY_QUICK, /* sizes, and the content of small files and of those whose digests are known
+                      */
     INTEGRITY_WHOLE
 };
 
 struct integrity_found {
-    bool listed, checked;           /* the folder has a manifest; all listed files have been compared */
-    char sha256[SHA256_DIGITS + 1]; /* digest of model.safetensors according to the manifest; "": not listed */
+    bool listed, checked; /* the folder has a manifest; all listed files have been compared */
+    char sha256[SHA256_DIGITS +
+                1]; /* digest of model.safetensors according to the manifest; "": not listed */
 };
 
-/* Compares a folder with its manifest; a folder without a manifest is valid. Returns -1 with ERROR_FORMAT (a file is not the one
- * that the manifest lists, or the manifest cannot be read; the message names the file without its folder), ERROR_FILE or
- * ERROR_MEMORY. */
-int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent, struct integrity_found *found,
-                    struct error *err);
+/* Compares a folder with its manifest; a folder without a manifest is valid. Returns -1 with
+ * ERROR_FORMAT (a file is not the one that the manifest lists, or the manifest cannot be read; the
+ * message names the file without its folder), ERROR_FILE or ERROR_MEMORY. */
+int integrity_check(struct integrity *integrity, const char *folder, enum integrity_extent extent,
+                    struct integrity_found *found, struct error *err);
 
-/* Updates the entries of these files [count] after they have changed; all others stay the same. A folder without a manifest gets
- * none. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY; the manifest is then the former one. */
+/* Updates the entries of these files [count] after they have changed; all others stay the same. A
+ * folder without a manifest gets none. Returns -1 with ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY;
+ * the manifest is then the former one. */
 int manifest_update(const char *folder, const char *const *names, size_t count, struct error *err);
 
 /* ---- downloaded models ---- */
@@ -109,16 +120,17 @@ struct installed_list {
 /* Reads a model folder. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 int installed_read(const char *folder, struct installed *out, struct error *err);
 void installed_done(struct installed *model);
-/* Makes a model one that was downloaded on demand, or one that stays: a file of its folder, on-demand, says so. Returns -1 with
- * ERROR_FILE, or with ERROR_INPUT if the path is too long. */
+/* Makes a model one that was downloaded on demand, or one that stays: a file of its folder,
+ * on-demand, says so. Returns -1 with ERROR_FILE, or with ERROR_INPUT if the path is too long. */
 int installed_mark(const char *folder, bool on_demand, struct error *err);
-/* Adds the readable model folders of a directory, sorted by name; a directory that does not exist has none. Returns -1 with
- * ERROR_MEMORY. */
+/* Adds the readable model folders of a directory, sorted by name; a directory that does not exist
+ * has none. Returns -1 with ERROR_MEMORY. */
 int installed_list(const char *directory, struct installed_list *list, struct error *err);
 void installed_list_done(struct installed_list *list);
 
-/* Removes the model folder with this name, or the one for this pair of languages. It disappears at once and is then deleted.
- * removed: its name, which the caller frees. Returns -1 with ERROR_INPUT (none or several), ERROR_FILE or ERROR_MEMORY. */
+/* Removes the model folder with this name, or the one for this pair of languages. It disappears at
+ * once and is then deleted. removed: its name, which the caller frees. Returns -1 with ERROR_INPUT
+ * (none or several), ERROR_FILE or ERROR_MEMORY. */
 int installed_remove(const char *directory, const char *name, char **removed, struct error *err);
 
 #endif

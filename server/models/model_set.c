@@ -1,5 +1,5 @@
-/* This module hides how a model is made ready (it is opened and warmed up, and each worker gets a batch), which of its facts are
- * known before it is loaded, and how long it lives. */
+/* This module hides how a model is made ready (it is opened and warmed up, and each worker gets a
+ * batch), which of its facts are known before it is loaded, and how long it lives. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/models/catalog.h"
@@ -11,15 +11,18 @@
 
 enum { ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 };
 
-/* Decodes a text, so that the pages of the file that decoding needs are read before any request waits for them. */
+/* Decodes a text, so that the pages of the file that decoding needs are read before any request
+ * waits for them. */
 static int warm_up(const struct translator *translator, struct error *err) {
     static const char text[] = "one two three";
-    const struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = 1};
+    const struct search_options options = {
+        .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = 1};
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
     struct sentence *sentences, *done[1];
     size_t count;
-    int result = translator_prepare(translator, text, sizeof text - 1, false, &options, &arena, &sentences, &count, err);
+    int result = translator_prepare(translator, text, sizeof text - 1, false, &options, &arena,
+                                    &sentences, &count, err);
     struct batch *batch = result == 0 ? batch_create(translator, 1, err) : NULL;
     result = batch ? 0 : -1;
     for (size_t i = 0; batch && i < count; i++) {
@@ -55,14 +58,15 @@ void loaded_model_retire(struct loaded_model *model, atomic_size_t *retired) {
 }
 
 /* After an error, the model contains the parts that were loaded before it. */
-static int model_load(struct loaded_model *model, const char *folder, const char *compute, const struct loading *loading,
-                      struct error *err) {
+static int model_load(struct loaded_model *model, const char *folder, const char *compute,
+                      const struct loading *loading, struct error *err) {
     const struct translator_options choices = {.compute = compute ? compute : loading->compute,
                                                .shortlist = loading->shortlist,
                                                .half_past = loading->half_past,
                                                .sha256 = model->files.sha256};
     int64_t began_us = clock_us();
-    if (loading->integrity && integrity_check(loading->integrity, folder, loading->extent, &model->files, err) != 0)
+    if (loading->integrity &&
+        integrity_check(loading->integrity, folder, loading->extent, &model->files, err) != 0)
         return -1;
     model->translator = translator_open(folder, &choices, err);
     if (!model->translator)
@@ -80,7 +84,8 @@ static int model_load(struct loaded_model *model, const char *folder, const char
         slot->batch = batch_create(model->translator, loading->rows, err);
         if (!slot->batch)
             return -1;
-        slot->state = calloc(1, loading->state_bytes + 1); /* + 1 makes the result not NULL if that is 0 */
+        slot->state =
+            calloc(1, loading->state_bytes + 1); /* + 1 makes the result not NULL if that is 0 */
         if (!slot->state)
             return error_memory(err);
         model->bytes += batch_bytes(slot->batch);
@@ -93,7 +98,8 @@ static int model_load(struct loaded_model *model, const char *folder, const char
     return 0;
 }
 
-struct loaded_model *loaded_model_open(const char *folder, const char *compute, const struct loading *loading, struct error *err) {
+struct loaded_model *loaded_model_open(const char *folder, const char *compute,
+                                       const struct loading *loading, struct error *err) {
     struct loaded_model *model = calloc(1, sizeof *model);
     if (!model) {
         error_memory(err);
@@ -109,13 +115,15 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
     }
     const struct translator_info *info = &model->info;
     if (*info->unmapped)
-        log_event(LOG_WARN, "packed_ignored", log_text("model", info->name), log_text("folder", folder),
-                  log_text("compute", info->compute), log_text("reason", info->unmapped));
+        log_event(LOG_WARN, "packed_ignored", log_text("model", info->name),
+                  log_text("folder", folder), log_text("compute", info->compute),
+                  log_text("reason", info->unmapped));
     char mapped[48];
     snprintf(mapped, sizeof mapped, "%zu/%zu", info->mapped, info->matrices);
     log_event(LOG_INFO, "model_loaded", log_text("model", info->name), log_text("folder", folder),
-              log_count("parameters", info->parameters), log_text("compute", info->compute), log_text("mapped", mapped),
-              log_count("duration_ms", (size_t)(model->load_us / 1000)), log_count("bytes", model->bytes));
+              log_count("parameters", info->parameters), log_text("compute", info->compute),
+              log_text("mapped", mapped), log_count("duration_ms", (size_t)(model->load_us / 1000)),
+              log_count("bytes", model->bytes));
     return model;
 }
 
@@ -146,7 +154,8 @@ void model_hide_folder(const char *folder, char *message) {
         length--;
     bool path = memchr(folder, '/', length) != NULL;
     for (char *at = message; (at = memmem(at, strlen(at), folder, length)) != NULL;) {
-        /* The complete path is removed, too; a folder such as "." or "a" also occurs in sentences that do not name it. */
+        /* The complete path is removed, too; a folder such as "." or "a" also occurs in sentences
+         * that do not name it. */
         bool begins = at == message || strchr(" \"'(", at[-1]);
         bool names = begins && (at[length] == '/' || (path && strchr(" :,\"')", at[length])));
         size_t skip = !names ? 0 : at[length] == '/' ? length + 1 : length;
@@ -155,7 +164,8 @@ void model_hide_folder(const char *folder, char *message) {
     }
 }
 
-struct served_model *served_model_read(const char *folder, bool broken, const struct loading *loading, struct metrics *metrics,
+struct served_model *served_model_read(const char *folder, bool broken,
+                                       const struct loading *loading, struct metrics *metrics,
                                        struct error *err) {
     struct error inner = {0};
     struct served_model *model = calloc(1, sizeof *model);
@@ -170,13 +180,15 @@ struct served_model *served_model_read(const char *folder, bool broken, const st
     model->card = translator_card_read(model->folder, &inner);
     if (model->card) {
         model->info = translator_card_info(model->card);
-        model->bytes = translator_card_bytes(model->card, loading->compute) +
-                       loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES); /* roughly */
+        model->bytes =
+            translator_card_bytes(model->card, loading->compute) +
+            loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES); /* roughly */
         model->origin = model_origin_read(model->folder);
     } else if (broken && inner.code != ERROR_MEMORY) {
         const char *slash = strrchr(model->folder, '/');
         const char *name = slash && slash[1] ? slash + 1 : model->folder;
-        model->info = (struct translator_info){.name = name, .source = "", .target = "", .task = "", .beam_size = 1};
+        model->info = (struct translator_info){
+            .name = name, .source = "", .target = "", .task = "", .beam_size = 1};
         model->state = MODEL_FAILED;
         model->error = inner;
         model_hide_folder(model->folder, model->error.message);
@@ -216,7 +228,8 @@ void served_model_release(struct served_model *model) {
 
 bool served_model_same(const struct served_model *a, const struct served_model *b) {
     const struct translator_info *x = &a->info, *y = &b->info;
-    return strcmp(x->source, y->source) == 0 && strcmp(x->target, y->target) == 0 && strcmp(x->task, y->task) == 0;
+    return strcmp(x->source, y->source) == 0 && strcmp(x->target, y->target) == 0 &&
+           strcmp(x->task, y->task) == 0;
 }
 
 /* ---- a set of models ---- */
@@ -260,7 +273,8 @@ bool model_set_has(const struct model_set *models, const struct served_model *mo
 int model_set_add(struct model_set *models, struct served_model *model, struct error *err) {
     int result = 0;
     if (model_set_find_name(models, model->info.name)) { /* their names would be ambiguous */
-        result = error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", model->info.name);
+        result =
+            error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", model->info.name);
     } else {
         struct served_model **all = reallocarray(models->all, models->count + 1, sizeof *all);
         result = all ? 0 : error_memory(err);
@@ -273,8 +287,8 @@ int model_set_add(struct model_set *models, struct served_model *model, struct e
     return result;
 }
 
-int model_set_add_all(struct model_set *models, const struct model_set *from, const struct served_model *without,
-                      struct error *err) {
+int model_set_add_all(struct model_set *models, const struct model_set *from,
+                      const struct served_model *without, struct error *err) {
     int result = 0;
     for (size_t i = 0; result == 0 && i < from->count; i++)
         if (from->all[i] != without)

@@ -1,5 +1,5 @@
-/* This module hides which parts of an archive hold text, in tables for OOXML (ECMA-376), OpenDocument 1.3, and EPUB 2 and 3; and
- * how an archive is checked, read and rewritten. */
+/* This module hides which parts of an archive hold text, in tables for OOXML (ECMA-376),
+ * OpenDocument 1.3, and EPUB 2 and 3; and how an archive is checked, read and rewritten. */
 #include "server/office/office.h"
 #include "model/base/utf8.h"
 #include "server/markup/encoding.h"
@@ -7,14 +7,20 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { SCRATCH_BLOCK_BYTES = 64 * 1024, LARGE_SCRATCH_BYTES = 16 << 20, MOST_COLUMNS = 10000, MOST_COLUMN_BYTES = 4096 };
+enum {
+    SCRATCH_BLOCK_BYTES = 64 * 1024,
+    LARGE_SCRATCH_BYTES = 16 << 20,
+    MOST_COLUMNS = 10000,
+    MOST_COLUMN_BYTES = 4096
+};
 
 /* ---- families of formats ---- */
 
 /* Parts of an archive that are read alike. */
 struct part_rule {
-    const char *folder;       /* "word/"; NULL: any folder */
-    const char *begin, *ends; /* of the name in the folder; ends: any of several, separated by spaces */
+    const char *folder; /* "word/"; NULL: any folder */
+    const char *begin,
+        *ends; /* of the name in the folder; ends: any of several, separated by spaces */
     const struct grammar *grammar;
     bool text; /* holds paragraphs; otherwise only the language is written */
 };
@@ -22,14 +28,17 @@ struct part_rule {
 struct office_family {
     const char *name;
     const struct part_rule *rules; /* ended by a rule without a grammar */
-    const char *main;              /* one of the members has a name that begins so; of a book: one of the parts */
+    const char
+        *main; /* one of the members has a name that begins so; of a book: one of the parts */
     bool odf, epub;
 };
 
 /* ---- OOXML ---- */
 
-static const struct space_row ooxml_spaces[] = {
-    {"wordprocessingml", "/main", "w"}, {"drawingml", "/main", "a"}, {"spreadsheetml", "/main", "x"}, {NULL, NULL, NULL}};
+static const struct space_row ooxml_spaces[] = {{"wordprocessingml", "/main", "w"},
+                                                {"drawingml", "/main", "a"},
+                                                {"spreadsheetml", "/main", "x"},
+                                                {NULL, NULL, NULL}};
 
 static const struct role_row ooxml_roles[] = {
     {"w:p a:p x:si x:is x:text", ROLE_PARAGRAPH},
@@ -41,7 +50,8 @@ static const struct role_row ooxml_roles[] = {
     {"w:sdt", ROLE_WRAP},
     {"w:sdtContent", ROLE_CONTENT},
     {"w:ins w:moveTo", ROLE_TRANSPARENT},
-    {"w:del w:moveFrom w:proofErr w:lastRenderedPageBreak w:softHyphen w:moveFromRangeStart w:moveFromRangeEnd "
+    {"w:del w:moveFrom w:proofErr w:lastRenderedPageBreak w:softHyphen w:moveFromRangeStart "
+     "w:moveFromRangeEnd "
      "w:moveToRangeStart w:moveToRangeEnd x:rPh x:phoneticPr",
      ROLE_DROPPED},
     {"w:br w:cr w:tab w:ptab a:br", ROLE_BREAK},
@@ -49,23 +59,27 @@ static const struct role_row ooxml_roles[] = {
     {"w:bookmarkStart w:commentRangeStart w:permStart", ROLE_RANGE_START},
     {"w:bookmarkEnd w:commentRangeEnd w:permEnd", ROLE_RANGE_END},
     {"w:fldChar", ROLE_FIELD},
-    {"w:footnoteReference w:endnoteReference w:commentReference w:footnoteRef w:endnoteRef w:annotationRef", ROLE_ALONE},
+    {"w:footnoteReference w:endnoteReference w:commentReference w:footnoteRef w:endnoteRef "
+     "w:annotationRef",
+     ROLE_ALONE},
     {NULL, ROLE_NONE}};
 
-static const struct language_row ooxml_languages[] = {{"w:lang w:themeFontLang", "val", LANGUAGE_WHOLE},
-                                                      {"w:lang w:themeFontLang", "eastAsia", LANGUAGE_EAST},
-                                                      {"w:lang w:themeFontLang", "bidi", LANGUAGE_COMPLEX},
-                                                      {"a:rPr a:endParaRPr", "lang", LANGUAGE_WHOLE},
-                                                      {NULL, NULL, LANGUAGE_WHOLE}};
+static const struct language_row ooxml_languages[] = {
+    {"w:lang w:themeFontLang", "val", LANGUAGE_WHOLE},
+    {"w:lang w:themeFontLang", "eastAsia", LANGUAGE_EAST},
+    {"w:lang w:themeFontLang", "bidi", LANGUAGE_COMPLEX},
+    {"a:rPr a:endParaRPr", "lang", LANGUAGE_WHOLE},
+    {NULL, NULL, LANGUAGE_WHOLE}};
 
-static const struct grammar ooxml = {.roles = ooxml_roles,
-                                     .spaces = ooxml_spaces,
-                                     .languages = ooxml_languages,
-                                     .key = "id",
-                                     .dropped = "w:lang w:noProof w:rPrChange w:ins w:del w:moveFrom w:moveTo",
-                                     .unkept = "altLang dirty err smtClean",
-                                     .language = "lang",
-                                     .line_break = "br"};
+static const struct grammar ooxml = {
+    .roles = ooxml_roles,
+    .spaces = ooxml_spaces,
+    .languages = ooxml_languages,
+    .key = "id",
+    .dropped = "w:lang w:noProof w:rPrChange w:ins w:del w:moveFrom w:moveTo",
+    .unkept = "altLang dirty err smtClean",
+    .language = "lang",
+    .line_break = "br"};
 
 static const struct part_rule docx_rules[] = {{"word/", "document", ".xml", &ooxml, true},
                                               {"word/", "header", ".xml", &ooxml, true},
@@ -81,16 +95,22 @@ static const struct part_rule docx_rules[] = {{"word/", "document", ".xml", &oox
 const struct office_family office_docx = {"docx", docx_rules, "word/document", false, false};
 
 static const struct part_rule pptx_rules[] = {
-    {"ppt/slides/", "slide", ".xml", &ooxml, true},     {"ppt/notesSlides/", "notesSlide", ".xml", &ooxml, true},
-    {"ppt/charts/", "chart", ".xml", &ooxml, true},     {"ppt/diagrams/", "data", ".xml", &ooxml, true},
-    {"ppt/diagrams/", "drawing", ".xml", &ooxml, true}, {NULL, NULL, NULL, NULL, false}};
+    {"ppt/slides/", "slide", ".xml", &ooxml, true},
+    {"ppt/notesSlides/", "notesSlide", ".xml", &ooxml, true},
+    {"ppt/charts/", "chart", ".xml", &ooxml, true},
+    {"ppt/diagrams/", "data", ".xml", &ooxml, true},
+    {"ppt/diagrams/", "drawing", ".xml", &ooxml, true},
+    {NULL, NULL, NULL, NULL, false}};
 const struct office_family office_pptx = {"pptx", pptx_rules, "ppt/", false, false};
 
-static const struct part_rule xlsx_rules[] = {
-    {"xl/", "sharedStrings", ".xml", &ooxml, true},    {"xl/worksheets/", "", ".xml", &ooxml, true},
-    {"xl/", "comments", ".xml", &ooxml, true},         {"xl/drawings/", "drawing", ".xml", &ooxml, true},
-    {"xl/charts/", "chart", ".xml", &ooxml, true},     {"xl/diagrams/", "data", ".xml", &ooxml, true},
-    {"xl/diagrams/", "drawing", ".xml", &ooxml, true}, {NULL, NULL, NULL, NULL, false}};
+static const struct part_rule xlsx_rules[] = {{"xl/", "sharedStrings", ".xml", &ooxml, true},
+                                              {"xl/worksheets/", "", ".xml", &ooxml, true},
+                                              {"xl/", "comments", ".xml", &ooxml, true},
+                                              {"xl/drawings/", "drawing", ".xml", &ooxml, true},
+                                              {"xl/charts/", "chart", ".xml", &ooxml, true},
+                                              {"xl/diagrams/", "data", ".xml", &ooxml, true},
+                                              {"xl/diagrams/", "drawing", ".xml", &ooxml, true},
+                                              {NULL, NULL, NULL, NULL, false}};
 const struct office_family office_xlsx = {"xlsx", xlsx_rules, "xl/", false, false};
 
 /* ---- OpenDocument ---- */
@@ -101,44 +121,62 @@ static const struct space_row odf_spaces[] = {{"opendocument", ":text:1.0", "tex
                                               {"opendocument", ":style:1.0", "style"},
                                               {NULL, NULL, NULL}};
 
-static const struct role_row odf_roles[] = {{"text:p text:h", ROLE_PARAGRAPH},
-                                            {"text:span text:a text:meta text:meta-field", ROLE_CONTAINER},
-                                            {"text:s", ROLE_SPACE},
-                                            {"text:tab text:line-break", ROLE_BREAK},
-                                            {"text:soft-page-break", ROLE_DROPPED},
-                                            {"text:bookmark-start text:reference-mark-start", ROLE_RANGE_START},
-                                            {"text:bookmark-end text:reference-mark-end", ROLE_RANGE_END},
-                                            {"text:tracked-changes office:annotation", ROLE_OPAQUE},
-                                            {NULL, ROLE_NONE}};
+static const struct role_row odf_roles[] = {
+    {"text:p text:h", ROLE_PARAGRAPH},
+    {"text:span text:a text:meta text:meta-field", ROLE_CONTAINER},
+    {"text:s", ROLE_SPACE},
+    {"text:tab text:line-break", ROLE_BREAK},
+    {"text:soft-page-break", ROLE_DROPPED},
+    {"text:bookmark-start text:reference-mark-start", ROLE_RANGE_START},
+    {"text:bookmark-end text:reference-mark-end", ROLE_RANGE_END},
+    {"text:tracked-changes office:annotation", ROLE_OPAQUE},
+    {NULL, ROLE_NONE}};
 
-static const struct language_row odf_languages[] = {{"style:text-properties", "language", LANGUAGE_PRIMARY},
-                                                    {"style:text-properties", "country", LANGUAGE_REGION},
-                                                    {NULL, NULL, LANGUAGE_WHOLE}};
+static const struct language_row odf_languages[] = {
+    {"style:text-properties", "language", LANGUAGE_PRIMARY},
+    {"style:text-properties", "country", LANGUAGE_REGION},
+    {NULL, NULL, LANGUAGE_WHOLE}};
 
-static const struct grammar odf = {
-    .roles = odf_roles, .spaces = odf_spaces, .languages = odf_languages, .mixed = true, .key = "name", .line_break = "line-break"};
+static const struct grammar odf = {.roles = odf_roles,
+                                   .spaces = odf_spaces,
+                                   .languages = odf_languages,
+                                   .mixed = true,
+                                   .key = "name",
+                                   .line_break = "line-break"};
 
-static const struct part_rule odf_rules[] = {
-    {"", "content", ".xml", &odf, true}, {"", "styles", ".xml", &odf, true}, {NULL, NULL, NULL, NULL, false}};
+static const struct part_rule odf_rules[] = {{"", "content", ".xml", &odf, true},
+                                             {"", "styles", ".xml", &odf, true},
+                                             {NULL, NULL, NULL, NULL, false}};
 const struct office_family office_odf = {"OpenDocument", odf_rules, "content.xml", true, false};
 
 /* ---- EPUB ---- */
 
-static const struct language_row html_languages[] = {{NULL, "lang", LANGUAGE_WHOLE}, {NULL, NULL, LANGUAGE_WHOLE}};
+static const struct language_row html_languages[] = {{NULL, "lang", LANGUAGE_WHOLE},
+                                                     {NULL, NULL, LANGUAGE_WHOLE}};
 
 /* The roles are those of server/markup's table of elements. */
 static const struct space_row xhtml_spaces[] = {{"w3.org", "/1999/xhtml", ""}, {NULL, NULL, NULL}};
-static const struct grammar xhtml = {
-    .spaces = xhtml_spaces, .languages = html_languages, .mixed = true, .markup = true, .doctype = true, .root = "html"};
+static const struct grammar xhtml = {.spaces = xhtml_spaces,
+                                     .languages = html_languages,
+                                     .mixed = true,
+                                     .markup = true,
+                                     .doctype = true,
+                                     .root = "html"};
 
 static const struct role_row ncx_roles[] = {{"text", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row ncx_spaces[] = {{"daisy.org", "/ncx/", ""}, {NULL, NULL, NULL}};
-static const struct grammar ncx = {
-    .roles = ncx_roles, .spaces = ncx_spaces, .languages = html_languages, .mixed = true, .doctype = true, .root = "ncx"};
+static const struct grammar ncx = {.roles = ncx_roles,
+                                   .spaces = ncx_spaces,
+                                   .languages = html_languages,
+                                   .mixed = true,
+                                   .doctype = true,
+                                   .root = "ncx"};
 
 static const struct role_row package_roles[] = {{"dc:language", ROLE_LANGUAGE}, {NULL, ROLE_NONE}};
-static const struct space_row package_spaces[] = {{"purl.org/dc/elements", "/1.1/", "dc"}, {NULL, NULL, NULL}};
-static const struct grammar package = {.roles = package_roles, .spaces = package_spaces, .doctype = true, .root = "package"};
+static const struct space_row package_spaces[] = {{"purl.org/dc/elements", "/1.1/", "dc"},
+                                                  {NULL, NULL, NULL}};
+static const struct grammar package = {
+    .roles = package_roles, .spaces = package_spaces, .doctype = true, .root = "package"};
 
 static const struct part_rule epub_rules[] = {{NULL, "", ".xhtml .html .htm .xml", &xhtml, true},
                                               {NULL, "", ".ncx", &ncx, true},
@@ -161,7 +199,8 @@ static bool is_of(struct bytes name, const struct part_rule *rule) {
         return false;
     for (const char *end = rule->ends; *end; end += strspn(end, " ")) {
         size_t length = strcspn(end, " ");
-        if (file.length > length && strncasecmp(file.start + file.length - length, end, length) == 0)
+        if (file.length > length &&
+            strncasecmp(file.start + file.length - length, end, length) == 0)
             return true;
         end += length;
     }
@@ -215,12 +254,14 @@ struct office_archive {
 };
 
 /* Prefixes an error with the name of its part. */
-static int fail_in(const struct archive *archive, const struct zip_member *member, const struct error *inner) {
+static int fail_in(const struct archive *archive, const struct zip_member *member,
+                   const struct error *inner) {
     bool valid = utf8_valid(member->name.start, member->name.length);
     int shown = valid ? (int)utf8_clip(member->name.start, member->name.length, ZIP_SHOWN) : 0;
     if (inner->code == ERROR_MEMORY)
         return error_memory(archive->err);
-    return error_set(archive->err, inner->code, "%.*s: %s", shown, member->name.start, inner->message);
+    return error_set(archive->err, inner->code, "%.*s: %s", shown, member->name.start,
+                     inner->message);
 }
 
 /* ---- names of parts ---- */
@@ -242,8 +283,8 @@ static int compare_parts(const void *a, const void *b) {
 }
 
 /* Unpacks a member and starts a scan of it. Returns NULL on failure. */
-static struct xml_scan *scan_member(const struct archive *archive, const struct zip_member *member, bool doctype,
-                                    struct bytes *bytes, struct error *err) {
+static struct xml_scan *scan_member(const struct archive *archive, const struct zip_member *member,
+                                    bool doctype, struct bytes *bytes, struct error *err) {
     struct xml_scan *scan = arena_alloc(archive->arena, 1, sizeof *scan);
     if (!scan)
         error_memory(err);
@@ -269,7 +310,8 @@ static int check_encryption(const struct archive *archive) {
         if (zip_unpack(manifest, archive->arena, &bytes, archive->err) != 0)
             return -1;
         if (xml_find(bytes, "encryption-data", archive->arena->budget))
-            return error_set(archive->err, ERROR_INPUT, "the file is encrypted with a password: save it without one");
+            return error_set(archive->err, ERROR_INPUT,
+                             "the file is encrypted with a password: save it without one");
     }
 
     /* Books list their encrypted parts, which may be fonts. */
@@ -279,12 +321,15 @@ static int check_encryption(const struct archive *archive) {
     while (scan && (read = xml_next(scan, &token, &inner)) > 0) {
         struct part_name asked = {0};
         if ((token.kind != XML_START && token.kind != XML_EMPTY) || archive->part_count == 0 ||
-            !bytes_are(xml_local_name(token.name), "CipherReference") || !xml_attribute(&token, "URI", &asked.name))
+            !bytes_are(xml_local_name(token.name), "CipherReference") ||
+            !xml_attribute(&token, "URI", &asked.name))
             continue;
         asked.hash = hash_of(asked.name);
-        const struct part_name *part = bsearch(&asked, archive->parts, archive->part_count, sizeof *archive->parts, compare_parts);
+        const struct part_name *part = bsearch(&asked, archive->parts, archive->part_count,
+                                               sizeof *archive->parts, compare_parts);
         if (part && part->text)
-            return error_set(archive->err, ERROR_INPUT, "the book is encrypted (DRM), so its text cannot be read");
+            return error_set(archive->err, ERROR_INPUT,
+                             "the book is encrypted (DRM), so its text cannot be read");
     }
     if (read < 0)
         return fail_in(archive, list, &inner);
@@ -294,11 +339,12 @@ static int check_encryption(const struct archive *archive) {
 
 /* ---- texts to which formulas refer ---- */
 
-/* Appends a name without white space, however that is written: a line end in a name is "_x000a_" in one place and itself in the
- * other. Returns the new length. */
+/* Appends a name without white space, however that is written: a line end in a name is "_x000a_" in
+ * one place and itself in the other. Returns the new length. */
 static size_t condense(struct bytes name, char *out, size_t length) {
     for (size_t at = 0; at < name.length; at++) {
-        if (name.length - at > 6 && strncasecmp(name.start + at, "_x00", 4) == 0 && name.start[at + 6] == '_')
+        if (name.length - at > 6 && strncasecmp(name.start + at, "_x00", 4) == 0 &&
+            name.start[at + 6] == '_')
             at += 6;
         else if ((unsigned char)name.start[at] > ' ')
             out[length++] = name.start[at];
@@ -318,7 +364,8 @@ static int add_name(struct archive *archive, struct bytes name) {
     struct columns *columns = &archive->columns;
     if (columns->count == MOST_COLUMNS || name.length > MOST_COLUMN_BYTES)
         return 0;
-    struct bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room, 1, sizeof *names);
+    struct bytes *names = arena_grow(archive->arena, columns->names, columns->count, &columns->room,
+                                     1, sizeof *names);
     char *condensed = arena_alloc(archive->arena, name.length, 1);
     if (!names || !condensed)
         return error_memory(archive->err);
@@ -327,7 +374,8 @@ static int add_name(struct archive *archive, struct bytes name) {
     return 0;
 }
 
-/* Adds the texts in quotation marks of a formula or a list of choices, and the choices: "Yes,No". */
+/* Adds the texts in quotation marks of a formula or a list of choices, and the choices: "Yes,No".
+ */
 static int add_literals(struct archive *archive, struct bytes formula) {
     const char *at = formula.start, *end = formula.start + formula.length;
     while (at < end && (at = memchr(at, '"', (size_t)(end - at))) != NULL) {
@@ -347,13 +395,15 @@ static int add_literals(struct archive *archive, struct bytes formula) {
     return 0;
 }
 
-/* Adds the texts by which the formulas of a part refer to its cells. A table of a spreadsheet has the names of its columns twice:
- * in its cells, and in a separate part, and Office offers to repair files in which they differ. Formulas and lists of choices
- * compare cells with literals, and no longer find those that are translated. A part that cannot be read is reported when its text
- * is read. */
+/* Adds the texts by which the formulas of a part refer to its cells. A table of a spreadsheet has
+ * the names of its columns twice: in its cells, and in a separate part, and Office offers to repair
+ * files in which they differ. Formulas and lists of choices compare cells with literals, and no
+ * longer find those that are translated. A part that cannot be read is reported when its text is
+ * read. */
 static int read_names(struct archive *archive, const struct zip_member *member) {
     static const char *const marks[] = {"<f>", "<f ", "formula", "condition", "tableColumn"};
-    static const char *const elements[] = {"f", "formula", "formula1", "formula2"}, *const attributes[] = {"formula", "condition"};
+    static const char *const elements[] = {"f", "formula", "formula1", "formula2"},
+                             *const attributes[] = {"formula", "condition"};
     struct arena scratch;
     struct bytes bytes, value;
     struct xml_scan scan;
@@ -371,8 +421,10 @@ static int read_names(struct archive *archive, const struct zip_member *member) 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         any = any || memmem(bytes.start, bytes.length, marks[i], strlen(marks[i]));
     xml_scan_begin(&scan, bytes, false, archive->arena->budget);
-    while (any && result == 0 && archive->columns.count < MOST_COLUMNS && (read = xml_next(&scan, &token, &inner)) > 0) {
-        if (token.kind == XML_TEXT && formula && xml_decode(scan.begin, &token, &scratch, &value, &inner) == 0)
+    while (any && result == 0 && archive->columns.count < MOST_COLUMNS &&
+           (read = xml_next(&scan, &token, &inner)) > 0) {
+        if (token.kind == XML_TEXT && formula &&
+            xml_decode(scan.begin, &token, &scratch, &value, &inner) == 0)
             result = add_literals(archive, value);
         if (token.kind != XML_START && token.kind != XML_EMPTY) {
             formula = formula && token.kind == XML_TEXT;
@@ -380,12 +432,14 @@ static int read_names(struct archive *archive, const struct zip_member *member) 
         }
         formula = false;
         for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-            formula |= token.kind == XML_START && bytes_are(xml_local_name(token.name), elements[i]);
+            formula |=
+                token.kind == XML_START && bytes_are(xml_local_name(token.name), elements[i]);
         bool column = bytes_are(xml_local_name(token.name), "tableColumn");
         for (size_t i = 0; i < 2 && result == 0; i++) {
             if (!xml_attribute(&token, column ? "name" : attributes[i], &value))
                 continue;
-            struct xml_token text = {.kind = XML_TEXT, .begin = value.start, .end = value.start + value.length};
+            struct xml_token text = {
+                .kind = XML_TEXT, .begin = value.start, .end = value.start + value.length};
             if (xml_decode(scan.begin, &text, &scratch, &value, &inner) == 0)
                 result = column ? add_name(archive, value) : add_literals(archive, value);
         }
@@ -404,7 +458,8 @@ static bool keeps(const void *owner, const struct paragraph *paragraph) {
     for (size_t i = 0; i < paragraph->count; i++)
         if (paragraph->tokens[i].kind == INLINE_TEXT)
             name.length = condense(paragraph->tokens[i].text, condensed, name.length);
-    bool kept = bsearch(&name, columns->names, columns->count, sizeof *columns->names, compare_names) != NULL;
+    bool kept = bsearch(&name, columns->names, columns->count, sizeof *columns->names,
+                        compare_names) != NULL;
     archive->changes->columns |= kept;
     return kept;
 }
@@ -427,7 +482,8 @@ static int drop_references(struct archive *archive, const char *name, const char
     const char *done = bytes.start;
     bytes_put(&out, "", 0);
     while ((read = xml_next(scan, &token, &inner)) > 0) {
-        if (token.kind != XML_EMPTY || !memmem(token.begin, (size_t)(token.end - token.begin), mark, strlen(mark)))
+        if (token.kind != XML_EMPTY ||
+            !memmem(token.begin, (size_t)(token.end - token.begin), mark, strlen(mark)))
             continue;
         bytes_put(&out, done, (size_t)(token.begin - done));
         done = token.end;
@@ -436,23 +492,27 @@ static int drop_references(struct archive *archive, const char *name, const char
     if (read < 0 && inner.code == ERROR_INPUT)
         return 0;
     return read < 0 || out.failed ? error_memory(archive->err)
-                                  : zip_pack(member, (struct bytes){out.bytes, out.length}, archive->arena, archive->err);
+                                  : zip_pack(member, (struct bytes){out.bytes, out.length},
+                                             archive->arena, archive->err);
 }
 
 /* ---- parts ---- */
 
-static int open_archive(struct archive *archive, const struct office_document *document, struct arena *arena,
-                        struct office_changes *changes, struct error *err) {
-    static const struct part_rule naming[] = {
-        {"xl/tables/", "", ".xml", NULL, false}, {"xl/worksheets/", "", ".xml", NULL, false}, {"", "content", ".xml", NULL, false}};
+static int open_archive(struct archive *archive, const struct office_document *document,
+                        struct arena *arena, struct office_changes *changes, struct error *err) {
+    static const struct part_rule naming[] = {{"xl/tables/", "", ".xml", NULL, false},
+                                              {"xl/worksheets/", "", ".xml", NULL, false},
+                                              {"", "content", ".xml", NULL, false}};
     const struct office_family *family = document->family;
     struct columns *columns = &archive->columns;
     uint64_t bytes = 0;      /* of the parts with a rule, unpacked */
     bool right_main = false; /* a member is the main part of the family */
-    *archive = (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
+    *archive =
+        (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};
     if (zip_open(document->bytes, arena, &archive->zip, err) != 0)
         return -1;
-    struct part_name *parts = archive->parts = arena_alloc(arena, archive->zip.count, sizeof *parts);
+    struct part_name *parts = archive->parts =
+        arena_alloc(arena, archive->zip.count, sizeof *parts);
     if (!parts)
         return error_memory(err);
     for (size_t i = 0; i < archive->zip.count; i++) {
@@ -460,8 +520,10 @@ static int open_archive(struct archive *archive, const struct office_document *d
         const struct part_rule *rule = find_rule(family, member->name);
         right_main |= (rule || !family->epub) && begins(member->name, family->main);
         if (rule) {
-            parts[archive->part_count++] = (struct part_name){hash_of(member->name), member->name, rule->text};
-            bytes += member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
+            parts[archive->part_count++] =
+                (struct part_name){hash_of(member->name), member->name, rule->text};
+            bytes +=
+                member->size > OFFICE_MOST_BYTES ? (uint64_t)OFFICE_MOST_BYTES + 1 : member->size;
         }
         if (!budget_step(arena->budget, 1))
             return error_memory(err);
@@ -471,45 +533,54 @@ static int open_archive(struct archive *archive, const struct office_document *d
     if (check_encryption(archive) != 0)
         return -1;
 
-    /* If two members have one name, programs differ in which of them they read. Comparing each name with all others would take
-     * minutes for ten thousand long ones. */
+    /* If two members have one name, programs differ in which of them they read. Comparing each name
+     * with all others would take minutes for ten thousand long ones. */
     for (size_t i = 1; i < archive->part_count; i++)
         if (compare_parts(&parts[i - 1], &parts[i]) == 0)
             return error_set(err, ERROR_INPUT, "the archive has two members of one name");
     if (!right_main)
-        return error_set(err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s", family->name,
-                         *family->main ? family->main : "with text");
+        return error_set(err, ERROR_INPUT, "the archive is not of the format %s: it has no part %s",
+                         family->name, *family->main ? family->main : "with text");
     if (bytes > OFFICE_MOST_BYTES)
-        return error_set(err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked", OFFICE_MOST_BYTES >> 20);
+        return error_set(err, ERROR_INPUT, "the parts with text are longer than %d MiB unpacked",
+                         OFFICE_MOST_BYTES >> 20);
 
-    for (size_t i = 0; i < archive->zip.count && (family == &office_xlsx || family == &office_odf); i++)
+    for (size_t i = 0; i < archive->zip.count && (family == &office_xlsx || family == &office_odf);
+         i++)
         for (size_t k = 0; k < sizeof naming / sizeof *naming; k++)
-            if (is_of(archive->zip.members[i].name, &naming[k]) && read_names(archive, &archive->zip.members[i]) != 0)
+            if (is_of(archive->zip.members[i].name, &naming[k]) &&
+                read_names(archive, &archive->zip.members[i]) != 0)
                 return -1;
     if (columns->count > 0)
         qsort(columns->names, columns->count, sizeof *columns->names, compare_names);
     return 0;
 }
 
-/* Unpacks a part, in UTF-8. Returns 1, 0 if it stays because it has no text that can be read, or -1. */
-static int open_part(const struct archive *archive, const struct zip_member *member, const struct part_rule *rule,
-                     struct arena *scratch, struct encoding *encoding, struct bytes *out) {
+/* Unpacks a part, in UTF-8. Returns 1, 0 if it stays because it has no text that can be read, or
+ * -1. */
+static int open_part(const struct archive *archive, const struct zip_member *member,
+                     const struct part_rule *rule, struct arena *scratch, struct encoding *encoding,
+                     struct bytes *out) {
     struct error inner = {0};
     if (zip_unpack(member, scratch, out, &inner) != 0) {
         if (!rule->text && inner.code == ERROR_INPUT)
             return 0;
-        return inner.code == ERROR_MEMORY ? error_memory(archive->err) : error_set(archive->err, inner.code, "%s", inner.message);
+        return inner.code == ERROR_MEMORY
+                   ? error_memory(archive->err)
+                   : error_set(archive->err, inner.code, "%s", inner.message);
     }
     const struct bytes stated = encoding_of_xml(*out);
-    if (encoding_may_differ(*out) && encoding_read(*out, &stated, 1, scratch, encoding, out, &inner) != 0)
+    if (encoding_may_differ(*out) &&
+        encoding_read(*out, &stated, 1, scratch, encoding, out, &inner) != 0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     /* cells of a spreadsheet have their text elsewhere, unless they say so */
     return !begins(member->name, "xl/worksheets/") || xml_find(*out, "inlineStr", scratch->budget);
 }
 
 /* Finds what is rewritten in a part; one that only states the language may be unreadable. */
-static int read_part(struct archive *archive, const struct zip_member *member, const struct part_rule *rule, struct bytes bytes,
-                     struct arena *arena, struct arena *scratch, struct walk_changes *out) {
+static int read_part(struct archive *archive, const struct zip_member *member,
+                     const struct part_rule *rule, struct bytes bytes, struct arena *arena,
+                     struct arena *scratch, struct walk_changes *out) {
     struct error inner = {0};
     const struct walk_part part = {.bytes = bytes,
                                    .grammar = rule->grammar,
@@ -525,10 +596,15 @@ static int read_part(struct archive *archive, const struct zip_member *member, c
     return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
 }
 
-/* Writes a part. It is unpacked again: until then only its text is kept. One that only states the language was not read before. */
-static int write_part(struct archive *archive, struct zip_member *member, const struct part_rule *rule, struct bytes bytes,
-                      const struct encoding *encoding, struct walk_changes *changes, struct arena *scratch) {
-    struct bytes_buffer out = {.arena = scratch, .capacity = bytes.length + bytes.length / 4 + 1}; /* so that it seldom grows */
+/* Writes a part. It is unpacked again: until then only its text is kept. One that only states the
+ * language was not read before. */
+static int write_part(struct archive *archive, struct zip_member *member,
+                      const struct part_rule *rule, struct bytes bytes,
+                      const struct encoding *encoding, struct walk_changes *changes,
+                      struct arena *scratch) {
+    struct bytes_buffer out = {.arena = scratch,
+                               .capacity = bytes.length + bytes.length / 4 +
+                                           1}; /* so that it seldom grows */
     if (!rule->text && read_part(archive, member, rule, bytes, scratch, scratch, changes) != 0)
         return -1;
     if (changes->count == 0)
@@ -537,18 +613,20 @@ static int write_part(struct archive *archive, struct zip_member *member, const 
     if (!out.bytes)
         return error_memory(archive->err);
     bytes_put(&out, "", 0);
-    if (walk_write(bytes, changes, archive->writing, archive->document->bilingual, &out, &archive->changes->accepted,
-                   archive->err) != 0)
+    if (walk_write(bytes, changes, archive->writing, archive->document->bilingual, &out,
+                   &archive->changes->accepted, archive->err) != 0)
         return -1;
     struct bytes written = {out.bytes, out.length};
     if (bytes_same(written, bytes))
         return 0;
-    if (*encoding->name && encoding_write(written, encoding, true, scratch, &written, archive->err) < 0)
+    if (*encoding->name &&
+        encoding_write(written, encoding, true, scratch, &written, archive->err) < 0)
         return -1;
     return zip_pack(member, written, archive->arena, archive->err);
 }
 
-/* Reads all parts with text, or writes all parts. The memory of one part is freed before the next. */
+/* Reads all parts with text, or writes all parts. The memory of one part is freed before the next.
+ */
 static int take_parts(struct archive *archive) {
     struct arena scratch;
     int result = 0;
@@ -560,16 +638,19 @@ static int take_parts(struct archive *archive) {
         struct walk_changes changes = archive->found[i];
         struct encoding encoding = {0};
         struct bytes bytes;
-        if (!rule || (rule->text ? archive->writing && changes.count == 0 : archive->builder != NULL))
+        if (!rule ||
+            (rule->text ? archive->writing && changes.count == 0 : archive->builder != NULL))
             continue;
         int opened = open_part(archive, member, rule, &scratch, &encoding, &bytes);
         if (opened > 0 && archive->builder)
-            result = read_part(archive, member, rule, bytes, archive->arena, &scratch, &archive->found[i]);
+            result = read_part(archive, member, rule, bytes, archive->arena, &scratch,
+                               &archive->found[i]);
         else if (opened > 0)
             result = write_part(archive, member, rule, bytes, &encoding, &changes, &scratch);
         else
             result = opened;
-        bool slow = arena_bytes(&scratch) > LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
+        bool slow = arena_bytes(&scratch) >
+                    LARGE_SCRATCH_BYTES; /* the kernel frees 5 MB in a millisecond */
         if (slow)
             budget_away(scratch.budget, true);
         arena_done(&scratch);
@@ -580,7 +661,8 @@ static int take_parts(struct archive *archive) {
     return result;
 }
 
-int office_read(const struct office_document *document, struct arena *arena, struct markup *out, struct error *err) {
+int office_read(const struct office_document *document, struct arena *arena, struct markup *out,
+                struct error *err) {
     struct piece_builder builder = {.arena = arena, .most = OFFICE_MOST_PIECES};
     struct office_archive *kept = arena_zalloc(arena, 1, sizeof *kept);
     struct archive archive;
@@ -602,7 +684,8 @@ int office_read(const struct office_document *document, struct arena *arena, str
 
 /* Drops the signatures, which would be invalid. */
 static int drop_signatures(struct archive *archive) {
-    static const char *const signatures[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml", "META-INF/macrosignatures.xml",
+    static const char *const signatures[] = {"_xmlsignatures/", "META-INF/documentsignatures.xml",
+                                             "META-INF/macrosignatures.xml",
                                              "META-INF/signatures.xml"};
     const struct office_family *family = archive->document->family;
     for (size_t i = 0; i < archive->zip.count; i++) {
@@ -619,8 +702,9 @@ static int drop_signatures(struct archive *archive) {
                : 0;
 }
 
-char *office_write(const struct markup *markup, const struct markup_translation *translations, struct arena *arena,
-                   size_t *out_length, struct office_changes *changes, struct error *err) {
+char *office_write(const struct markup *markup, const struct markup_translation *translations,
+                   struct arena *arena, size_t *out_length, struct office_changes *changes,
+                   struct error *err) {
     const struct office_archive *kept = markup->archive;
     const struct bytes source = kept->document.bytes;
     struct markup_writing writing = {.markup = markup, .translations = translations};

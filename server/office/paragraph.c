@@ -1,4 +1,5 @@
-/* This file turns the tokens of a paragraph into pieces, and the pieces with their translation into the paragraph. */
+/* This file turns the tokens of a paragraph into pieces, and the pieces with their translation into
+ * the paragraph. */
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <stdlib.h>
@@ -10,10 +11,10 @@ enum {
 
 /* ---- tokens and formats ---- */
 
-struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind kind, const char *begin, const char *end,
-                                   struct arena *arena) {
-    struct inline_token *tokens =
-        arena_grow(arena, paragraph->tokens, paragraph->count, &paragraph->room, 1, sizeof *paragraph->tokens);
+struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind kind,
+                                   const char *begin, const char *end, struct arena *arena) {
+    struct inline_token *tokens = arena_grow(arena, paragraph->tokens, paragraph->count,
+                                             &paragraph->room, 1, sizeof *paragraph->tokens);
     if (!tokens)
         return NULL;
     uint32_t own = (uint32_t)paragraph->count;
@@ -28,15 +29,17 @@ struct inline_token *paragraph_add(struct paragraph *paragraph, enum inline_kind
     return &tokens[own];
 }
 
-int paragraph_format(struct paragraph *paragraph, const struct inline_format *format, struct arena *arena, uint32_t *out) {
+int paragraph_format(struct paragraph *paragraph, const struct inline_format *format,
+                     struct arena *arena, uint32_t *out) {
     enum { LOOKED_BACK = 64 }; /* formats; one from further back is noted again */
     for (size_t i = paragraph->format_count, looked = 0; i-- > 0 && looked < LOOKED_BACK; looked++)
-        if (paragraph->formats[i].bare == format->bare && bytes_same(paragraph->formats[i].raw, format->raw)) {
+        if (paragraph->formats[i].bare == format->bare &&
+            bytes_same(paragraph->formats[i].raw, format->raw)) {
             *out = (uint32_t)i;
             return 0;
         }
-    struct inline_format *formats =
-        arena_grow(arena, paragraph->formats, paragraph->format_count, &paragraph->format_room, 1, sizeof *formats);
+    struct inline_format *formats = arena_grow(arena, paragraph->formats, paragraph->format_count,
+                                               &paragraph->format_room, 1, sizeof *formats);
     if (!formats)
         return -1;
     paragraph->formats = formats;
@@ -50,7 +53,8 @@ int paragraph_format(struct paragraph *paragraph, const struct inline_format *fo
 bool paragraph_has_words(const struct paragraph *paragraph) {
     for (size_t i = 0; i < paragraph->count; i++)
         if (paragraph->tokens[i].kind == INLINE_TEXT &&
-            markup_has_letters(paragraph->tokens[i].text.start, 0, paragraph->tokens[i].text.length))
+            markup_has_letters(paragraph->tokens[i].text.start, 0,
+                               paragraph->tokens[i].text.length))
             return true;
     return false;
 }
@@ -72,7 +76,8 @@ static void group(struct paragraph *paragraph, size_t first, size_t last, enum i
 }
 
 bool paragraph_is_data(struct bytes code) {
-    static const char names[] = "MERGEFIELD DOCPROPERTY DOCVARIABLE AUTHOR LASTSAVEDBY USERNAME FILENAME";
+    static const char names[] =
+        "MERGEFIELD DOCPROPERTY DOCVARIABLE AUTHOR LASTSAVEDBY USERNAME FILENAME";
     const char *end = code.start + code.length, *begin = code.start;
     while (begin < end && byte_is_space(*begin))
         begin++;
@@ -82,12 +87,13 @@ bool paragraph_is_data(struct bytes code) {
     return bytes_among_any_case(bytes_between(begin, after), names);
 }
 
-/* Makes a word of the field [begin,end] if its code, before the separator, says that its result is data. The sentence has the
- * result without the marks around it. */
+/* Makes a word of the field [begin,end] if its code, before the separator, says that its result is
+ * data. The sentence has the result without the marks around it. */
 static bool group_data(struct paragraph *paragraph, size_t begin, size_t separator, size_t end) {
     static const char instruction[] = "instrText";
     struct inline_token *tokens = paragraph->tokens;
-    const char *stop = paragraph->part + tokens[separator].begin, *code = paragraph->part + tokens[begin].end;
+    const char *stop = paragraph->part + tokens[separator].begin,
+               *code = paragraph->part + tokens[begin].end;
     code = memmem(code, (size_t)(stop - code), instruction, strlen(instruction));
     code = code ? memchr(code, '>', (size_t)(stop - code)) : NULL;
     const char *after = code ? memchr(code, '<', (size_t)(stop - code)) : NULL;
@@ -110,23 +116,27 @@ static bool group_data(struct paragraph *paragraph, size_t begin, size_t separat
     return true;
 }
 
-/* An element, a range or a field that is open; separator: of a field; 0: it has not been read yet. */
+/* An element, a range or a field that is open; separator: of a field; 0: it has not been read yet.
+ */
 struct open {
     size_t token, separator;
 };
 
-/* Elements nest. Fields and ranges become elements if they nest; otherwise, a begin or an end of a field stays where it is between
- * the sentences, because others depend on their order, and those of ranges are units. A field's code, which is not translated,
- * stands before its separator, and its result, which is, after that. */
+/* Elements nest. Fields and ranges become elements if they nest; otherwise, a begin or an end of a
+ * field stays where it is between the sentences, because others depend on their order, and those of
+ * ranges are units. A field's code, which is not translated, stands before its separator, and its
+ * result, which is, after that. */
 static void find_pairs(struct paragraph *paragraph) {
     struct inline_token *tokens = paragraph->tokens;
     struct open open[MOST_PAIRS];
     size_t depth = 0;
     for (size_t i = 0; i < paragraph->count; i++) {
         const struct inline_token *token = &tokens[i];
-        bool field = token->role == ROLE_FIELD, begins = field && bytes_are(token->key, "begin"), ends = false;
+        bool field = token->role == ROLE_FIELD, begins = field && bytes_are(token->key, "begin"),
+             ends = false;
         size_t top = depth;
-        if (token->kind == INLINE_CLOSE) { /* ends the innermost element and everything open within it */
+        if (token->kind ==
+            INLINE_CLOSE) { /* ends the innermost element and everything open within it */
             while (top > 0 && tokens[open[top - 1].token].kind != INLINE_OPEN)
                 top--;
             ends = top > 0;
@@ -137,7 +147,8 @@ static void find_pairs(struct paragraph *paragraph) {
         } else if (token->role == ROLE_RANGE_END) {
             const struct inline_token *start = top > 0 ? &tokens[open[top - 1].token] : NULL;
             ends = start && start->role == ROLE_RANGE_START && bytes_same(start->key, token->key);
-        } else if ((begins || token->kind == INLINE_OPEN || token->role == ROLE_RANGE_START) && depth < MOST_PAIRS) {
+        } else if ((begins || token->kind == INLINE_OPEN || token->role == ROLE_RANGE_START) &&
+                   depth < MOST_PAIRS) {
             open[depth++] = (struct open){i, 0};
         }
         if (!ends)
@@ -164,7 +175,8 @@ static void find_pairs(struct paragraph *paragraph) {
     }
     for (size_t i = 0; i < paragraph->count; i++) {
         struct inline_token *token = &tokens[i];
-        bool alone = token->pair == i, tag = token->kind == INLINE_OPEN || token->kind == INLINE_CLOSE;
+        bool alone = token->pair == i,
+             tag = token->kind == INLINE_OPEN || token->kind == INLINE_CLOSE;
         if (alone && !token->grouped && (tag || (token->role == ROLE_FIELD && token->last == i)))
             token->kind = INLINE_BREAK;
     }
@@ -176,27 +188,30 @@ void paragraph_settle(struct paragraph *paragraph) {
     size_t first = 0, last = paragraph->count, all = 0;
     find_pairs(paragraph);
 
-    /* Elements without text are units, and so are links to notes, which have a number and no words. */
+    /* Elements without text are units, and so are links to notes, which have a number and no words.
+     */
     for (size_t i = 0; i < paragraph->count; i++) {
         size_t length = 0, pair = tokens[i].pair;
         bool letters = false;
         if (tokens[i].kind != INLINE_OPEN || tokens[i].grouped)
             continue;
         for (size_t k = i + 1; k < pair && length <= NOTE_MARK_BYTES; k++) {
-            if (tokens[k].grouped || (tokens[k].kind != INLINE_TEXT && tokens[k].kind != INLINE_WORD))
+            if (tokens[k].grouped ||
+                (tokens[k].kind != INLINE_TEXT && tokens[k].kind != INLINE_WORD))
                 continue;
             length += is_blank(tokens[k].text) ? 0 : tokens[k].text.length;
             letters |= markup_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
         }
-        bool mark = paragraph->grammar->markup && (bytes_are(tokens[i].key, "a") || bytes_are(tokens[i].key, "sup"));
+        bool mark = paragraph->grammar->markup &&
+                    (bytes_are(tokens[i].key, "a") || bytes_are(tokens[i].key, "sup"));
         if (length == 0 || (mark && !letters && length <= NOTE_MARK_BYTES))
             group(paragraph, i, pair, INLINE_UNIT);
         if (tokens[i].kind == INLINE_UNIT)
             i = pair;
     }
 
-    /* The base is the plainest format, by the length of its notation, of those that a fair share of the text has: text whose place
-     * is unknown, such as a full stop, then looks plain. */
+    /* The base is the plainest format, by the length of its notation, of those that a fair share of
+     * the text has: text whose place is unknown, such as a full stop, then looks plain. */
     for (size_t i = 0; i < paragraph->count && paragraph->format_count > 0; i++) {
         size_t length = tokens[i].kind == INLINE_TEXT ? tokens[i].text.length : 0;
         paragraph->formats[tokens[i].format].length += length;
@@ -215,9 +230,11 @@ void paragraph_settle(struct paragraph *paragraph) {
     }
 
     /* Units before or after all texts stay there. */
-    while (first < last && (tokens[first].grouped || tokens[first].kind != INLINE_TEXT || is_blank(tokens[first].text)))
+    while (first < last && (tokens[first].grouped || tokens[first].kind != INLINE_TEXT ||
+                            is_blank(tokens[first].text)))
         first++;
-    while (last > first && (tokens[last - 1].grouped || tokens[last - 1].kind != INLINE_TEXT || is_blank(tokens[last - 1].text)))
+    while (last > first && (tokens[last - 1].grouped || tokens[last - 1].kind != INLINE_TEXT ||
+                            is_blank(tokens[last - 1].text)))
         last--;
     for (size_t i = 0; i < paragraph->count; i++)
         if ((i < first || i >= last) && tokens[i].kind == INLINE_UNIT)
@@ -234,14 +251,17 @@ struct reading {
     const struct inline_token *open; /* the first text of the format that is open; NULL: the base */
 };
 
-/* Notes what the pieces stand for that were added since the last note: the first of them, which is written with the others. */
+/* Notes what the pieces stand for that were added since the last note: the first of them, which is
+ * written with the others. */
 static void note(struct reading *reading, enum inline_note kind, size_t token) {
     struct paragraph *paragraph = reading->paragraph;
     struct piece_builder *builder = reading->builder;
     size_t count = builder->markup.piece_count - paragraph->first_piece, room = reading->room;
     while (reading->noted < count) {
-        uint8_t *notes = arena_grow(builder->arena, paragraph->notes, reading->noted, &room, 1, sizeof *notes);
-        uint32_t *noted = arena_grow(builder->arena, paragraph->noted, reading->noted, &reading->room, 1, sizeof *noted);
+        uint8_t *notes =
+            arena_grow(builder->arena, paragraph->notes, reading->noted, &room, 1, sizeof *notes);
+        uint32_t *noted = arena_grow(builder->arena, paragraph->noted, reading->noted,
+                                     &reading->room, 1, sizeof *noted);
         if (!notes || !noted) {
             builder->failed = ERROR_MEMORY;
             return;
@@ -269,12 +289,13 @@ static struct bytes keep(struct bytes text, struct piece_builder *builder) {
     return copy ? (struct bytes){copy, text.length} : nothing;
 }
 
-/* Texts of one format other than the base are an element; it ends before a text of another format, a break or a tag, but may hold
- * blanks and units. */
+/* Texts of one format other than the base are an element; it ends before a text of another format,
+ * a break or a tag, but may hold blanks and units. */
 static void read_text(struct reading *reading, size_t i) {
     const struct paragraph *paragraph = reading->paragraph;
     const struct inline_token *token = &paragraph->tokens[i];
-    bool base = token->format == paragraph->base || paragraph->format_count < 2, blank = is_blank(token->text);
+    bool base = token->format == paragraph->base || paragraph->format_count < 2,
+         blank = is_blank(token->text);
     if (!blank && reading->open && (base || reading->open->format != token->format))
         end_format(reading);
     if (!blank && !base && !reading->open && piece_add_open(reading->builder, nothing)) {
@@ -301,16 +322,18 @@ static void read_token(struct reading *reading, size_t i) {
         piece_add_break(builder, nothing);
     else if (token->kind == INLINE_CLOSE)
         piece_add_close(builder, nothing);
-    else if (token->role == ROLE_FIELD || (token->role == ROLE_NONE && bytes_among(token->key, "a fldSimple hyperlink")))
+    else if (token->role == ROLE_FIELD ||
+             (token->role == ROLE_NONE && bytes_among(token->key, "a fldSimple hyperlink")))
         piece_add_link(builder, nothing);
     else
         piece_add_open(builder, nothing);
     note(reading, NOTE_TOKEN, i);
 }
 
-/* Returns a copy with all that is needed to write the paragraph when its part and its tokens are no longer in memory: texts are
- * pieces by now, except those in groups. */
-static const struct paragraph *keep_paragraph(const struct paragraph *paragraph, struct piece_builder *builder) {
+/* Returns a copy with all that is needed to write the paragraph when its part and its tokens are no
+ * longer in memory: texts are pieces by now, except those in groups. */
+static const struct paragraph *keep_paragraph(const struct paragraph *paragraph,
+                                              struct piece_builder *builder) {
     struct arena *arena = builder->arena;
     struct paragraph *kept = arena_alloc(arena, 1, sizeof *kept);
     struct inline_token *tokens = arena_alloc(arena, paragraph->count, sizeof *tokens);
@@ -321,7 +344,9 @@ static const struct paragraph *keep_paragraph(const struct paragraph *paragraph,
     }
     for (size_t i = 0; i < paragraph->count; i++) {
         tokens[i] = paragraph->tokens[i];
-        tokens[i].text = tokens[i].grouped && tokens[i].kind == INLINE_TEXT ? keep(tokens[i].text, builder) : nothing;
+        tokens[i].text = tokens[i].grouped && tokens[i].kind == INLINE_TEXT
+                             ? keep(tokens[i].text, builder)
+                             : nothing;
         tokens[i].key = nothing;
     }
     for (size_t i = 0; i < paragraph->format_count; i++) {
@@ -369,7 +394,8 @@ struct writing {
     uint32_t format; /* of the run that is open */
 };
 
-static void put_tag(const struct writing *writing, const char *mark, struct bytes name, const char *end) {
+static void put_tag(const struct writing *writing, const char *mark, struct bytes name,
+                    const char *end) {
     bytes_put_string(writing->to->out, mark);
     bytes_put(writing->to->out, name.start, name.length);
     bytes_put_string(writing->to->out, end);
@@ -407,7 +433,8 @@ static void open_text(struct writing *writing, uint32_t format) {
         return;
     open_run(writing, format);
     if (!writing->text_open)
-        put_tag(writing, "<", paragraph->text, paragraph->spaced ? " xml:space=\"preserve\">" : ">");
+        put_tag(writing, "<", paragraph->text,
+                paragraph->spaced ? " xml:space=\"preserve\">" : ">");
     writing->text_open = true;
 }
 
@@ -418,13 +445,14 @@ static void write_text(struct writing *writing, uint32_t format, const char *tex
     bytes_put_escaped(writing->to->out, text, length, "&<>");
 }
 
-/* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges, breaks of pages, and of fields all
- * but their text. */
+/* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges,
+ * breaks of pages, and of fields all but their text. */
 static void write_token(struct writing *writing, size_t i, bool copy) {
     const struct paragraph *paragraph = writing->paragraph;
     const struct inline_token *tokens = paragraph->tokens;
     enum role role = tokens[tokens[i].kind == INLINE_CLOSE ? tokens[i].pair : i].role;
-    bool layout = role == ROLE_BREAK || role == ROLE_SPACE, alone = tokens[i].kind == INLINE_UNIT || tokens[i].kind == INLINE_BREAK;
+    bool layout = role == ROLE_BREAK || role == ROLE_SPACE,
+         alone = tokens[i].kind == INLINE_UNIT || tokens[i].kind == INLINE_BREAK;
     bool data = tokens[i].kind == INLINE_WORD && role == ROLE_FIELD;
     if (copy && !data && (alone ? !layout : role != ROLE_NONE))
         return;
@@ -446,15 +474,15 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
                 open_run(writing, token->format);
             close_text(writing);
         }
-        writing->to->put_range(writing->to->owner, writing->to->part + token->begin, writing->to->part + token->end,
-                               writing->to->out);
+        writing->to->put_range(writing->to->owner, writing->to->part + token->begin,
+                               writing->to->part + token->end, writing->to->out);
         if (token->role == ROLE_ALONE)
             close_run(writing);
     }
 }
 
-void paragraph_write(const struct paragraph *paragraph, const struct paragraph_written *written, bool copy,
-                     const struct paragraph_writer *to) {
+void paragraph_write(const struct paragraph *paragraph, const struct paragraph_written *written,
+                     bool copy, const struct paragraph_writer *to) {
     struct writing writing = {.paragraph = paragraph, .to = to};
     size_t done = 0;
     if (copy) { /* a copy stands on a separate line */
@@ -467,10 +495,11 @@ void paragraph_write(const struct paragraph *paragraph, const struct paragraph_w
         close_run(&writing);
     }
     for (size_t i = 0; i <= written->trace->count && !to->out->failed; i++) {
-        const struct markup_traced *traced = i < written->trace->count ? &written->trace->all[i] : NULL;
+        const struct markup_traced *traced =
+            i < written->trace->count ? &written->trace->all[i] : NULL;
         size_t stop = traced ? traced->at : written->text.length;
-        write_text(&writing, writing.depth > 0 ? writing.stack[writing.depth - 1] : paragraph->base, written->text.start + done,
-                   stop - done);
+        write_text(&writing, writing.depth > 0 ? writing.stack[writing.depth - 1] : paragraph->base,
+                   written->text.start + done, stop - done);
         done = stop;
         if (!traced)
             break;

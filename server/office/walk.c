@@ -1,4 +1,5 @@
-/* This file finds what is rewritten in a part: paragraphs, and attributes that state the language; and rewrites it. */
+/* This file finds what is rewritten in a part: paragraphs, and attributes that state the language;
+ * and rewrites it. */
 #include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <ctype.h>
@@ -9,7 +10,8 @@ enum {
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* nested paragraphs; deeper ones are not translated */
     WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
-    SPACES_OF_BREAK = 3,  /* so many spaces in a row are a column or an indentation, and separate texts */
+    SPACES_OF_BREAK =
+        3, /* so many spaces in a row are a column or an indentation, and separate texts */
     /* limits of a paragraph, so that it is settled within one turn; real paragraphs are shorter */
     MOST_TOKENS = 1 << 15,
     MOST_TEXT_BYTES = 1 << 20,
@@ -43,7 +45,7 @@ struct walk {
     struct prefix prefixes[MOST_PREFIXES]; /* [prefix_count] that the root binds */
     size_t prefix_count;
     struct element open[MARKUP_MAX_DEPTH]; /* [scan.depth] */
-    size_t opaque;                         /* the depth of the outermost element that is not translated; 0: none */
+    size_t opaque; /* the depth of the outermost element that is not translated; 0: none */
 
     /* The current paragraph, and the states of all open paragraphs from the outermost on. */
     struct paragraph *paragraph; /* NULL: there is none */
@@ -59,10 +61,13 @@ struct walk {
 
 /* ---- names ---- */
 
-/* Returns the name with the prefix that the grammar uses. A name whose prefix the root does not bind stays as it is. */
-static struct bytes canonical_name(const struct walk *walk, struct bytes name, char out[NAME_BYTES]) {
+/* Returns the name with the prefix that the grammar uses. A name whose prefix the root does not
+ * bind stays as it is. */
+static struct bytes canonical_name(const struct walk *walk, struct bytes name,
+                                   char out[NAME_BYTES]) {
     struct bytes local = xml_local_name(name);
-    struct bytes prefix = {name.start, local.length < name.length ? name.length - local.length - 1 : 0};
+    struct bytes prefix = {name.start,
+                           local.length < name.length ? name.length - local.length - 1 : 0};
     for (size_t i = 0; i < walk->prefix_count; i++) {
         size_t length = strlen(walk->prefixes[i].canonical);
         if (!bytes_same(walk->prefixes[i].name, prefix))
@@ -80,17 +85,20 @@ static struct bytes canonical_name(const struct walk *walk, struct bytes name, c
 /* ---- roles ---- */
 
 /* Returns the role of an element by its canonical name; tag: for its attributes. */
-static enum role find_role(const struct grammar *grammar, struct bytes canonical, const struct xml_token *tag) {
+static enum role find_role(const struct grammar *grammar, struct bytes canonical,
+                           const struct xml_token *tag) {
     if (!grammar->markup) {
         for (const struct role_row *row = grammar->roles; row->names; row++)
             if (bytes_among(canonical, row->names))
                 return row->role;
 
-        /* A cell of a spreadsheet that is a number, a date or the result of a formula makes its text from that value. */
+        /* A cell of a spreadsheet that is a number, a date or the result of a formula makes its
+         * text from that value. */
         struct bytes value;
         bool calculated =
             tag->kind == XML_START && bytes_are(canonical, "table:table-cell") &&
-            (xml_attribute(tag, "formula", &value) || (xml_attribute(tag, "value-type", &value) && !bytes_are(value, "string")));
+            (xml_attribute(tag, "formula", &value) ||
+             (xml_attribute(tag, "value-type", &value) && !bytes_are(value, "string")));
         return calculated ? ROLE_OPAQUE : ROLE_NONE;
     }
     char lower[16] = "";
@@ -99,7 +107,9 @@ static enum role find_role(const struct grammar *grammar, struct bytes canonical
     for (size_t i = 0; i < canonical.length; i++)
         lower[i] = (char)tolower((unsigned char)canonical.start[i]);
     unsigned flags = html_element(lower);
-    bool forbids = tag->kind != XML_END && html_attributes_translate(tag->name.start + tag->name.length, tag->end) == TRANSLATE_NO;
+    bool forbids =
+        tag->kind != XML_END &&
+        html_attributes_translate(tag->name.start + tag->name.length, tag->end) == TRANSLATE_NO;
     if (strcmp(lower, "br") == 0)
         return ROLE_BREAK;
     if (flags & ELEMENT_BESIDE)
@@ -117,26 +127,31 @@ static int add_change(struct walk *walk, const char *begin, const char *end, str
                       const struct paragraph *paragraph) {
     struct walk_changes *changes = walk->changes;
     const char *part = walk->part->bytes.start;
-    struct walk_change *all = arena_grow(walk->part->arena, changes->all, changes->count, &changes->room, 1, sizeof *all);
+    struct walk_change *all =
+        arena_grow(walk->part->arena, changes->all, changes->count, &changes->room, 1, sizeof *all);
     if (!all)
         return error_memory(walk->err);
     changes->all = all;
-    all[changes->count++] =
-        (struct walk_change){(uint32_t)(begin - part), (uint32_t)(end - part), bytes, paragraph, paragraph && walk->tracked};
+    all[changes->count++] = (struct walk_change){(uint32_t)(begin - part), (uint32_t)(end - part),
+                                                 bytes, paragraph, paragraph && walk->tracked};
     return 0;
 }
 
 /* ---- the language ---- */
 
-/* Finds attributes that state the language. In books, these are "lang" at the root and where its language is that of the root. */
-static int find_languages(struct walk *walk, const struct xml_token *tag, struct bytes canonical, bool root) {
+/* Finds attributes that state the language. In books, these are "lang" at the root and where its
+ * language is that of the root. */
+static int find_languages(struct walk *walk, const struct xml_token *tag, struct bytes canonical,
+                          bool root) {
     const char *language = walk->part->language;
     struct bytes primary = {language, strcspn(language, "-_")};
     const char *region = language[primary.length] ? language + primary.length + 1 : "none";
     struct xml_attribute attribute;
     for (const char *at = NULL; xml_next_attribute(tag, &at, &attribute);)
-        for (const struct language_row *row = walk->part->grammar->languages; row && row->attribute; row++) {
-            if ((row->names && !bytes_among(canonical, row->names)) || !bytes_are(xml_local_name(attribute.name), row->attribute))
+        for (const struct language_row *row = walk->part->grammar->languages; row && row->attribute;
+             row++) {
+            if ((row->names && !bytes_among(canonical, row->names)) ||
+                !bytes_are(xml_local_name(attribute.name), row->attribute))
                 continue;
             struct bytes value = bytes_of(language), stated = attribute.value;
             if (row->part == LANGUAGE_PRIMARY)
@@ -146,9 +161,11 @@ static int find_languages(struct walk *walk, const struct xml_token *tag, struct
             if (!row->names && root)
                 walk->root_language = stated;
             if ((row->part == LANGUAGE_EAST && !bytes_among(primary, "zh ja ko")) ||
-                (row->part == LANGUAGE_COMPLEX && !bytes_among(primary, "ar he fa ur yi")) || value.length == 0 ||
-                (!row->names && !bytes_same_language(stated, walk->root_language)) || stated.length == 0 ||
-                bytes_are(stated, "zxx") || (row->part == LANGUAGE_PRIMARY && bytes_are(stated, "none")))
+                (row->part == LANGUAGE_COMPLEX && !bytes_among(primary, "ar he fa ur yi")) ||
+                value.length == 0 ||
+                (!row->names && !bytes_same_language(stated, walk->root_language)) ||
+                stated.length == 0 || bytes_are(stated, "zxx") ||
+                (row->part == LANGUAGE_PRIMARY && bytes_are(stated, "none")))
                 continue;
             if (add_change(walk, stated.start, stated.start + stated.length, value, NULL) != 0)
                 return -1;
@@ -158,7 +175,8 @@ static int find_languages(struct walk *walk, const struct xml_token *tag, struct
 
 /* ---- paragraphs ---- */
 
-static int begin_paragraph(struct walk *walk, struct bytes name, const char *content, size_t depth) {
+static int begin_paragraph(struct walk *walk, struct bytes name, const char *content,
+                           size_t depth) {
     struct paragraph *paragraph = walk->unused;
     if (paragraph)
         walk->unused = paragraph->outer;
@@ -189,11 +207,13 @@ static int end_paragraph(struct walk *walk, const char *end) {
     paragraph->end = (uint32_t)(end - walk->part->bytes.start);
     walk->paragraph = paragraph->outer;
     walk->nested--;
-    if (builder && paragraph_has_words(paragraph) && !walk->part->keeps(walk->part->owner, paragraph)) {
+    if (builder && paragraph_has_words(paragraph) &&
+        !walk->part->keeps(walk->part->owner, paragraph)) {
         paragraph_settle(paragraph);
         *walk->part->tokens += paragraph->count;
         if (*walk->part->tokens > OFFICE_MOST_TOKENS)
-            return markup_error_at(walk->err, walk->scan.begin, end, "the paragraphs have more than %d texts and tags",
+            return markup_error_at(walk->err, walk->scan.begin, end,
+                                   "the paragraphs have more than %d texts and tags",
                                    OFFICE_MOST_TOKENS);
         const struct paragraph *kept = paragraph_read(paragraph, builder);
         if (kept) /* otherwise piece_build reports why */
@@ -208,10 +228,12 @@ static int end_paragraph(struct walk *walk, const char *end) {
 
 /* ---- tokens ---- */
 
-static struct inline_token *add(struct walk *walk, enum inline_kind kind, const char *begin, const char *end) {
+static struct inline_token *add(struct walk *walk, enum inline_kind kind, const char *begin,
+                                const char *end) {
     const struct state *state = &walk->states[walk->nested - 1];
     if (walk->paragraph->count == MOST_TOKENS) {
-        markup_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d texts and tags", MOST_TOKENS);
+        markup_error_at(walk->err, walk->scan.begin, begin,
+                        "a paragraph has more than %d texts and tags", MOST_TOKENS);
         return NULL;
     }
     struct inline_token *token = paragraph_add(walk->paragraph, kind, begin, end, walk->arena);
@@ -225,14 +247,16 @@ static struct inline_token *add(struct walk *walk, enum inline_kind kind, const 
 }
 
 static int refuse_text(struct walk *walk, const char *begin) {
-    return markup_error_at(walk->err, walk->scan.begin, begin, "a paragraph has more than %d MiB of text", MOST_TEXT_BYTES >> 20);
+    return markup_error_at(walk->err, walk->scan.begin, begin,
+                           "a paragraph has more than %d MiB of text", MOST_TEXT_BYTES >> 20);
 }
 
 static int add_text(struct walk *walk, const char *begin, const char *end, struct bytes text) {
     struct paragraph *paragraph = walk->paragraph;
     struct state *state = &walk->states[walk->nested - 1];
     const struct inline_format bare = {.bare = true, .raw = nothing};
-    if (!walk->part->grammar->mixed && state->run == 0 && paragraph_format(paragraph, &bare, walk->arena, &state->format) != 0)
+    if (!walk->part->grammar->mixed && state->run == 0 &&
+        paragraph_format(paragraph, &bare, walk->arena, &state->format) != 0)
         return error_memory(walk->err);
     struct inline_token *token = add(walk, INLINE_TEXT, begin, end);
     if (!token)
@@ -244,7 +268,8 @@ static int add_text(struct walk *walk, const char *begin, const char *end, struc
 
 /* ---- layout in text ---- */
 
-/* Returns the bytes of the tab, line end or other control character that begins there, however it is written; 0: there is none. */
+/* Returns the bytes of the tab, line end or other control character that begins there, however it
+ * is written; 0: there is none. */
 static size_t control_at(const char *at, const char *end, bool references) {
     int32_t character = ' ';
     size_t bytes = 1;
@@ -258,15 +283,16 @@ static size_t control_at(const char *at, const char *end, bool references) {
         bytes = 7;
     } else if ((unsigned char)*at < ' ') {
         character = *at;
-    } else if (*at == '\xe2' && end - at > 2 && at[1] == '\x80' && (at[2] == '\xa8' || at[2] == '\xa9')) {
+    } else if (*at == '\xe2' && end - at > 2 && at[1] == '\x80' &&
+               (at[2] == '\xa8' || at[2] == '\xa9')) {
         character = '\n'; /* U+2028 and U+2029 */
         bytes = 3;
     }
     return character >= 0 && character < ' ' ? bytes : 0;
 }
 
-/* Returns the bytes of the layout that begins there: control characters and the spaces around them, or several spaces. *separates:
- * the words on its sides are separate texts. */
+/* Returns the bytes of the layout that begins there: control characters and the spaces around them,
+ * or several spaces. *separates: the words on its sides are separate texts. */
 static size_t layout_at(const char *at, const char *end, bool references, bool *separates) {
     const char *begin = at;
     size_t spaces = 0, controls = 0;
@@ -283,7 +309,8 @@ static size_t layout_at(const char *at, const char *end, bool references, bool *
 }
 
 /* Adds spaces, or what separates texts: both stay as they are. */
-static int add_layout(struct walk *walk, const char *begin, const char *end, bool in_text, bool separates) {
+static int add_layout(struct walk *walk, const char *begin, const char *end, bool in_text,
+                      bool separates) {
     struct inline_token *token = add(walk, separates ? INLINE_BREAK : INLINE_UNIT, begin, end);
     if (!token)
         return -1;
@@ -302,8 +329,9 @@ static int add_preserved(struct walk *walk, const struct xml_token *token) {
             layout = divides ? layout_at(at, token->end, token->kind == XML_TEXT, &separates) : 0;
         plain.end = at;
         struct bytes text;
-        if (plain.end > plain.begin && (xml_decode(walk->scan.begin, &plain, walk->arena, &text, walk->err) != 0 ||
-                                        add_text(walk, plain.begin, plain.end, text) != 0))
+        if (plain.end > plain.begin &&
+            (xml_decode(walk->scan.begin, &plain, walk->arena, &text, walk->err) != 0 ||
+             add_text(walk, plain.begin, plain.end, text) != 0))
             return -1;
         if (layout > 0 && add_layout(walk, at, at + layout, true, separates) != 0)
             return -1;
@@ -312,10 +340,12 @@ static int add_preserved(struct walk *walk, const struct xml_token *token) {
     return 0;
 }
 
-/* Adds an element that stands for spaces, with those in the text before it: OpenDocument writes the first of several as itself. */
+/* Adds an element that stands for spaces, with those in the text before it: OpenDocument writes the
+ * first of several as itself. */
 static int add_spaces(struct walk *walk, const struct xml_token *tag) {
     struct paragraph *paragraph = walk->paragraph;
-    struct inline_token *last = paragraph->count > 0 ? &paragraph->tokens[paragraph->count - 1] : NULL;
+    struct inline_token *last =
+        paragraph->count > 0 ? &paragraph->tokens[paragraph->count - 1] : NULL;
     struct bytes count;
     const char *begin = tag->begin;
     size_t spaces = xml_attribute(tag, "c", &count) ? strtoul(count.start, NULL, 10) : 1;
@@ -333,7 +363,8 @@ static int add_spaces(struct walk *walk, const struct xml_token *tag) {
 }
 
 /* Adds an element that is one token, from its start to its end. */
-static int add_whole(struct walk *walk, enum role role, const struct xml_token *tag, const char *begin, const char *end) {
+static int add_whole(struct walk *walk, enum role role, const struct xml_token *tag,
+                     const char *begin, const char *end) {
     bool separates = role == ROLE_BREAK || (role == ROLE_OPAQUE && walk->part->grammar->markup);
     struct inline_token *token = add(walk, separates ? INLINE_BREAK : INLINE_UNIT, begin, end);
     const char *key = role == ROLE_FIELD ? "fldCharType" : walk->part->grammar->key;
@@ -346,13 +377,15 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
     if (role == ROLE_ALONE)
         token->role = ROLE_ALONE;
     struct bytes type;
-    if (role == ROLE_BREAK && !xml_attribute(tag, "type", &type)) /* others end a page or a column */
+    if (role == ROLE_BREAK &&
+        !xml_attribute(tag, "type", &type)) /* others end a page or a column */
         token->role = ROLE_BREAK;
     if (role != ROLE_WORD)
         return 0;
 
     /* An element that holds nothing but a word is a word of the sentence. */
-    const char *inside = memchr(begin, '>', (size_t)(end - begin)), *close = memrchr(begin, '<', (size_t)(end - begin));
+    const char *inside = memchr(begin, '>', (size_t)(end - begin)),
+               *close = memrchr(begin, '<', (size_t)(end - begin));
     struct bytes word = inside && close > inside ? bytes_between(inside + 1, close) : nothing;
     bool plain = word.length > 0 && word.length <= WORD_BYTES;
     for (size_t i = 0; i < word.length && plain; i++)
@@ -366,13 +399,15 @@ static int add_whole(struct walk *walk, enum role role, const struct xml_token *
 
 /* ---- formats ---- */
 
-/* Makes the format to keep: without the notes of proofing tools, in this language. Returns -1 with ERROR_MEMORY or ERROR_INPUT. */
-static int clean_format(const struct grammar *grammar, struct bytes raw, const char *language, struct arena *arena,
-                        struct bytes *out, struct error *err) {
+/* Makes the format to keep: without the notes of proofing tools, in this language. Returns -1 with
+ * ERROR_MEMORY or ERROR_INPUT. */
+static int clean_format(const struct grammar *grammar, struct bytes raw, const char *language,
+                        struct arena *arena, struct bytes *out, struct error *err) {
     struct xml_scan scan; /* on the stack, because each run needs one, of 4 KB */
     struct bytes_buffer kept = {.arena = arena};
     struct xml_token token;
-    size_t skipped = 0, inner = 0, attributes = 0; /* skipped: the depth of the element that is not kept */
+    size_t skipped = 0, inner = 0,
+           attributes = 0; /* skipped: the depth of the element that is not kept */
     int read;
     xml_scan_begin(&scan, raw, false, arena->budget);
     while ((read = xml_next(&scan, &token, err)) > 0) {
@@ -392,11 +427,13 @@ static int clean_format(const struct grammar *grammar, struct bytes raw, const c
         bool outermost = tag && inner == 1;
         size_t before = kept.length;
         const char *done = token.begin;
-        for (const char *at = NULL; outermost && grammar->unkept && xml_next_attribute(&token, &at, &attribute);) {
+        for (const char *at = NULL;
+             outermost && grammar->unkept && xml_next_attribute(&token, &at, &attribute);) {
             bool states = grammar->language && bytes_are(attribute.name, grammar->language);
             if (!states && !bytes_among(attribute.name, grammar->unkept))
                 continue;
-            bytes_put(&kept, done, (size_t)((states ? attribute.value.start : attribute.begin) - done));
+            bytes_put(&kept, done,
+                      (size_t)((states ? attribute.value.start : attribute.begin) - done));
             if (states)
                 bytes_put_escaped(&kept, language, strlen(language), "&<\"");
             done = states ? attribute.value.start + attribute.value.length : attribute.end;
@@ -417,10 +454,13 @@ static int clean_format(const struct grammar *grammar, struct bytes raw, const c
 static int note_format(struct walk *walk, struct bytes raw) {
     struct state *state = &walk->states[walk->nested - 1];
     struct inline_format format = {.raw = nothing};
-    if (raw.length > 0 && clean_format(walk->part->grammar, raw, walk->part->language, walk->arena, &format.raw, walk->err) != 0)
+    if (raw.length > 0 && clean_format(walk->part->grammar, raw, walk->part->language, walk->arena,
+                                       &format.raw, walk->err) != 0)
         return -1;
     state->formatted = true;
-    return paragraph_format(walk->paragraph, &format, walk->arena, &state->format) == 0 ? 0 : error_memory(walk->err);
+    return paragraph_format(walk->paragraph, &format, walk->arena, &state->format) == 0
+               ? 0
+               : error_memory(walk->err);
 }
 
 /* ---- tags ---- */
@@ -432,14 +472,16 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
     bool empty = tag->kind == XML_EMPTY;
     struct inline_token *token;
     struct bytes code;
-    if ((state->wrap || state->close) && role != ROLE_CONTENT) { /* it is copied with the element around it */
+    if ((state->wrap || state->close) &&
+        role != ROLE_CONTENT) { /* it is copied with the element around it */
         if (!empty) {
             state->skip = walk->scan.depth;
             state->skipped = ROLE_DROPPED;
         }
         return 0;
     }
-    if (role != ROLE_FORMAT && state->run > 0 && !state->formatted && note_format(walk, nothing) != 0)
+    if (role != ROLE_FORMAT && state->run > 0 && !state->formatted &&
+        note_format(walk, nothing) != 0)
         return -1;
     switch (role) {
     case ROLE_RUN:
@@ -487,7 +529,8 @@ static int read_inline(struct walk *walk, enum role role, const struct xml_token
         break;
     }
     if (role == ROLE_DROPPED && tag->name.length > 4)
-        walk->tracked |= bytes_are(xml_local_name(tag->name), "del") || bytes_are(xml_local_name(tag->name), "moveFrom");
+        walk->tracked |= bytes_are(xml_local_name(tag->name), "del") ||
+                         bytes_are(xml_local_name(tag->name), "moveFrom");
     if (!empty) { /* the token is added at its end */
         state->skip = walk->scan.depth;
         state->skipped = role;
@@ -515,18 +558,24 @@ static int read_boundary(struct walk *walk, const struct xml_token *tag) {
 
 static int read_start(struct walk *walk, const struct xml_token *tag) {
     char buffer[NAME_BYTES];
-    bool root = walk->scan.depth == (tag->kind == XML_START ? 1 : 0), empty = tag->kind == XML_EMPTY;
+    bool root = walk->scan.depth == (tag->kind == XML_START ? 1 : 0),
+         empty = tag->kind == XML_EMPTY;
     struct xml_attribute attribute;
-    for (const char *at = NULL; root && walk->prefix_count < MOST_PREFIXES && xml_next_attribute(tag, &at, &attribute);) {
+    for (const char *at = NULL;
+         root && walk->prefix_count < MOST_PREFIXES && xml_next_attribute(tag, &at, &attribute);) {
         struct bytes name = attribute.name, value = attribute.value;
-        if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 || (name.length > 5 && name.start[5] != ':'))
+        if (name.length < 5 || memcmp(name.start, "xmlns", 5) != 0 ||
+            (name.length > 5 && name.start[5] != ':'))
             continue;
-        for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix; space++) {
+        for (const struct space_row *space = walk->part->grammar->spaces; space && space->prefix;
+             space++) {
             size_t ends = strlen(space->ends);
-            if (value.length < ends || memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
+            if (value.length < ends ||
+                memcmp(value.start + value.length - ends, space->ends, ends) != 0 ||
                 !memmem(value.start, value.length, space->holds, strlen(space->holds)))
                 continue;
-            struct bytes prefix = name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
+            struct bytes prefix =
+                name.length > 5 ? bytes_between(name.start + 6, name.start + name.length) : nothing;
             walk->prefixes[walk->prefix_count++] = (struct prefix){prefix, space->prefix};
             break;
         }
@@ -540,14 +589,16 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
         return -1;
     if (walk->opaque > 0)
         return 0;
-    bool within = in_token(walk), dropped = within && walk->states[walk->nested - 1].skipped != ROLE_NONE;
+    bool within = in_token(walk),
+         dropped = within && walk->states[walk->nested - 1].skipped != ROLE_NONE;
     if (role == ROLE_OPAQUE && !empty && !dropped) {
         walk->opaque = depth;
         if (walk->paragraph && !within)
             return read_inline(walk, role, tag);
         return 0;
     }
-    if (role == ROLE_PARAGRAPH && (!walk->paragraph || (within && !dropped)) && walk->nested < MOST_PARAGRAPHS)
+    if (role == ROLE_PARAGRAPH && (!walk->paragraph || (within && !dropped)) &&
+        walk->nested < MOST_PARAGRAPHS)
         return empty ? 0 : begin_paragraph(walk, tag->name, tag->end, depth);
     if (role == ROLE_BOUNDARY && !within)
         return read_boundary(walk, tag);
@@ -572,7 +623,8 @@ static int read_end(struct walk *walk, const struct xml_token *tag) {
         return 0;
     if (state->skip > 0) { /* the element was skipped as a whole */
         enum role role = state->skipped;
-        const struct xml_token start = {XML_START, element->begin, element->inside, {element->begin + 1, tag->name.length}};
+        const struct xml_token start = {
+            XML_START, element->begin, element->inside, {element->begin + 1, tag->name.length}};
         state->skip = 0;
         if (role == ROLE_FORMAT)
             return state->run > 0 ? note_format(walk, bytes_between(element->begin, tag->end)) : 0;
@@ -625,7 +677,8 @@ static int read_text(struct walk *walk, const struct xml_token *token) {
     return add_text(walk, token->begin, token->end, text);
 }
 
-int walk_read(const struct walk_part *part, struct walk_changes *out, struct arena *scratch, struct error *err) {
+int walk_read(const struct walk_part *part, struct walk_changes *out, struct arena *scratch,
+              struct error *err) {
     const struct grammar *grammar = part->grammar;
     struct walk *walk = arena_zalloc(scratch, 1, sizeof *walk);
     struct xml_token token;
@@ -642,7 +695,8 @@ int walk_read(const struct walk_part *part, struct walk_changes *out, struct are
     while ((read = xml_next(&walk->scan, &token, err)) > 0) {
         bool start = token.kind == XML_START || token.kind == XML_EMPTY;
         int result = 0;
-        if (start && first && grammar->root && !bytes_are(xml_local_name(token.name), grammar->root))
+        if (start && first && grammar->root &&
+            !bytes_are(xml_local_name(token.name), grammar->root))
             break;
         first &= !start;
         if (start)
@@ -692,7 +746,8 @@ static size_t patch_from(const struct patches *patches, const char *at) {
 
 static void put_range(void *owner, const char *begin, const char *end, struct bytes_buffer *out) {
     const struct patches *patches = owner;
-    for (size_t i = patch_from(patches, begin); i < patches->count && patches->all[i].end <= end; i++) {
+    for (size_t i = patch_from(patches, begin); i < patches->count && patches->all[i].end <= end;
+         i++) {
         const struct patch *patch = &patches->all[i];
         bytes_put(out, begin, (size_t)(patch->begin - begin));
         bytes_put(out, patch->bytes.start, patch->bytes.length);
@@ -703,8 +758,9 @@ static void put_range(void *owner, const char *begin, const char *end, struct by
 }
 
 /* Writes the content of a paragraph. Returns false if nothing of it is translated. */
-static bool write_paragraph(const char *part, const struct walk_change *change, struct markup_writing *writing, bool below,
-                            struct patches *patches, struct bytes_buffer *out) {
+static bool write_paragraph(const char *part, const struct walk_change *change,
+                            struct markup_writing *writing, bool below, struct patches *patches,
+                            struct bytes_buffer *out) {
     const struct paragraph *paragraph = change->paragraph;
     struct bytes_buffer text = {.arena = out->arena};
     struct markup_trace trace = {.arena = out->arena};
@@ -724,8 +780,9 @@ static bool write_paragraph(const char *part, const struct walk_change *change, 
     return true;
 }
 
-int walk_write(struct bytes part, const struct walk_changes *changes, struct markup_writing *writing, bool below,
-               struct bytes_buffer *out, bool *accepted, struct error *err) {
+int walk_write(struct bytes part, const struct walk_changes *changes,
+               struct markup_writing *writing, bool below, struct bytes_buffer *out, bool *accepted,
+               struct error *err) {
     struct patches patches = {arena_alloc(out->arena, changes->count, sizeof *patches.all), 0};
     if (!patches.all)
         return error_memory(err);

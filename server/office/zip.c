@@ -1,4 +1,5 @@
-/* This file reads the directory of an archive, and writes the archive with other contents of some members. */
+/* This file reads the directory of an archive, and writes the archive with other contents of some
+ * members. */
 #include "model/base/utf8.h"
 #include "server/office/office.h"
 #include <stdlib.h>
@@ -23,8 +24,8 @@ enum {
 };
 
 /* Each record begins with one of these. */
-static const char local_mark[] = "PK\3\4", central_mark[] = "PK\1\2", end_mark[] = "PK\5\6", descriptor_mark[] = "PK\7\10",
-                  locator_mark[] = "PK\6\7", end64_mark[] = "PK\6\6";
+static const char local_mark[] = "PK\3\4", central_mark[] = "PK\1\2", end_mark[] = "PK\5\6",
+                  descriptor_mark[] = "PK\7\10", locator_mark[] = "PK\6\7", end64_mark[] = "PK\6\6";
 
 /* ---- numbers ---- */
 
@@ -53,9 +54,11 @@ static int damaged(struct error *err, const char *what) {
 }
 
 static int refuse(const struct zip_member *member, const char *why, struct error *err) {
-    bool valid = utf8_valid(member->name.start, member->name.length); /* older programs wrote other encodings */
+    bool valid = utf8_valid(member->name.start,
+                            member->name.length); /* older programs wrote other encodings */
     int shown = valid ? (int)utf8_clip(member->name.start, member->name.length, ZIP_SHOWN) : 0;
-    return error_set(err, ERROR_INPUT, "\"%.*s\" in the archive %s", shown, member->name.start, why);
+    return error_set(err, ERROR_INPUT, "\"%.*s\" in the archive %s", shown, member->name.start,
+                     why);
 }
 
 /* ---- the directory ---- */
@@ -64,7 +67,8 @@ static int refuse(const struct zip_member *member, const char *why, struct error
 static bool read_zip64(struct bytes extra, uint64_t *size, uint64_t *packed, uint64_t *offset) {
     uint64_t *const fields[] = {size, packed, offset};
     for (size_t at = 0; at + 4 <= extra.length;) {
-        size_t id = short_at(extra.start + at), length = short_at(extra.start + at + 2), field = at + 4;
+        size_t id = short_at(extra.start + at), length = short_at(extra.start + at + 2),
+               field = at + 4;
         if (length > extra.length - field)
             return false;
         for (size_t i = 0; id == ZIP64_EXTRA && i < 3; i++) {
@@ -80,9 +84,11 @@ static bool read_zip64(struct bytes extra, uint64_t *size, uint64_t *packed, uin
     return true;
 }
 
-/* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL with an error. */
-static const char *read_member(const struct zip *zip, const char *at, const char *directory, const char *end, struct arena *arena,
-                               struct zip_member *member, struct error *err) {
+/* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL
+ * with an error. */
+static const char *read_member(const struct zip *zip, const char *at, const char *directory,
+                               const char *end, struct arena *arena, struct zip_member *member,
+                               struct error *err) {
     if (end - at < CENTRAL_BYTES || !bytes_begin(at, end, central_mark))
         return damaged(err, "its directory is not complete"), NULL;
     size_t name = short_at(at + 28), extra = short_at(at + 30), comment = short_at(at + 32);
@@ -95,7 +101,8 @@ static const char *read_member(const struct zip *zip, const char *at, const char
                                   .flags = short_at(at + 8),
                                   .method = short_at(at + 10),
                                   .crc = long_at(at + 16)};
-    if (memchr(member->name.start, '\\', name)) { /* older programs of Windows write them between folders */
+    if (memchr(member->name.start, '\\',
+               name)) { /* older programs of Windows write them between folders */
         char *slashed = arena_copy(arena, member->name.start, name);
         if (!slashed)
             return error_memory(err), NULL;
@@ -105,19 +112,28 @@ static const char *read_member(const struct zip *zip, const char *at, const char
     }
     const char *begin = zip->bytes.start, *named = member->name.start;
     uint64_t most = (uint64_t)(directory - begin);
-    bool leads_out = name == 0 || name > ZIP_MOST_NAME || *named == '/' || memchr(named, '\0', name);
+    bool leads_out =
+        name == 0 || name > ZIP_MOST_NAME || *named == '/' || memchr(named, '\0', name);
     for (size_t first = 0, last; first < name && !leads_out; first = last + 1) {
         for (last = first; last < name && named[last] != '/';)
             last++;
         leads_out = last - first == 2 && memcmp(named + first, "..", 2) == 0;
     }
     if (leads_out)
-        return damaged(err, "a member has a name that is empty, too long, or leads out of the archive"), NULL;
-    bool sound = read_zip64((struct bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) && offset < most &&
-                 most - offset >= LOCAL_BYTES && bytes_begin(begin + offset, directory, local_mark);
-    size_t header = sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28) : 0;
+        return damaged(err,
+                       "a member has a name that is empty, too long, or leads out of the archive"),
+               NULL;
+    bool sound =
+        read_zip64((struct bytes){at + CENTRAL_BYTES + name, extra}, &size, &packed, &offset) &&
+        offset < most && most - offset >= LOCAL_BYTES &&
+        bytes_begin(begin + offset, directory, local_mark);
+    size_t header =
+        sound ? (size_t)LOCAL_BYTES + short_at(begin + offset + 26) + short_at(begin + offset + 28)
+              : 0;
     if (!sound || header > most - offset || packed > most - offset - header)
-        return refuse(member, "is not where the directory says: the file is damaged or incomplete", err), NULL;
+        return refuse(member, "is not where the directory says: the file is damaged or incomplete",
+                      err),
+               NULL;
     member->size = size;
     member->packed = (struct bytes){begin + offset + header, (size_t)packed};
     member->whole = (struct bytes){begin + offset, header + (size_t)packed};
@@ -134,9 +150,10 @@ static int compare_places(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Finds the order of the data, and where each member ends with its descriptor. Members that overlap would be unpacked from the same
- * bytes again and again. */
-static int find_order(struct zip *zip, const char *directory, struct arena *arena, struct error *err) {
+/* Finds the order of the data, and where each member ends with its descriptor. Members that overlap
+ * would be unpacked from the same bytes again and again. */
+static int find_order(struct zip *zip, const char *directory, struct arena *arena,
+                      struct error *err) {
     struct place *places = arena_alloc(arena, zip->count, sizeof *places);
     zip->order = arena_alloc(arena, zip->count, sizeof *zip->order);
     if (!places || !zip->order)
@@ -146,13 +163,16 @@ static int find_order(struct zip *zip, const char *directory, struct arena *aren
     qsort(places, zip->count, sizeof *places, compare_places);
     for (size_t i = 0; i < zip->count; i++) {
         struct zip_member *member = &zip->members[places[i].member];
-        const char *end = member->whole.start + member->whole.length, *next = i + 1 < zip->count ? places[i + 1].begin : directory;
+        const char *end = member->whole.start + member->whole.length,
+                   *next = i + 1 < zip->count ? places[i + 1].begin : directory;
         zip->order[i] = places[i].member;
         if (end > next)
             return refuse(member, "overlaps another: the file is damaged", err);
         size_t gap = (size_t)(next - end);
         if (gap > DESCRIPTOR_BYTES)
-            gap = !(member->flags & FLAG_DESCRIPTOR) ? 0 : bytes_begin(end, next, descriptor_mark) ? 16 : 12;
+            gap = !(member->flags & FLAG_DESCRIPTOR)        ? 0
+                  : bytes_begin(end, next, descriptor_mark) ? 16
+                                                            : 12;
         member->whole.length += gap;
     }
     return 0;
@@ -161,28 +181,36 @@ static int find_order(struct zip *zip, const char *directory, struct arena *aren
 int zip_open(struct bytes bytes, struct arena *arena, struct zip *out, struct error *err) {
     static const char compound[] = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
     struct zip zip = {.bytes = bytes};
-    const char *stop = bytes.start + bytes.length, *end = NULL; /* the end record: the last place where one fits with its comment */
-    size_t most = bytes.length < END_BYTES + COMMENT_BYTES ? bytes.length : END_BYTES + COMMENT_BYTES;
+    const char *stop = bytes.start + bytes.length,
+               *end = NULL; /* the end record: the last place where one fits with its comment */
+    size_t most =
+        bytes.length < END_BYTES + COMMENT_BYTES ? bytes.length : END_BYTES + COMMENT_BYTES;
     for (size_t back = END_BYTES; back <= most && !end; back++)
-        if (bytes_begin(stop - back, stop, end_mark) && short_at(stop - back + 20) == back - END_BYTES)
+        if (bytes_begin(stop - back, stop, end_mark) &&
+            short_at(stop - back + 20) == back - END_BYTES)
             end = stop - back;
     if (bytes.length >= 8 && memcmp(bytes.start, compound, 8) == 0)
         return error_set(err, ERROR_INPUT,
-                         "the file is encrypted with a password, or of an older version of Office (doc, xls, ppt): "
+                         "the file is encrypted with a password, or of an older version of Office "
+                         "(doc, xls, ppt): "
                          "save it without a password in the current format");
     if (bytes.length > INT32_MAX) /* its offsets have 32 bits, and so do those that are written */
         return error_set(err, ERROR_INPUT, "the archive is longer than 2 GiB");
     if (bytes.length < 4 || memcmp(bytes.start, "PK", 2) != 0)
-        return error_set(err, ERROR_INPUT, "the file is not an archive of this format, which begins with \"PK\"");
+        return error_set(err, ERROR_INPUT,
+                         "the file is not an archive of this format, which begins with \"PK\"");
     if (!end)
         return damaged(err, "it has no directory at its end, so the file is incomplete");
     uint64_t total = short_at(end + 10), length = long_at(end + 12), offset = long_at(end + 16);
     bool split = short_at(end + 4) != 0 || short_at(end + 6) != 0 || short_at(end + 8) != total;
-    if (total == UINT16_MAX || length == UINT32_MAX || offset == UINT32_MAX) { /* also in small archives of some programs */
+    if (total == UINT16_MAX || length == UINT32_MAX ||
+        offset == UINT32_MAX) { /* also in small archives of some programs */
         const char *locator = end - bytes.start > LOCATOR_BYTES ? end - LOCATOR_BYTES : NULL;
         bool located = locator && bytes_begin(locator, end, locator_mark);
-        uint64_t at = located ? number_at(locator + 8, 8) : UINT64_MAX, most_at = located ? (uint64_t)(locator - bytes.start) : 0;
-        if (most_at >= END64_BYTES && at <= most_at - END64_BYTES && bytes_begin(bytes.start + at, locator, end64_mark)) {
+        uint64_t at = located ? number_at(locator + 8, 8) : UINT64_MAX,
+                 most_at = located ? (uint64_t)(locator - bytes.start) : 0;
+        if (most_at >= END64_BYTES && at <= most_at - END64_BYTES &&
+            bytes_begin(bytes.start + at, locator, end64_mark)) {
             total = number_at(bytes.start + at + 32, 8);
             length = number_at(bytes.start + at + 40, 8);
             offset = number_at(bytes.start + at + 48, 8);
@@ -190,7 +218,8 @@ int zip_open(struct bytes bytes, struct arena *arena, struct zip *out, struct er
         }
     }
     if (total > ZIP_MOST_MEMBERS)
-        return error_set(err, ERROR_INPUT, "the archive has more than %d members", ZIP_MOST_MEMBERS);
+        return error_set(err, ERROR_INPUT, "the archive has more than %d members",
+                         ZIP_MOST_MEMBERS);
     if (split)
         return error_set(err, ERROR_INPUT, "archives of several files are not supported");
     if (total == 0)
@@ -234,9 +263,11 @@ static unsigned char *zlib_bytes(const char *at) {
 }
 
 /* Returns -1 with ERROR_MEMORY, 1 if the data are damaged. out [member->size]. */
-static int inflate_member(const struct zip_member *member, char *out, struct arena *arena, struct error *err) {
-    z_stream stream = {
-        .next_in = zlib_bytes(member->packed.start), .avail_in = (uInt)member->packed.length, .next_out = zlib_bytes(out)};
+static int inflate_member(const struct zip_member *member, char *out, struct arena *arena,
+                          struct error *err) {
+    z_stream stream = {.next_in = zlib_bytes(member->packed.start),
+                       .avail_in = (uInt)member->packed.length,
+                       .next_out = zlib_bytes(out)};
     size_t left = (size_t)member->size;
     int state = inflateInit2(&stream, RAW_DEFLATE);
     if (state != Z_OK)
@@ -264,7 +295,8 @@ static int inflate_member(const struct zip_member *member, char *out, struct are
     return state == Z_STREAM_END && left == 0 ? 0 : 1;
 }
 
-int zip_unpack(const struct zip_member *member, struct arena *arena, struct bytes *out, struct error *err) {
+int zip_unpack(const struct zip_member *member, struct arena *arena, struct bytes *out,
+               struct error *err) {
     if (member->flags & FLAG_ENCRYPTED)
         return refuse(member, "is encrypted: save the file without a password", err);
     if (member->method != METHOD_STORED && member->method != METHOD_DEFLATE)
@@ -281,7 +313,8 @@ int zip_unpack(const struct zip_member *member, struct arena *arena, struct byte
         return error_memory(err);
     int wrong = 0;
     if (member->method == METHOD_STORED)
-        wrong = budget_copy(arena->budget, bytes, member->packed.start, size) ? 0 : error_memory(err);
+        wrong =
+            budget_copy(arena->budget, bytes, member->packed.start, size) ? 0 : error_memory(err);
     else
         wrong = inflate_member(member, bytes, arena, err);
     if (wrong < 0)
@@ -300,17 +333,21 @@ int zip_unpack(const struct zip_member *member, struct arena *arena, struct byte
         break;
     }
     if (wrong != 0)
-        return refuse(member, "is damaged: its contents do not have the checksum that the directory states", err);
+        return refuse(member,
+                      "is damaged: its contents do not have the checksum that the directory states",
+                      err);
     *out = (struct bytes){bytes, size};
     return 0;
 }
 
 /* The compressed bytes grow in pieces, so that little more than they take is allocated. */
-static int deflate_member(struct zip_member *member, struct bytes bytes, struct arena *arena, struct error *err) {
+static int deflate_member(struct zip_member *member, struct bytes bytes, struct arena *arena,
+                          struct error *err) {
     struct bytes_buffer out = {.arena = arena};
     z_stream stream = {0};
     unsigned char chunk[CHUNK];
-    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW_DEFLATE, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW_DEFLATE, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
         return error_memory(err);
     int state = Z_OK;
     for (size_t at = 0; state == Z_OK && !out.failed;) {
@@ -334,10 +371,12 @@ static int deflate_member(struct zip_member *member, struct bytes bytes, struct 
     return 0;
 }
 
-int zip_pack(struct zip_member *member, struct bytes bytes, struct arena *arena, struct error *err) {
+int zip_pack(struct zip_member *member, struct bytes bytes, struct arena *arena,
+             struct error *err) {
     uLong crc = 0;
     for (size_t at = 0; at < bytes.length; at += CHUNK) {
-        crc = crc32(crc, zlib_bytes(bytes.start + at), (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
+        crc = crc32(crc, zlib_bytes(bytes.start + at),
+                    (uInt)(bytes.length - at < CHUNK ? bytes.length - at : CHUNK));
         if (!budget_step(arena->budget, CHUNK_STEPS / 32))
             return error_memory(err);
     }
@@ -364,8 +403,10 @@ static void set_sizes(char *at, const struct zip_member *member) {
     set_number(at + 8, member->new_size, 4);
 }
 
-/* Puts a header, [bytes], with its name, and without extra fields that state sizes. extra_at: the place of their length. */
-static void put_header(struct bytes_buffer *out, const char *header, size_t bytes, size_t name, size_t extra_at) {
+/* Puts a header, [bytes], with its name, and without extra fields that state sizes. extra_at: the
+ * place of their length. */
+static void put_header(struct bytes_buffer *out, const char *header, size_t bytes, size_t name,
+                       size_t extra_at) {
     const char *extra = header + bytes + name;
     size_t begin = out->length, all = short_at(header + extra_at), length;
     bytes_put(out, header, bytes + name);
@@ -383,7 +424,8 @@ static void put_header(struct bytes_buffer *out, const char *header, size_t byte
 
 char *zip_write(const struct zip *zip, struct arena *arena, size_t *length, struct error *err) {
     struct bytes_buffer out = {.arena = arena};
-    size_t *offsets = arena_alloc(arena, zip->count, sizeof *offsets), total = zip->bytes.length + 1, kept = 0;
+    size_t *offsets = arena_alloc(arena, zip->count, sizeof *offsets),
+           total = zip->bytes.length + 1, kept = 0;
     for (size_t i = 0; i < zip->count; i++)
         total += zip->members[i].replaced ? zip->members[i].new_packed.length : 0;
     char *room = arena_alloc(arena, total, 1); /* so that it need not grow */

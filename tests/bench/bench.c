@@ -1,5 +1,5 @@
-/* Measures speed and shows where the time goes; see usage_text. Everything is measured in one run, so that ratios are valid on any
- * machine. */
+/* Measures speed and shows where the time goes; see usage_text. Everything is measured in one run,
+ * so that ratios are valid on any machine. */
 #include "model/model.h"
 #include "tests/bench/ceilings.h"
 #include "tests/bench/compute.h"
@@ -15,14 +15,17 @@
 static const char usage_text[] =
     "usage: bench [options] MODEL_FOLDER < source.txt\n"
     "\n"
-    "Prints what this machine can do at best, then for each compute type the speed of decoding, the share of each part in the "
+    "Prints what this machine can do at best, then for each compute type the speed of decoding, "
+    "the share of each part in the "
     "time,\n"
     "how near the whole decode comes to the ceiling, and memory. Sentences are lines.\n"
     "\n"
     "  --compute LIST     compute types, with commas between (default: all)\n"
-    "  --sentences N      the first N lines (default: all); a fifth of them where fewer than 32 rows are decoded side by side\n"
+    "  --sentences N      the first N lines (default: all); a fifth of them where fewer than 32 "
+    "rows are decoded side by side\n"
     "  --shortlist        use the model's vocabulary shortlist\n"
-    "  --alignment        only what the model's alignment head costs: each setting with it and without it, in turn\n"
+    "  --alignment        only what the model's alignment head costs: each setting with it and "
+    "without it, in turn\n"
     "  --quick            1 and 32 rows, one run each, 100 sentences at most\n";
 
 enum { MAX_REPEATS = 3, TURNS = 25, QUICK_SENTENCES = 100, FEW_ROWS = 32, MAX_SETTINGS = 8 };
@@ -80,8 +83,8 @@ static double rate_of(struct decoded decoded) {
 }
 
 /* Prints a line of the table; returns the median of the seconds. */
-static double print_speed(const struct translator *translator, const struct lines *lines, const struct decoding *d,
-                          size_t repeats) {
+static double print_speed(const struct translator *translator, const struct lines *lines,
+                          const struct decoding *d, size_t repeats) {
     double seconds[MAX_REPEATS], rates[MAX_REPEATS], waited[MAX_REPEATS];
     for (size_t i = 0; i < repeats; i++) {
         struct decoded decoded = decode(translator, lines, d, NULL);
@@ -90,18 +93,20 @@ static double print_speed(const struct translator *translator, const struct line
         waited[i] = 1e3 * decoded.waited;
     }
     struct spread rate = spread_of(rates, repeats), wait = spread_of(waited, repeats);
-    printf("%-8s %5zu %8zu %10.0f %8.0f %8.0f %14.2f %8.2f %8.2f\n", search_name(d->strategy), d->rows, d->workers, rate.median,
-           rate.least, rate.most, wait.median, wait.least, wait.most);
+    printf("%-8s %5zu %8zu %10.0f %8.0f %8.0f %14.2f %8.2f %8.2f\n", search_name(d->strategy),
+           d->rows, d->workers, rate.median, rate.least, rate.most, wait.median, wait.least,
+           wait.most);
     fflush(stdout);
     return spread_of(seconds, repeats).median;
 }
 
 /* seconds: what the same took when it was not measured part by part. */
-static void print_parts(const struct translator *translator, const struct lines *lines, const struct decoding *d,
-                        const struct ceiling *ceiling, double seconds) {
+static void print_parts(const struct translator *translator, const struct lines *lines,
+                        const struct decoding *d, const struct ceiling *ceiling, double seconds) {
     struct parts parts = {0};
     struct decoded decoded = decode(translator, lines, d, &parts);
-    const double *s = parts.seconds, whole = decoded.seconds, rate = 2 * parts.multiply_adds / seconds;
+    const double *s = parts.seconds, whole = decoded.seconds,
+                 rate = 2 * parts.multiply_adds / seconds;
     double known = s[PART_ENCODE] + s[PART_STEP] + s[PART_OUTPUT] + s[PART_SEARCH];
     double shares[] = {s[PART_ENCODE],    s[PART_SELF],    s[PART_STEP] - s[PART_ATTENTION],
                        s[PART_ATTENTION], s[PART_OUTPUT],  s[PART_SEARCH],
@@ -109,19 +114,25 @@ static void print_parts(const struct translator *translator, const struct lines 
     printf("%-8s %5zu", search_name(d->strategy), d->rows);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         printf(" %9.1f", 100 * shares[i] / whole);
-    printf(" %13.2f %9.1f %9.1f %9.1f\n", parts.multiply_adds / (double)decoded.tokens / 1e6, rate / 1e9,
-           100 * rate / ceiling_at(ceiling, d->rows), 100 * rate / ceiling_at(ceiling, SIZE_MAX));
+    printf(" %13.2f %9.1f %9.1f %9.1f\n", parts.multiply_adds / (double)decoded.tokens / 1e6,
+           rate / 1e9, 100 * rate / ceiling_at(ceiling, d->rows),
+           100 * rate / ceiling_at(ceiling, SIZE_MAX));
     fflush(stdout);
 }
 
 /* ---- one compute type ---- */
 
-/* The settings of a table, [MAX_SETTINGS], one worker each. A beam of 5 in 8 rows is one sentence at a time, as in 5 rows. */
-static size_t list_settings(const struct arguments *arguments, const struct lines *lines, struct decoding *list) {
+/* The settings of a table, [MAX_SETTINGS], one worker each. A beam of 5 in 8 rows is one sentence
+ * at a time, as in 5 rows. */
+static size_t list_settings(const struct arguments *arguments, const struct lines *lines,
+                            struct decoding *list) {
     static const struct decoding all[] = {
-        {.strategy = &search_greedy, .beam_size = 1, .rows = 1},  {.strategy = &search_greedy, .beam_size = 1, .rows = 8},
-        {.strategy = &search_greedy, .beam_size = 1, .rows = 32}, {.strategy = &search_greedy, .beam_size = 1, .rows = 64},
-        {.strategy = &search_beam, .beam_size = 5, .rows = 5},    {.strategy = &search_beam, .beam_size = 5, .rows = 32},
+        {.strategy = &search_greedy, .beam_size = 1, .rows = 1},
+        {.strategy = &search_greedy, .beam_size = 1, .rows = 8},
+        {.strategy = &search_greedy, .beam_size = 1, .rows = 32},
+        {.strategy = &search_greedy, .beam_size = 1, .rows = 64},
+        {.strategy = &search_beam, .beam_size = 5, .rows = 5},
+        {.strategy = &search_beam, .beam_size = 5, .rows = 32},
         {.strategy = &search_beam, .beam_size = 5, .rows = 64},
     };
     size_t count = 0, sentences = lines->count;
@@ -140,10 +151,11 @@ static size_t list_settings(const struct arguments *arguments, const struct line
 }
 
 /* seconds [count]: the medians with one worker, written. */
-static void print_speeds(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
-                         size_t count, size_t repeats, double *seconds) {
-    printf("%-8s %5s %8s %10s %8s %8s %14s %8s %8s\n", "strategy", "rows", "workers", "tokens/s", "least", "most", "ms a sentence",
-           "least", "most");
+static void print_speeds(const struct translator *translator, const struct lines *lines,
+                         const struct decoding *settings, size_t count, size_t repeats,
+                         double *seconds) {
+    printf("%-8s %5s %8s %10s %8s %8s %14s %8s %8s\n", "strategy", "rows", "workers", "tokens/s",
+           "least", "most", "ms a sentence", "least", "most");
     for (size_t i = 0; i < count; i++) {
         struct decoding two = settings[i];
         two.workers = 2;
@@ -152,21 +164,25 @@ static void print_speeds(const struct translator *translator, const struct lines
     }
 }
 
-static void print_shares(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
-                         size_t count, const struct ceiling *ceiling, const double *seconds) {
-    printf("\none worker     share of the time, %%, in a run of its own %52s %9s %19s\n", "M mult-adds", "whole",
-           "% of the ceiling at");
-    printf("%-8s %5s %9s %9s %9s %9s %9s %9s %9s %9s %13s %9s %9s %9s\n", "strategy", "rows", "encode", "heads+", "cells*",
-           "attention", "output", "search", "other", "products", "a token", "Gop/s", "its rows", "64 rows");
+static void print_shares(const struct translator *translator, const struct lines *lines,
+                         const struct decoding *settings, size_t count,
+                         const struct ceiling *ceiling, const double *seconds) {
+    printf("\none worker     share of the time, %%, in a run of its own %52s %9s %19s\n",
+           "M mult-adds", "whole", "% of the ceiling at");
+    printf("%-8s %5s %9s %9s %9s %9s %9s %9s %9s %9s %13s %9s %9s %9s\n", "strategy", "rows",
+           "encode", "heads+", "cells*", "attention", "output", "search", "other", "products",
+           "a token", "Gop/s", "its rows", "64 rows");
     for (size_t i = 0; i < count; i++)
         print_parts(translator, lines, &settings[i], ceiling, seconds[i]);
-    puts("+ of the encoder, within encode. * with the readout; a transformer's layers but for what its heads look at. Products lie "
+    puts("+ of the encoder, within encode. * with the readout; a transformer's layers but for what "
+         "its heads look at. Products lie "
          "within the other parts. The encoder's have more rows than the decoder's, so that at few\n"
          "  rows the whole may pass their ceiling.");
 }
 
 /* Runs with and without the alignment head, alternately. */
-static void print_alignment_cost(const struct translator *translator, const struct lines *lines, struct decoding d) {
+static void print_alignment_cost(const struct translator *translator, const struct lines *lines,
+                                 struct decoding d) {
     double without[TURNS], with[TURNS], ratios[TURNS];
     for (size_t i = 0; i < TURNS; i++) {
         d.aligns = false;
@@ -176,22 +192,24 @@ static void print_alignment_cost(const struct translator *translator, const stru
         ratios[i] = with[i] / without[i];
     }
     struct spread ratio = spread_of(ratios, TURNS);
-    printf("%-8s %5zu %20.0f %10.0f %17.3f %8.3f %8.3f\n", search_name(d.strategy), d.rows, spread_of(without, TURNS).median,
-           spread_of(with, TURNS).median, ratio.median, ratio.least, ratio.most);
+    printf("%-8s %5zu %20.0f %10.0f %17.3f %8.3f %8.3f\n", search_name(d.strategy), d.rows,
+           spread_of(without, TURNS).median, spread_of(with, TURNS).median, ratio.median,
+           ratio.least, ratio.most);
     fflush(stdout);
 }
 
-static void print_alignment_costs(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
-                                  size_t count) {
-    printf("%-8s %5s %20s %10s %17s %8s %8s\n", "strategy", "rows", "tokens/s, not asked", "asked", "asked / not asked", "least",
-           "most");
+static void print_alignment_costs(const struct translator *translator, const struct lines *lines,
+                                  const struct decoding *settings, size_t count) {
+    printf("%-8s %5s %20s %10s %17s %8s %8s\n", "strategy", "rows", "tokens/s, not asked", "asked",
+           "asked / not asked", "least", "most");
     for (size_t i = 0; i < count; i++)
         print_alignment_cost(translator, lines, settings[i]);
 }
 
 static struct translator *open_model(const char *compute, const struct arguments *arguments) {
     struct error err = {0};
-    struct translator_options options = {.compute = compute, .shortlist = arguments->shortlist ? SHORTLIST_ON : SHORTLIST_OFF};
+    struct translator_options options = {
+        .compute = compute, .shortlist = arguments->shortlist ? SHORTLIST_ON : SHORTLIST_OFF};
     struct translator *translator = translator_open(arguments->model, &options, &err);
     if (translator)
         return translator;
@@ -199,8 +217,8 @@ static struct translator *open_model(const char *compute, const struct arguments
     exit(1);
 }
 
-static void print_compute(const struct arguments *arguments, const char *compute, const struct lines *lines,
-                          const struct ceiling *ceiling) {
+static void print_compute(const struct arguments *arguments, const char *compute,
+                          const struct lines *lines, const struct ceiling *ceiling) {
     struct decoding settings[MAX_SETTINGS];
     double seconds[MAX_SETTINGS];
     size_t count = list_settings(arguments, lines, settings);
@@ -210,14 +228,17 @@ static void print_compute(const struct arguments *arguments, const char *compute
     double opened = now() - began;
     malloc_trim(0);
     double own = status_mb("VmRSS") - before;
-    printf("\n# %s%s: %s\n", compute, arguments->shortlist ? ", shortlist" : "", translator_info(translator).architecture);
+    printf("\n# %s%s: %s\n", compute, arguments->shortlist ? ", shortlist" : "",
+           translator_info(translator).architecture);
     if (arguments->alignment) {
         print_alignment_costs(translator, lines, settings, count);
     } else {
-        print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS, seconds);
+        print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS,
+                     seconds);
         print_shares(translator, lines, settings, count, ceiling, seconds);
-        printf("\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n", 1e3 * opened, own,
-               status_mb("VmHWM"));
+        printf(
+            "\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n",
+            1e3 * opened, own, status_mb("VmHWM"));
     }
     translator_free(translator);
 }

@@ -29,7 +29,8 @@ static void multiply_blas(void *what) {
     if (rows == 1)
         cblas_sgemv(CblasRowMajor, CblasNoTrans, out, in, 1, o->w, in, o->x, 1, 0, o->y, 1);
     else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1, o->x, in, o->w, in, 0, o->y, out);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1, o->x, in, o->w, in,
+                    0, o->y, out);
 }
 
 /* One line of the table. */
@@ -52,7 +53,8 @@ static struct ceiling measure(struct operands *o, int runs) {
     return ceiling;
 }
 
-static void print_products(const char *const *computes, size_t output, size_t readout, int runs, struct ceiling *ceilings) {
+static void print_products(const char *const *computes, size_t output, size_t readout, int runs,
+                           struct ceiling *ceilings) {
     const size_t shapes[][2] = {{1536, 512}, {output, readout}, {LARGE_OUT, LARGE_IN}};
     printf("GFLOP/s (int8: GOP/s)%14s%9s%9s%9s\n", "1 row", "8 rows", "32 rows", "64 rows");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -110,25 +112,32 @@ static void print_reading(int runs) {
     static const size_t megabytes[] = {1, 4, 16, 64};
     enum { COUNT = sizeof megabytes / sizeof *megabytes };
     struct pages pages = {0};
-    struct reading reading = {.read = choose_reader(), .memory = fill_pages(&pages, (megabytes[COUNT - 1] << 20) / sizeof(float))};
+    struct reading reading = {.read = choose_reader(),
+                              .memory =
+                                  fill_pages(&pages, (megabytes[COUNT - 1] << 20) / sizeof(float))};
     printf("\nread by one core:");
     for (size_t i = 0; i < COUNT; i++) {
         size_t bytes = megabytes[i] << 20;
         reading.count = bytes / sizeof(float);
-        printf("%s %zu MB %.0f GB/s", i == 0 ? "" : ",", megabytes[i], best_rate(read_all, &reading, (double)bytes, runs) / 1e9);
+        printf("%s %zu MB %.0f GB/s", i == 0 ? "" : ",", megabytes[i],
+               best_rate(read_all, &reading, (double)bytes, runs) / 1e9);
     }
     putchar('\n');
     pages_done(&pages);
 }
 
-/* What a sentence of OPUS's shape in int8 reads when it is decoded alone: the encoder's weights once, which lie farther away than
- * what each step reads, the decoder's weights, keys, values and logits. */
+/* What a sentence of OPUS's shape in int8 reads when it is decoded alone: the encoder's weights
+ * once, which lie farther away than what each step reads, the decoder's weights, keys, values and
+ * logits. */
 static void print_sentence(int runs) {
     enum { ENCODER_MB = 22, STEP_MB = 53, STEPS = 19, FLOATS = 1000000 / sizeof(float) };
     struct pages pages = {0};
     const float *memory = fill_pages(&pages, (ENCODER_MB + STEP_MB) * FLOATS);
-    struct reading encoder = {.read = choose_reader(), .memory = memory, .count = ENCODER_MB * FLOATS / 64 * 64};
-    struct reading step = {.read = encoder.read, .memory = memory + encoder.count, .count = STEP_MB * FLOATS / 64 * 64};
+    struct reading encoder = {
+        .read = choose_reader(), .memory = memory, .count = ENCODER_MB * FLOATS / 64 * 64};
+    struct reading step = {.read = encoder.read,
+                           .memory = memory + encoder.count,
+                           .count = STEP_MB * FLOATS / 64 * 64};
     double encoding = 0, stepping = 0; /* seconds */
     for (int run = -1; run < runs; run++) {
         double began = now();
@@ -139,12 +148,15 @@ static void print_sentence(int runs) {
         encoding += run < 0 ? 0 : encoded - began; /* the first is warm-up */
         stepping += run < 0 ? 0 : now() - encoded;
     }
-    printf("%d MB once and %d MB %d times, as one row of OPUS in int8: %.1f and %.1f GB/s, %.1f ms\n", ENCODER_MB, STEP_MB, STEPS,
-           runs * ENCODER_MB * 1e-3 / encoding, runs * STEPS * STEP_MB * 1e-3 / stepping, (encoding + stepping) / runs * 1e3);
+    printf(
+        "%d MB once and %d MB %d times, as one row of OPUS in int8: %.1f and %.1f GB/s, %.1f ms\n",
+        ENCODER_MB, STEP_MB, STEPS, runs * ENCODER_MB * 1e-3 / encoding,
+        runs * STEPS * STEP_MB * 1e-3 / stepping, (encoding + stepping) / runs * 1e3);
     pages_done(&pages);
 }
 
-void ceilings_print(const char *const *computes, size_t output, size_t readout, int runs, struct ceiling *ceilings) {
+void ceilings_print(const char *const *computes, size_t output, size_t readout, int runs,
+                    struct ceiling *ceilings) {
     openblas_set_num_threads(1);
     printf("kernels %s, OpenBLAS core %s\n", kernels_choose()->name, openblas_get_corename());
     print_products(computes, output, readout, runs, ceilings);

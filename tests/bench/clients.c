@@ -1,15 +1,18 @@
 /* Load over HTTP: build/tests/bench/clients PORT CONNECTIONS FIELDS [timed] < source.txt
  *
- * Sends each line once as a POST /translate of its own over CONNECTIONS keep-alive connections to 127.0.0.1, each connection with
- * one request under way. FIELDS: what a request asks besides its text, as in JSON: '"strategy":"greedy","include":["attention"]'.
- * If FIELDS is `websocket`, each line is a text message to the WebSocket /translate instead, which marian-server answers with one.
+ * Sends each line once as a POST /translate of its own over CONNECTIONS keep-alive connections to
+ * 127.0.0.1, each connection with one request under way. FIELDS: what a request asks besides its
+ * text, as in JSON: '"strategy":"greedy","include":["attention"]'. If FIELDS is `websocket`, each
+ * line is a text message to the WebSocket /translate instead, which marian-server answers with one.
  *
- * As it is, a connection sends the next line when its last one is answered (closed loop). With `timed` each line begins with the
- * second at which it is due, in ascending order, and a tab; it is sent then, whether or not others are answered (open loop), and
- * its time counts from there even where it had to wait for a connection.
+ * As it is, a connection sends the next line when its last one is answered (closed loop). With
+ * `timed` each line begins with the second at which it is due, in ascending order, and a tab; it is
+ * sent then, whether or not others are answered (open loop), and its time counts from there even
+ * where it had to wait for a connection.
  *
- * Prints one line: requests, those without an answer of status 200 (over a WebSocket: without a text), seconds, requests a second,
- * and mean and percentiles of the time to the answer. The first failure goes to standard error. */
+ * Prints one line: requests, those without an answer of status 200 (over a WebSocket: without a
+ * text), seconds, requests a second, and mean and percentiles of the time to the answer. The first
+ * failure goes to standard error. */
 #include "tests/bench/measure.h"
 
 #include <arpa/inet.h>
@@ -76,16 +79,20 @@ static void read_lines(struct load *load) {
         begin += *begin == '\t';
         escape(begin, text, sizeof text);
         load->lines = must(realloc(load->lines, (load->count + 1) * sizeof *load->lines));
-        load->lines[load->count++] = (struct line){must(strndup(load->websocket ? begin : text, sizeof text - 1)), due};
+        load->lines[load->count++] =
+            (struct line){must(strndup(load->websocket ? begin : text, sizeof text - 1)), due};
     }
     free(line);
     load->times = must(calloc(load->count + 1, sizeof *load->times));
 }
 
-/* The opening handshake of RFC 6455, section 4. The server's acceptance of the key is not checked. */
+/* The opening handshake of RFC 6455, section 4. The server's acceptance of the key is not checked.
+ */
 static void upgrade(int fd) {
-    static const char request[] = "GET /translate HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+    static const char request[] =
+        "GET /translate HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: "
+        "Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
     char answer[4096] = "";
     size_t received = 0;
     if (send(fd, request, sizeof request - 1, MSG_NOSIGNAL) < 0)
@@ -99,8 +106,9 @@ static void upgrade(int fd) {
 }
 
 static void open_connection(struct load *load, struct connection *c) {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)load->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)load->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     int one = 1;
     c->fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -113,7 +121,8 @@ static void open_connection(struct load *load, struct connection *c) {
         die("epoll");
 }
 
-/* Writes a whole text message as one frame whose mask is zero (RFC 6455, section 5.2); returns its bytes. */
+/* Writes a whole text message as one frame whose mask is zero (RFC 6455, section 5.2); returns its
+ * bytes. */
 static size_t write_frame(char *frame, const char *text) {
     size_t length = strlen(text), at = 0;
     frame[at++] = (char)0x81;
@@ -135,9 +144,12 @@ static void send_next(struct load *load, struct connection *c) {
     if (load->websocket)
         total = write_frame(message, line->text);
     else {
-        int length = snprintf(body, sizeof body, "{\"text\":\"%s\",%s,\"split_sentences\":false}", line->text, load->fields);
-        total = (size_t)snprintf(message, sizeof message,
-                                 "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", length, body);
+        int length = snprintf(body, sizeof body, "{\"text\":\"%s\",%s,\"split_sentences\":false}",
+                              line->text, load->fields);
+        total = (size_t)snprintf(
+            message, sizeof message,
+            "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", length,
+            body);
     }
     c->busy = true;
     c->began = load->timed ? load->began + line->due : now();
@@ -145,10 +157,14 @@ static void send_next(struct load *load, struct connection *c) {
     send(c->fd, message, total, MSG_NOSIGNAL);
 }
 
-/* Bytes of the first frame, or 0 while its header is not complete. A server's frames are not masked. */
+/* Bytes of the first frame, or 0 while its header is not complete. A server's frames are not
+ * masked. */
 static size_t frame_bytes(const struct connection *c) {
     const unsigned char *frame = (const unsigned char *)c->answer;
-    size_t short_length = c->received < 2 ? 0 : frame[1] & 0x7fU, header = short_length < 126 ? 2 : short_length == 126 ? 4 : 10;
+    size_t short_length = c->received < 2 ? 0 : frame[1] & 0x7fU, header = short_length < 126 ? 2
+                                                                           : short_length == 126
+                                                                               ? 4
+                                                                               : 10;
     if (c->received < header)
         return 0;
     size_t length = header == 2 ? short_length : 0;
@@ -161,13 +177,17 @@ static size_t frame_bytes(const struct connection *c) {
 static size_t answer_bytes(const struct load *load, const struct connection *c) {
     if (load->websocket)
         return frame_bytes(c);
-    const char *end = strstr(c->answer, "\r\n\r\n"), *length = strcasestr(c->answer, "\r\nContent-Length:");
-    return end && length && length < end ? (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10) : 0;
+    const char *end = strstr(c->answer, "\r\n\r\n"),
+               *length = strcasestr(c->answer, "\r\nContent-Length:");
+    return end && length && length < end
+               ? (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10)
+               : 0;
 }
 
 static void end_request(struct load *load, struct connection *c, bool good) {
     if (!good && load->failed++ == 0)
-        fprintf(stderr, "%s\n", c->received > 0 ? c->answer : "the connection ended without an answer");
+        fprintf(stderr, "%s\n",
+                c->received > 0 ? c->answer : "the connection ended without an answer");
     load->times[load->done++] = now() - c->began;
     c->busy = false;
     load->idle[load->idle_count++] = c;
@@ -187,7 +207,9 @@ static void receive(struct load *load, struct connection *c) {
     c->answer[c->received] = '\0';
     size_t total = answer_bytes(load, c);
     if (c->busy && total > 0 && c->received >= total)
-        end_request(load, c, load->websocket ? (unsigned char)c->answer[0] == 0x81 : strncmp(c->answer, "HTTP/1.1 200", 12) == 0);
+        end_request(load, c,
+                    load->websocket ? (unsigned char)c->answer[0] == 0x81
+                                    : strncmp(c->answer, "HTTP/1.1 200", 12) == 0);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -228,10 +250,12 @@ static void report(struct load *load, size_t connections, double seconds) {
     for (size_t i = 0; i < load->done; i++)
         sum += load->times[i];
     qsort(load->times, load->done, sizeof *load->times, by_value);
-    printf("connections=%zu requests=%zu failed=%zu seconds=%.3f requests_per_second=%.1f mean_ms=%.3f p50_ms=%.2f p95_ms=%.2f "
+    printf("connections=%zu requests=%zu failed=%zu seconds=%.3f requests_per_second=%.1f "
+           "mean_ms=%.3f p50_ms=%.2f p95_ms=%.2f "
            "p99_ms=%.2f max_ms=%.2f %s\n",
-           connections, load->done, load->failed, seconds, (double)load->done / seconds, 1e3 * sum / (double)load->done,
-           percentile_ms(load, 0.5), percentile_ms(load, 0.95), percentile_ms(load, 0.99), percentile_ms(load, 1), load->fields);
+           connections, load->done, load->failed, seconds, (double)load->done / seconds,
+           1e3 * sum / (double)load->done, percentile_ms(load, 0.5), percentile_ms(load, 0.95),
+           percentile_ms(load, 0.99), percentile_ms(load, 1), load->fields);
 }
 
 int main(int argc, char **argv) {
@@ -240,7 +264,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: clients PORT CONNECTIONS FIELDS|websocket [timed] < source.txt\n");
         return 2;
     }
-    struct load load = {.port = atoi(argv[1]), .epoll = epoll_create1(0), .timed = timed, .fields = argv[3]};
+    struct load load = {
+        .port = atoi(argv[1]), .epoll = epoll_create1(0), .timed = timed, .fields = argv[3]};
     load.websocket = strcmp(load.fields, "websocket") == 0;
     read_lines(&load);
     size_t count = (size_t)atoi(argv[2]);

@@ -91,7 +91,8 @@ static void *work(void *argument) {
 
 /* ---- all of them ---- */
 
-static void worker_init(struct worker *worker, const struct translator *translator, size_t rows, size_t room) {
+static void worker_init(struct worker *worker, const struct translator *translator, size_t rows,
+                        size_t room) {
     struct error err = {0};
     *worker = (struct worker){.translator = translator,
                               .rows = rows,
@@ -109,16 +110,19 @@ static void worker_done(struct worker *worker) {
 }
 
 /* Deals the sentences out, one to each worker in turn. */
-static void deal(struct worker *workers, const struct lines *lines, const struct decoding *decoding, struct arena *arena) {
-    struct search_options options = {
-        .strategy = decoding->strategy, .beam_size = decoding->beam_size, .n_best = 1, .length_penalty = 1};
+static void deal(struct worker *workers, const struct lines *lines, const struct decoding *decoding,
+                 struct arena *arena) {
+    struct search_options options = {.strategy = decoding->strategy,
+                                     .beam_size = decoding->beam_size,
+                                     .n_best = 1,
+                                     .length_penalty = 1};
     for (size_t i = 0; i < decoding->sentences; i++) {
         struct worker *worker = &workers[i % decoding->workers];
         struct sentence *list;
         size_t count;
         struct error err = {0};
-        if (translator_prepare(worker->translator, lines->text[i], strlen(lines->text[i]), false, &options, arena, &list, &count,
-                               &err) != 0)
+        if (translator_prepare(worker->translator, lines->text[i], strlen(lines->text[i]), false,
+                               &options, arena, &list, &count, &err) != 0)
             die(err.message);
         if (count == 0) /* blank */
             continue;
@@ -136,8 +140,8 @@ static void run(struct worker *workers, size_t count) {
         pthread_join(workers[i].thread, NULL);
 }
 
-struct decoded decode(const struct translator *translator, const struct lines *lines, const struct decoding *decoding,
-                      struct parts *parts) {
+struct decoded decode(const struct translator *translator, const struct lines *lines,
+                      const struct decoding *decoding, struct parts *parts) {
     struct worker workers[DECODE_MAX_WORKERS];
     struct arena arena;
     size_t sentences = 0;

@@ -21,7 +21,8 @@ struct decoding {
     const struct search_kind *strategy;
     size_t beam_size;
     size_t rows;      /* of each worker, beam_size..DECODE_MAX_ROWS */
-    size_t workers;   /* threads, each with its own batch over its share of the sentences, 1..DECODE_MAX_WORKERS */
+    size_t workers;   /* threads, each with its own batch over its share of the
+                         sentences, 1..DECODE_MAX_WORKERS */
     size_t sentences; /* the first so many lines */
     bool aligns;      /* the model's alignment head is asked */
 };
@@ -33,7 +34,7 @@ struct decoded {
 };
 
 /* parts: what the first worker does is added; NULL: not measured. An error ends the program. */
-struct decoded decode(const struct translator *translator, const struct lines *lines, const struct decoding *decoding,
-                      struct parts *parts);
+struct decoded decode(const struct translator *translator, const struct lines *lines,
+                      const struct decoding *decoding, struct parts *parts);
 
 #endif

@@ -1,5 +1,6 @@
-/* build/tests/bench/detection CODE... < texts: prints for each line the guessed language of these, the confidence, and its terms,
- * separated by tabs. weights/evaluation/detection.py reads the output. */
+/* build/tests/bench/detection CODE... < texts: prints for each line the guessed language of these,
+ * the confidence, and its terms, separated by tabs. weights/evaluation/detection.py reads the
+ * output. */
 #include "server/api/languages.h"
 #include <stdio.h>
 #include <stdlib.h>

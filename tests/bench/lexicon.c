@@ -1,8 +1,9 @@
 /* The cost of a glossary per sentence: build/tests/bench/lexicon < source.txt
  *
- * Looks the phrases of glossaries of 10, 1,000, 10,000 and 100,000 entries up in each line. The entries are one to three words of
- * the lines themselves, so that many are found, then words with numbers after them, which begin as these do. Prints microseconds a
- * line: the median of some runs, and of the slowest line. */
+ * Looks the phrases of glossaries of 10, 1,000, 10,000 and 100,000 entries up in each line. The
+ * entries are one to three words of the lines themselves, so that many are found, then words with
+ * numbers after them, which begin as these do. Prints microseconds a line: the median of some runs,
+ * and of the slowest line. */
 #include "model/glossary.h"
 #include "tests/bench/measure.h"
 
@@ -19,12 +20,15 @@ static size_t line_count;
 /* The n-th phrase: `words` words of a line, and from the second round on a number. */
 static void make_phrase(size_t n, char phrase[PHRASE_BYTES]) {
     const char *at = lines[n % line_count];
-    size_t skipped = n / line_count % 6, words = 1 + n / line_count / 6 % 3, round = n / line_count / 18, length = 0;
+    size_t skipped = n / line_count % 6, words = 1 + n / line_count / 6 % 3,
+           round = n / line_count / 18, length = 0;
     for (size_t i = 0; i < skipped && strchr(at, ' '); i++)
         at = strchr(at, ' ') + 1;
     for (size_t i = 0; i < words; i++)
-        length += strcspn(at + length, " .,?!") + (i + 1 < words && at[length + strcspn(at + length, " .,?!")] == ' ');
-    snprintf(phrase, PHRASE_BYTES, round == 0 ? "%.*s" : "%.*s %zu", (int)(length < 40 ? length : 40), at, round);
+        length += strcspn(at + length, " .,?!") +
+                  (i + 1 < words && at[length + strcspn(at + length, " .,?!")] == ' ');
+    snprintf(phrase, PHRASE_BYTES, round == 0 ? "%.*s" : "%.*s %zu",
+             (int)(length < 40 ? length : 40), at, round);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -68,7 +72,8 @@ static void measure(size_t count) {
         slowest = run == 0 || most < slowest ? most : slowest;
     }
     qsort(means, RUNS, sizeof *means, by_value);
-    printf("%8zu %10.1f %12.2f %12.2f %8zu\n", count, 1e3 * made, 1e6 * means[RUNS / 2], 1e6 * slowest, all);
+    printf("%8zu %10.1f %12.2f %12.2f %8zu\n", count, 1e3 * made, 1e6 * means[RUNS / 2],
+           1e6 * slowest, all);
     arena_done(&arena);
 }
 

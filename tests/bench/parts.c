@@ -27,32 +27,40 @@ static void end(enum part part, double began) {
 
 /* __real_NAME is the function itself; calls of NAME come to __wrap_NAME. */
 
-void __real_linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows);
-void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows);
-void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx, size_t rows) {
+void __real_linears_apply(const struct linear_output *outputs, size_t count, const float *x,
+                          size_t ldx, size_t rows);
+void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x,
+                          size_t ldx, size_t rows);
+void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x,
+                          size_t ldx, size_t rows) {
     double began = begin();
     __real_linears_apply(outputs, count, x, ldx, rows);
     end(PART_PRODUCTS, began);
     for (size_t i = 0; parts && i < count; i++)
-        parts->multiply_adds += (double)rows * (double)outputs[i].linear->out * (double)outputs[i].linear->in;
+        parts->multiply_adds +=
+            (double)rows * (double)outputs[i].linear->out * (double)outputs[i].linear->in;
 }
 
-void __real_linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
-                               float *y);
-void __wrap_linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
-                               float *y);
-void __wrap_linear_apply_twice(const struct linear *inner, const struct linear *outer, const float *x, size_t rows, float *wide,
-                               float *y) {
+void __real_linear_apply_twice(const struct linear *inner, const struct linear *outer,
+                               const float *x, size_t rows, float *wide, float *y);
+void __wrap_linear_apply_twice(const struct linear *inner, const struct linear *outer,
+                               const float *x, size_t rows, float *wide, float *y);
+void __wrap_linear_apply_twice(const struct linear *inner, const struct linear *outer,
+                               const float *x, size_t rows, float *wide, float *y) {
     double began = begin();
     __real_linear_apply_twice(inner, outer, x, rows, wide, y);
     end(PART_PRODUCTS, began);
     if (parts)
-        parts->multiply_adds += (double)rows * (double)inner->out * (double)(inner->in + outer->out);
+        parts->multiply_adds +=
+            (double)rows * (double)inner->out * (double)(inner->in + outer->out);
 }
 
-void __real_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
-void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count);
-void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows, const int *ids, size_t count) {
+void __real_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows,
+                                const int *ids, size_t count);
+void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows,
+                                const int *ids, size_t count);
+void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows,
+                                const int *ids, size_t count) {
     double began = begin();
     __real_linear_look_up_rows(linear, rows, ids, count);
     end(PART_PRODUCTS, began);
@@ -60,12 +68,12 @@ void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear
         parts->multiply_adds += (double)rows->count * (double)count * (double)linear->in;
 }
 
-void *__real_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                           struct encoded *out, struct error *err);
-void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                           struct encoded *out, struct error *err);
-void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                           struct encoded *out, struct error *err) {
+void *__real_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths,
+                           size_t n, struct arena *arena, struct encoded *out, struct error *err);
+void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths,
+                           size_t n, struct arena *arena, struct encoded *out, struct error *err);
+void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths,
+                           size_t n, struct arena *arena, struct encoded *out, struct error *err) {
     double began = begin();
     void *result = __real_encoder_begin(encoder, ids, lengths, n, arena, out, err);
     end(PART_ENCODE, began);
@@ -81,53 +89,64 @@ bool __wrap_encoder_advance(const struct encoder *encoder, void *all, size_t wor
     return result;
 }
 
-void __real_heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
-void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze);
-void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *heads, const struct gaze *gaze) {
+void __real_heads_look(const struct kernels *kernels, const struct heads_shape *heads,
+                       const struct gaze *gaze);
+void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *heads,
+                       const struct gaze *gaze);
+void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *heads,
+                       const struct gaze *gaze) {
     double began = begin();
     __real_heads_look(kernels, heads, gaze);
     end(PART_ATTENTION, began);
 }
 
-void __real_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
-void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual, float *slopes);
-void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads, struct mutual *mutual,
-                              float *slopes) {
+void __real_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
+                              struct mutual *mutual, float *slopes);
+void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
+                              struct mutual *mutual, float *slopes);
+void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
+                              struct mutual *mutual, float *slopes) {
     double began = begin();
     __real_heads_look_around(kernels, heads, mutual, slopes);
     end(PART_SELF, began);
 }
 
-int __real_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                         struct arena *arena, float *states, struct error *err);
-int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                         struct arena *arena, float *states, struct error *err);
-int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                         struct arena *arena, float *states, struct error *err) {
+int __real_decoder_start(const struct decoder *decoder, const struct encoded *encoded,
+                         const size_t *lengths, size_t n, struct arena *arena, float *states,
+                         struct error *err);
+int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded,
+                         const size_t *lengths, size_t n, struct arena *arena, float *states,
+                         struct error *err);
+int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded,
+                         const size_t *lengths, size_t n, struct arena *arena, float *states,
+                         struct error *err) {
     double began = begin();
     int result = __real_decoder_start(decoder, encoded, lengths, n, arena, states, err);
     end(PART_ENCODE, began);
     return result;
 }
 
-int __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
-                            struct arena *arena, float *keys, float *values, struct error *err);
-int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
-                            struct arena *arena, float *keys, float *values, struct error *err);
-int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
-                            struct arena *arena, float *keys, float *values, struct error *err) {
+int __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
+                            size_t first, size_t count, struct arena *arena, float *keys,
+                            float *values, struct error *err);
+int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
+                            size_t first, size_t count, struct arena *arena, float *keys,
+                            float *values, struct error *err);
+int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
+                            size_t first, size_t count, struct arena *arena, float *keys,
+                            float *values, struct error *err) {
     double began = begin();
     int result = __real_decoder_remember(decoder, encoded, first, count, arena, keys, values, err);
     end(PART_ENCODE, began);
     return result;
 }
 
-int __real_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
-                        struct error *err);
-int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
-                        struct error *err);
-int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
-                        struct error *err) {
+int __real_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count,
+                        struct arena *arena, struct error *err);
+int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count,
+                        struct arena *arena, struct error *err);
+int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count,
+                        struct arena *arena, struct error *err) {
     double began = begin();
     int result = __real_decoder_step(decoder, rows, count, arena, err);
     end(PART_STEP, began);
@@ -145,18 +164,24 @@ void __wrap_attention_run(const struct attention *attention, const struct row *r
     end(PART_ATTENTION, began);
 }
 
-int __real_output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
-int __wrap_output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
-int __wrap_output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+int __real_output_run(const struct output *output, const struct row *rows, size_t count,
+                      struct arena *arena, struct error *err);
+int __wrap_output_run(const struct output *output, const struct row *rows, size_t count,
+                      struct arena *arena, struct error *err);
+int __wrap_output_run(const struct output *output, const struct row *rows, size_t count,
+                      struct arena *arena, struct error *err) {
     double began = begin();
     int result = __real_output_run(output, rows, count, arena, err);
     end(PART_OUTPUT, began);
     return result;
 }
 
-int __real_search_advance(struct search *search, const struct distribution *rows, struct error *err);
-int __wrap_search_advance(struct search *search, const struct distribution *rows, struct error *err);
-int __wrap_search_advance(struct search *search, const struct distribution *rows, struct error *err) {
+int __real_search_advance(struct search *search, const struct distribution *rows,
+                          struct error *err);
+int __wrap_search_advance(struct search *search, const struct distribution *rows,
+                          struct error *err);
+int __wrap_search_advance(struct search *search, const struct distribution *rows,
+                          struct error *err) {
     double began = begin();
     int result = __real_search_advance(search, rows, err);
     end(PART_SEARCH, began);

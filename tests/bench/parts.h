@@ -1,5 +1,6 @@
-/* Measures where decoding spends its time. The linker wraps functions that one object file calls in another (--wrap, see the
- * Makefile), so what is measured is the shipped code. Outside parts_begin...parts_end the wrapped functions are only passed on. */
+/* Measures where decoding spends its time. The linker wraps functions that one object file calls in
+ * another (--wrap, see the Makefile), so what is measured is the shipped code. Outside
+ * parts_begin...parts_end the wrapped functions are only passed on. */
 #ifndef ALIGND_BENCH_PARTS_H
 #define ALIGND_BENCH_PARTS_H
 
@@ -10,7 +11,8 @@ enum part {
     PART_ATTENTION, /* attention_run: query, scores, softmax, context; heads_look */
     PART_OUTPUT,    /* output_run */
     PART_SEARCH,    /* search_advance */
-    PART_PRODUCTS,  /* linears_apply, linear_apply_twice, linear_look_up_rows: within all of the above */
+    PART_PRODUCTS,  /* linears_apply, linear_apply_twice, linear_look_up_rows: within all of the
+                       above */
     PART_COUNT
 };
 

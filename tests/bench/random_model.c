@@ -1,8 +1,10 @@
-/* A model folder with random weights of a given shape (random_shape.h), and sentences for it, for measuring speed.
+/* A model folder with random weights of a given shape (random_shape.h), and sentences for it, for
+ * measuring speed.
  *
- * Weights are uniform with variance 1 / fan-in, so that states neither die out nor saturate. The model never ends a sentence by
- * itself (the bias of </s> is far below all others) and its length limit is the source's: the target is as long as the source, </s>
- * counted there, in every program that runs the model and without asking. A word of the vocabulary is one token. The same arguments
+ * Weights are uniform with variance 1 / fan-in, so that states neither die out nor saturate. The
+ * model never ends a sentence by itself (the bias of </s> is far below all others) and its length
+ * limit is the source's: the target is as long as the source, </s> counted there, in every program
+ * that runs the model and without asking. A word of the vocabulary is one token. The same arguments
  * make the same bytes. */
 #include "tests/bench/random_shape.h"
 
@@ -21,19 +23,25 @@
 static const char usage_text[] =
     "usage: random_model [options] FOLDER\n"
     "\n"
-    "Writes FOLDER/config.json, model.safetensors, source.spm, target.spm: a model with random weights; and FOLDER/source.txt:\n"
+    "Writes FOLDER/config.json, model.safetensors, source.spm, target.spm: a model with random "
+    "weights; and FOLDER/source.txt:\n"
     "sentences of 5 to 25 of its words, 13 on average.\n"
     "\n"
     "  --shape NAME       default S; options after it change single sizes:\n"
-    "                       S  embedding 256, hidden  512, attention 1024, readout 256, vocabulary  8000: recurrent\n"
-    "                       L  embedding 512, hidden 1024, attention 2048, readout 512, vocabulary 32000\n"
-    "                       TINY    256, feed-forward 1536, 6 + 2 layers, SSRU, vocabulary 32000: transformers of 8 heads\n"
+    "                       S  embedding 256, hidden  512, attention 1024, readout 256, vocabulary "
+    " 8000: recurrent\n"
+    "                       L  embedding 512, hidden 1024, attention 2048, readout 512, vocabulary "
+    "32000\n"
+    "                       TINY    256, feed-forward 1536, 6 + 2 layers, SSRU, vocabulary 32000: "
+    "transformers of 8 heads\n"
     "                       MEMORY  384, feed-forward 1536, 6 + 4 layers, SSRU, vocabulary 32000\n"
     "                       BASE    512, feed-forward 2048, 6 + 2 layers, SSRU, vocabulary 32000\n"
-    "                       OPUS    512, feed-forward 2048, 6 + 6 layers, self-attention, vocabulary 60000\n"
+    "                       OPUS    512, feed-forward 2048, 6 + 6 layers, self-attention, "
+    "vocabulary 60000\n"
     "  --vocabulary N; of S and L --embedding N, --hidden N, --attention N, --readout N\n"
     "  --storage NAME     float32 or float16 (default float32)\n"
-    "  --shortlist N      also FOLDER/shortlist.safetensors: N / 3 ids for all sentences, N / 20 for each word, so that a "
+    "  --shortlist N      also FOLDER/shortlist.safetensors: N / 3 ids for all sentences, N / 20 "
+    "for each word, so that a "
     "sentence\n"
     "                     of 13 words has about N (default 0: none)\n"
     "  --sentences N      lines of source.txt (default 500)\n";
@@ -226,7 +234,8 @@ static void write_header(FILE *file, const struct tensors *list, bool half) {
 static uint16_t to_half(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff, fraction = bits >> 13 & 0x3ff;
+    uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff,
+             fraction = bits >> 13 & 0x3ff;
     return (uint16_t)(exponent < 127 - 14 ? sign : sign | (exponent - 127 + 15) << 10 | fraction);
 }
 
@@ -264,14 +273,16 @@ static void write_integer(FILE *file, size_t value) {
 /* See model/weights/weights.h. */
 static void write_shortlist(const struct arguments *a) {
     size_t vocabulary = a->shape.vocabulary, always = a->shortlist / 3, each = a->shortlist / 20;
-    size_t offsets = 4 * always, targets = offsets + 4 * (vocabulary + 1), end = targets + 4 * vocabulary * each;
+    size_t offsets = 4 * always, targets = offsets + 4 * (vocabulary + 1),
+           end = targets + 4 * vocabulary * each;
     uint64_t state = 3;
     char header[512];
-    int length = snprintf(header, sizeof header,
-                          "{\"always\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[0,%zu]},"
-                          "\"offsets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
-                          "\"targets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
-                          always, offsets, vocabulary + 1, offsets, targets, vocabulary * each, targets, end);
+    int length = snprintf(
+        header, sizeof header,
+        "{\"always\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[0,%zu]},"
+        "\"offsets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
+        "\"targets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
+        always, offsets, vocabulary + 1, offsets, targets, vocabulary * each, targets, end);
     FILE *file = create(a->folder, "shortlist.safetensors");
     write_length(file, (uint64_t)length);
     fwrite(header, 1, (size_t)length, file);
@@ -290,17 +301,19 @@ static void write_config(const struct arguments *a) {
     finish(file, a->folder, "config.json");
 }
 
-/* A piece of a SentencePiece model: 1 piece, 2 score, 3 type (1 normal, 2 unknown, 3 control). Field tags are number << 3 | wire
- * type: 0 varint, 2 bytes, 5 fixed 32 bits. All lengths here are below 128: a varint of one byte. */
+/* A piece of a SentencePiece model: 1 piece, 2 score, 3 type (1 normal, 2 unknown, 3 control).
+ * Field tags are number << 3 | wire type: 0 varint, 2 bytes, 5 fixed 32 bits. All lengths here are
+ * below 128: a varint of one byte. */
 static void write_piece(FILE *file, const char *piece, float score, int type) {
     int length = (int)strlen(piece);
-    fprintf(file, "%c%c%c%c%s%c", 1 << 3 | 2, 2 + length + 5 + 2, 1 << 3 | 2, length, piece, 2 << 3 | 5);
+    fprintf(file, "%c%c%c%c%s%c", 1 << 3 | 2, 2 + length + 5 + 2, 1 << 3 | 2, length, piece,
+            2 << 3 | 5);
     fwrite(&score, sizeof score, 1, file);
     fprintf(file, "%c%c", 3 << 3, type);
 }
 
-/* A ModelProto: 1 pieces, 2 trainer_spec (3 model_type: 1 unigram), 3 normalizer_spec (1 name; no replacements). All words score
- * alike; they are found as they stand between white space. */
+/* A ModelProto: 1 pieces, 2 trainer_spec (3 model_type: 1 unigram), 3 normalizer_spec (1 name; no
+ * replacements). All words score alike; they are found as they stand between white space. */
 static void write_vocabulary(const struct arguments *a, const char *name) {
     FILE *file = create(a->folder, name);
     char word[32];
@@ -316,11 +329,13 @@ static void write_vocabulary(const struct arguments *a, const char *name) {
     finish(file, a->folder, name);
 }
 
-/* Words of a sentence: triangular between 5 and 25, most often 9, so 13 on average, with the long tail that text has. */
+/* Words of a sentence: triangular between 5 and 25, most often 9, so 13 on average, with the long
+ * tail that text has. */
 static size_t sentence_words(uint64_t *state) {
     const double least = 5, usual = 9, most = 25, u = uniform(state);
-    double words = u < (usual - least) / (most - least) ? least + sqrt(u * (most - least) * (usual - least))
-                                                        : most - sqrt((1 - u) * (most - least) * (most - usual));
+    double words = u < (usual - least) / (most - least)
+                       ? least + sqrt(u * (most - least) * (usual - least))
+                       : most - sqrt((1 - u) * (most - least) * (most - usual));
     return (size_t)lround(words);
 }
 

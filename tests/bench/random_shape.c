@@ -7,9 +7,12 @@
 #include <string.h>
 
 static const struct shape shapes[] = {
-    {"S", 256, 512, 1024, 256, 8000, 0, 0, 0, NULL},     {"L", 512, 1024, 2048, 512, 32000, 0, 0, 0, NULL},
-    {"TINY", 256, 256, 0, 0, 32000, 1536, 6, 2, "ssru"}, {"MEMORY", 384, 384, 0, 0, 32000, 1536, 6, 4, "ssru"},
-    {"BASE", 512, 512, 0, 0, 32000, 2048, 6, 2, "ssru"}, {"OPUS", 512, 512, 0, 0, 60000, 2048, 6, 6, "self_attention"},
+    {"S", 256, 512, 1024, 256, 8000, 0, 0, 0, NULL},
+    {"L", 512, 1024, 2048, 512, 32000, 0, 0, 0, NULL},
+    {"TINY", 256, 256, 0, 0, 32000, 1536, 6, 2, "ssru"},
+    {"MEMORY", 384, 384, 0, 0, 32000, 1536, 6, 4, "ssru"},
+    {"BASE", 512, 512, 0, 0, 32000, 2048, 6, 2, "ssru"},
+    {"OPUS", 512, 512, 0, 0, 60000, 2048, 6, 6, "self_attention"},
 };
 enum { HEADS = 8 };
 
@@ -24,8 +27,8 @@ const struct shape *shape_find(const char *name) {
 
 static const double BIAS_SPREAD = 0.1;
 
-__attribute__((format(printf, 5, 6))) static struct tensor *add(struct tensors *tensors, size_t rows, size_t cols, double spread,
-                                                                const char *format, ...) {
+__attribute__((format(printf, 5, 6))) static struct tensor *
+add(struct tensors *tensors, size_t rows, size_t cols, double spread, const char *format, ...) {
     struct tensor *tensor = &tensors->items[tensors->count++];
     va_list arguments;
     assert(tensors->count <= sizeof tensors->items / sizeof *tensors->items);
@@ -41,7 +44,8 @@ static double of_fan_in(size_t n) {
     return sqrt(3 / (double)n);
 }
 
-static void add_linear(struct tensors *tensors, const char *prefix, size_t out, size_t in, bool bias) {
+static void add_linear(struct tensors *tensors, const char *prefix, size_t out, size_t in,
+                       bool bias) {
     add(tensors, out, in, of_fan_in(in), "%s.weight", prefix);
     if (bias)
         add(tensors, out, 0, BIAS_SPREAD, "%s.bias", prefix);
@@ -71,7 +75,8 @@ static void add_recurrent(struct tensors *list, const struct shape *s) {
     add_linear(list, "output", s->vocabulary, s->readout, true);
 }
 
-static void add_part(struct tensors *list, const char *layer, const char *part, size_t out, size_t in, bool bias) {
+static void add_part(struct tensors *list, const char *layer, const char *part, size_t out,
+                     size_t in, bool bias) {
     char prefix[96];
     snprintf(prefix, sizeof prefix, "%s.%s", layer, part);
     add_linear(list, prefix, out, in, bias);
@@ -137,41 +142,48 @@ struct tensors shape_tensors(const struct shape *shape) {
 /* ---- config.json ---- */
 
 static void write_recurrent(const struct shape *s, FILE *file) {
-    fprintf(
-        file,
-        "  \"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 1, \"bidirectional\": true, \"embedding\": %zu, "
-        "\"hidden\": %zu, \"eos\": true},\n"
-        "  \"attention\": {\"score\": \"additive\", \"size\": %zu},\n"
-        "  \"decoder\": {\"style\": \"conditional\", \"cell\": \"gru\", \"layers\": 1, \"embedding\": %zu, \"hidden\": %zu, "
-        "\"input_feeding\": false,\n"
-        "    \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": %zu, "
-        "\"first_input\": \"zero\"},\n"
-        "  \"output\": {\"type\": \"vocabulary\", \"tied\": false},\n",
-        s->embedding, s->hidden, s->attention, s->embedding, s->hidden, s->readout);
+    fprintf(file,
+            "  \"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 1, "
+            "\"bidirectional\": true, \"embedding\": %zu, "
+            "\"hidden\": %zu, \"eos\": true},\n"
+            "  \"attention\": {\"score\": \"additive\", \"size\": %zu},\n"
+            "  \"decoder\": {\"style\": \"conditional\", \"cell\": \"gru\", \"layers\": 1, "
+            "\"embedding\": %zu, \"hidden\": %zu, "
+            "\"input_feeding\": false,\n"
+            "    \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", "
+            "\"readout_size\": %zu, "
+            "\"first_input\": \"zero\"},\n"
+            "  \"output\": {\"type\": \"vocabulary\", \"tied\": false},\n",
+            s->embedding, s->hidden, s->attention, s->embedding, s->hidden, s->readout);
 }
 
 static void write_stack(const struct shape *s, size_t layers, FILE *file) {
     fprintf(file,
-            "\"layers\": %zu, \"embedding\": %zu, \"hidden\": %zu, \"heads\": %d, \"filter\": %zu, \"activation\": \"relu\", "
+            "\"layers\": %zu, \"embedding\": %zu, \"hidden\": %zu, \"heads\": %d, \"filter\": %zu, "
+            "\"activation\": \"relu\", "
             "\"norm\": \"post\",\n    \"positions\": \"sinusoidal\", \"embedding_scale\": true",
             layers, s->embedding, s->embedding, HEADS, s->filter);
 }
 
 static void write_transformer(const struct shape *s, FILE *file) {
-    fprintf(file, "  \"encoder\": {\"type\": \"transformer\", \"eos\": true, \"embedding_shared\": true, ");
-    write_stack(s, s->encoder_layers, file);
     fprintf(
         file,
-        "},\n  \"attention\": null,\n  \"decoder\": {\"style\": \"transformer\", \"mixer\": \"%s\", \"first_input\": \"zero\", ",
-        s->mixer);
+        "  \"encoder\": {\"type\": \"transformer\", \"eos\": true, \"embedding_shared\": true, ");
+    write_stack(s, s->encoder_layers, file);
+    fprintf(file,
+            "},\n  \"attention\": null,\n  \"decoder\": {\"style\": \"transformer\", \"mixer\": "
+            "\"%s\", \"first_input\": \"zero\", ",
+            s->mixer);
     write_stack(s, s->decoder_layers, file);
     fprintf(file, "},\n  \"output\": {\"type\": \"vocabulary\", \"tied\": true},\n");
 }
 
 void shape_write_config(const struct shape *shape, FILE *file) {
     fprintf(file, "{\n"
-                  "  \"format\": 1, \"name\": \"random\", \"source\": \"en\", \"target\": \"fr\", \"task\": \"translation\",\n"
-                  "  \"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"source.spm\", \"target\": \"target.spm\"},\n");
+                  "  \"format\": 1, \"name\": \"random\", \"source\": \"en\", \"target\": \"fr\", "
+                  "\"task\": \"translation\",\n"
+                  "  \"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"source.spm\", "
+                  "\"target\": \"target.spm\"},\n");
     if (shape->filter > 0)
         write_transformer(shape, file);
     else

@@ -1,6 +1,6 @@
-/* The shapes of random models: recurrent ones (bidirectional GRU encoder, additive attention, conditional GRU decoder that starts
- * from the mean annotation, tanh readout), and transformers as Bergamot's students and OPUS-MT's models are (one embedding for both
- * sides and the output). */
+/* The shapes of random models: recurrent ones (bidirectional GRU encoder, additive attention,
+ * conditional GRU decoder that starts from the mean annotation, tanh readout), and transformers as
+ * Bergamot's students and OPUS-MT's models are (one embedding for both sides and the output). */
 #ifndef ALIGND_TESTS_BENCH_RANDOM_SHAPE_H
 #define ALIGND_TESTS_BENCH_RANDOM_SHAPE_H
 
@@ -9,8 +9,9 @@
 
 struct shape {
     const char *name;
-    size_t embedding, hidden, attention, readout, vocabulary; /* E, H, A, O, V; of a transformer E and V */
-    size_t filter, encoder_layers, decoder_layers;            /* of a transformer; otherwise 0 */
+    size_t embedding, hidden, attention, readout,
+        vocabulary;                                /* E, H, A, O, V; of a transformer E and V */
+    size_t filter, encoder_layers, decoder_layers; /* of a transformer; otherwise 0 */
     const char *mixer;
 };
 

@@ -1,4 +1,5 @@
-/* Reads memory as fast as one core can: compiled once per instruction set from reading.c, as model/compute/kernels.c is. */
+/* Reads memory as fast as one core can: compiled once per instruction set from reading.c, as
+ * model/compute/kernels.c is. */
 #ifndef ALIGND_BENCH_READING_H
 #define ALIGND_BENCH_READING_H
 

@@ -1,6 +1,6 @@
-/* What one sentence would gain from a second core: the products of a transformer's encoder and decoder steps on one thread, and
- * with the outputs of each halved between two, which meet after every product. It contains no other part of decoding. Each thread
- * needs its own core. */
+/* What one sentence would gain from a second core: the products of a transformer's encoder and
+ * decoder steps on one thread, and with the outputs of each halved between two, which meet after
+ * every product. It contains no other part of decoding. Each thread needs its own core. */
 #include "tests/bench/compute.h"
 #include "tests/bench/measure.h"
 
@@ -111,7 +111,8 @@ static void add_matrix(struct part *part, size_t out, size_t in) {
     *matrix = (struct matrix){.out = out, .in = in};
     if (compute_linear("int8", weight, out, in, &matrix->whole, &err) != 0 ||
         compute_linear("int8", weight, out / THREADS, in, &matrix->halves[0], &err) != 0 ||
-        compute_linear("int8", weight + out / THREADS * in, out / THREADS, in, &matrix->halves[1], &err) != 0) {
+        compute_linear("int8", weight + out / THREADS * in, out / THREADS, in, &matrix->halves[1],
+                       &err) != 0) {
         fprintf(stderr, "split: %s\n", err.message);
         exit(1);
     }
@@ -127,7 +128,8 @@ static void free_part(struct part *part) {
 }
 
 /* `squares` products of the width, and the feed-forward's two. */
-static struct part make_part(const struct shape *shape, size_t squares, size_t layers, size_t rows, size_t steps) {
+static struct part make_part(const struct shape *shape, size_t squares, size_t layers, size_t rows,
+                             size_t steps) {
     struct part part = {.layers = layers, .rows = rows, .steps = steps};
     for (size_t i = 0; i < squares; i++)
         add_matrix(&part, shape->width, shape->width);
@@ -145,8 +147,10 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct shape *shape = &shapes[i];
         struct part encoder = make_part(shape, 4, shape->encoder_layers, words + 1, 1);
-        struct part decoder = make_part(shape, 4, shape->decoder_layers, 1, words + 1); /* an SSRU's two, a query, an output */
-        struct crew crew = {.x = random_floats((words + 1) * shape->inner), .y = random_floats((words + 1) * shape->inner)};
+        struct part decoder = make_part(shape, 4, shape->decoder_layers, 1,
+                                        words + 1); /* an SSRU's two, a query, an output */
+        struct crew crew = {.x = random_floats((words + 1) * shape->inner),
+                            .y = random_floats((words + 1) * shape->inner)};
         pthread_t helper;
         pthread_barrier_init(&crew.begin, NULL, THREADS);
         if (pthread_create(&helper, NULL, help, &crew) != 0)

@@ -7,7 +7,8 @@
 
 /* A folder for what is unpacked, empty at each call. */
 const char *foreign_work(void);
-/* Reads all numbers of an open container, or checks that the error has a message; closes it. result: of the reader. */
+/* Reads all numbers of an open container, or checks that the error has a message; closes it.
+ * result: of the reader. */
 void foreign_check(int result, struct container *container, const struct error *error);
 
 #endif

@@ -46,7 +46,8 @@ static void start(struct service *service) {
                                                 .max_steps = options.search.max_steps,
                                                 .deadline_ms = options.deadline_ms};
     service->metrics = metrics_create(names, labels, NULL);
-    service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
+    service->scheduler =
+        scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
     const struct catalog_options models = {.folders = &options.models,
                                            .loading.compute = options.compute,
                                            .loading.shortlist = options.shortlist,

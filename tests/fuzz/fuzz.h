@@ -1,5 +1,6 @@
-/* Functions that the fuzz targets share. Each tests/fuzz/fuzz_*.c is one target for libFuzzer: it feeds bytes to one reader, and
- * traps if the result breaks a promise of that reader's header. Run from the repository's root: `make fuzz`. */
+/* Functions that the fuzz targets share. Each tests/fuzz/fuzz_*.c is one target for libFuzzer: it
+ * feeds bytes to one reader, and traps if the result breaks a promise of that reader's header. Run
+ * from the repository's root: `make fuzz`. */
 #ifndef ALIGND_TESTS_FUZZ_H
 #define ALIGND_TESTS_FUZZ_H
 

@@ -1,4 +1,5 @@
-/* Zips and tar archives: nothing is unpacked outside the folder, which a file beside it would show; and compressed files. */
+/* Zips and tar archives: nothing is unpacked outside the folder, which a file beside it would show;
+ * and compressed files. */
 #include "model/import/source.h"
 #include "tests/fuzz/foreign.h"
 #include <dirent.h>
@@ -13,7 +14,8 @@ static int alone(const char *folder) {
     DIR *open = opendir(folder);
     FUZZ_CHECK(open != NULL);
     for (const struct dirent *entry; (entry = readdir(open)) != NULL;)
-        others += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && strcmp(entry->d_name, "in") != 0;
+        others += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+                  strcmp(entry->d_name, "in") != 0;
     closedir(open);
     return others == 0;
 }

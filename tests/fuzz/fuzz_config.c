@@ -13,7 +13,8 @@ static void read_languages(const char *path) {
     FUZZ_CHECK(languages.count != 1 && languages.count <= MODEL_LANGUAGES_MOST);
     for (size_t i = 0; i < languages.count; i++) {
         const struct model_language *language = &languages.all[i];
-        FUZZ_CHECK(*language->code && *language->source && *language->target && strlen(language->list) < MODEL_LANGUAGE_BYTES);
+        FUZZ_CHECK(*language->code && *language->source && *language->target &&
+                   strlen(language->list) < MODEL_LANGUAGE_BYTES);
         FUZZ_CHECK(model_languages_find(&languages, languages.codes[i]) != NULL);
     }
     for (size_t i = 0; i < languages.alias_count; i++)
@@ -30,7 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FUZZ_CHECK(error.message[0] != '\0');
         return 0;
     }
-    FUZZ_CHECK(config_positions(&config) > 0 && config_annotation_size(&config) > 0 && config_readout_size(&config) > 0);
-    FUZZ_CHECK(!strchr(config.tokenizer.source.file, '/') && !strchr(config.tokenizer.target.file, '/'));
+    FUZZ_CHECK(config_positions(&config) > 0 && config_annotation_size(&config) > 0 &&
+               config_readout_size(&config) > 0);
+    FUZZ_CHECK(!strchr(config.tokenizer.source.file, '/') &&
+               !strchr(config.tokenizer.target.file, '/'));
     return 0;
 }

@@ -1,11 +1,12 @@
-/* CTranslate2's model.bin: every number of every variable can be read, and the model is planned as far as its flags and names
- * allow, beside a vocabulary of nine tokens. */
+/* CTranslate2's model.bin: every number of every variable can be read, and the model is planned as
+ * far as its flags and names allow, beside a vocabulary of nine tokens. */
 #include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char words[] = "[\"<blank>\", \"<s>\", \"</s>\", \"a\", \"b\", \"c\", \"d\", \"e\", \"<unk>\"]";
+static const char words[] =
+    "[\"<blank>\", \"<s>\", \"</s>\", \"a\", \"b\", \"c\", \"d\", \"e\", \"<unk>\"]";
 
 static void put(const char *folder, const char *name, const void *bytes, size_t size) {
     char path[128];

@@ -1,5 +1,6 @@
-/* The files beside CTranslate2's model.bin: config.json, vocabularies and an Argos package's metadata.json, separated by the byte
- * 0x1e. The first byte chooses which of them are there, the next two are the sizes of the model's vocabularies. */
+/* The files beside CTranslate2's model.bin: config.json, vocabularies and an Argos package's
+ * metadata.json, separated by the byte 0x1e. The first byte chooses which of them are there, the
+ * next two are the sizes of the model's vocabularies. */
 #include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 #include <stdio.h>
@@ -62,7 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
              : lines ? "model/shared_vocabulary.txt"
                      : "model/shared_vocabulary.json",
              &at, end);
-    put_part(!two ? NULL : lines ? "model/target_vocabulary.txt" : "model/target_vocabulary.json", &at, end);
+    put_part(!two    ? NULL
+             : lines ? "model/target_vocabulary.txt"
+                     : "model/target_vocabulary.json",
+             &at, end);
     put_part(package ? "metadata.json" : NULL, &at, end);
 
     struct error error = {0};
@@ -80,7 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (result == 0)
         result = ctranslate2_read_languages(&parts, &arena, &languages, &target, &error);
     if (result == 0)
-        result = ctranslate2_read_words(&parts, &settings, data[1], data[2], &arena, &files, &error);
+        result =
+            ctranslate2_read_words(&parts, &settings, data[1], data[2], &arena, &files, &error);
     FUZZ_CHECK(result == 0 ? files.count > 0 : error.message[0] != '\0');
     if (result == 0)
         json_decref(files.section);

@@ -1,4 +1,5 @@
-/* Other services' dialects: the first byte chooses the endpoint, the first line has the fields of the query string
+/* Other services' dialects: the first byte chooses the endpoint, the first line has the fields of
+ * the query string
  * ("name=value&..."), the rest is a JSON body or, if it is empty, everything is in the query. */
 #include "server/http/message.h"
 #include "tests/fuzz/fuzz.h"

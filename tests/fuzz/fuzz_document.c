@@ -1,6 +1,6 @@
-/* Documents of every format, and their translation by something that reverses words. The first byte chooses the format, unless the
- * variable FUZZ_FORMAT names one, and which words are linked with what they came from; a document that was written can be read
- * again. */
+/* Documents of every format, and their translation by something that reverses words. The first byte
+ * chooses the format, unless the variable FUZZ_FORMAT names one, and which words are linked with
+ * what they came from; a document that was written can be read again. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
 #include "tests/fuzz/fuzz.h"
@@ -29,7 +29,8 @@ static size_t count_times(const char *text, size_t length, bool vtt) {
     return count;
 }
 
-/* True if there is a message that cannot be read: its state changes, even if nothing is translated. */
+/* True if there is a message that cannot be read: its state changes, even if nothing is translated.
+ */
 static bool has_unreadable(const struct markup *markup) {
     const struct document_spans *spans = markup->spans;
     for (size_t i = 0; spans && i < spans->count; i++)
@@ -39,13 +40,14 @@ static bool has_unreadable(const struct markup *markup) {
     return false;
 }
 
-static char *translate(const struct document_format *format, const char *source, size_t length, unsigned linked,
-                       struct arena *arena, size_t *written, bool *decoded) {
+static char *translate(const struct document_format *format, const char *source, size_t length,
+                       unsigned linked, struct arena *arena, size_t *written, bool *decoded) {
     struct markup html;
     struct error error = {0};
     static const char *const globs[] = {"**.a*.**,b.*.c", "!*b.**, !0.**"};
     struct document_notes notes = {.arena = arena};
-    struct document document = {.format = format, .source = source, .length = length, .language = "fr", .notes = &notes};
+    struct document document = {
+        .format = format, .source = source, .length = length, .language = "fr", .notes = &notes};
     if (linked % 4 > 1) /* the only format that has values to choose from, but no other minds */
         document.keys = key_globs_parse(&globs[linked % 2], 1, arena, NULL);
     if (document_decode(&document, NULL, NULL, arena, &error) != 0) {
@@ -56,18 +58,23 @@ static char *translate(const struct document_format *format, const char *source,
     length = document.length;
     if (document_read(&document, arena, &html, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT);
-        FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) || strlen(error.message) + 1 == sizeof error.message);
+        FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) ||
+                   strlen(error.message) + 1 == sizeof error.message);
         return NULL;
     }
     struct markup_translation *none = arena_zalloc(arena, html.count + 1, sizeof *none);
     char *same = document_write(&document, &html, none, arena, written, NULL);
     FUZZ_CHECK(same);
     if (strcmp(format->name, "html") != 0 &&
-        !document.encoding) /* byte for byte; an encoding may have several ways to write a character */
-        FUZZ_CHECK(has_unreadable(&html) || (*written == length && memcmp(same, source, length) == 0));
-    struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
+        !document
+             .encoding) /* byte for byte; an encoding may have several ways to write a character */
+        FUZZ_CHECK(has_unreadable(&html) ||
+                   (*written == length && memcmp(same, source, length) == 0));
+    struct markup_translation *translations =
+        arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
-        translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4, fuzz_strange(source, length, i), arena);
+        translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4,
+                                       fuzz_strange(source, length, i), arena);
     char *out = document_write(&document, &html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');
     FUZZ_CHECK(format->archive || document.encoding || utf8_valid(out, *written));
@@ -78,12 +85,15 @@ static char *translate(const struct document_format *format, const char *source,
     return out;
 }
 
-/* In this order, whatever the program's is, so that the inputs of a corpus keep their format. Archives have their own target. */
-static const char *const names[] = {"txt", "srt", "vtt", "json", "md", "html", "po", "xliff", "jsonl", "xcstrings"};
+/* In this order, whatever the program's is, so that the inputs of a corpus keep their format.
+ * Archives have their own target. */
+static const char *const names[] = {"txt",  "srt", "vtt",   "json",  "md",
+                                    "html", "po",  "xliff", "jsonl", "xcstrings"};
 
 static const struct document_format *format_of(uint8_t first) {
     const char *only = getenv("FUZZ_FORMAT");
-    const struct document_format *format = document_find(only && *only ? only : names[first / 16 % (sizeof names / sizeof *names)]);
+    const struct document_format *format =
+        document_find(only && *only ? only : names[first / 16 % (sizeof names / sizeof *names)]);
     FUZZ_CHECK(format);
     return format;
 }
@@ -99,7 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     arena_init(&arena, 1 << 14);
     bool decoded = false, again;
     char *out = translate(format, source, size - 1, data[0] % 16, &arena, &once, &decoded);
-    /* it may now be text in the encoding that it states, which it was not before, or have more texts and marks than there may be */
+    /* it may now be text in the encoding that it states, which it was not before, or have more
+     * texts and marks than there may be */
     if (out && !decoded && once < MARKUP_MAX_PIECES)
         FUZZ_CHECK(translate(format, out, once, data[0] % 16, &arena, &twice, &again));
     arena_done(&arena);

@@ -1,5 +1,5 @@
-/* A streamed request: two sentences or more are decoded step by step while its events are written. Bytes: search, length, what to
- * include, when the reader reads; then the text. */
+/* A streamed request: two sentences or more are decoded step by step while its events are written.
+ * Bytes: search, length, what to include, when the reader reads; then the text. */
 #include "model/base/utf8.h"
 #include "server/api/api.h"
 #include "server/decode/events.h"
@@ -58,7 +58,8 @@ static void tell(struct request *request, struct sentence *const *done, size_t c
     }
 }
 
-static void decode(struct request *request, struct batch *batch, struct api_stream *stream, unsigned when) {
+static void decode(struct request *request, struct batch *batch, struct api_stream *stream,
+                   unsigned when) {
     struct sentence *sentences[ROWS], *done[ROWS];
     for (size_t i = 0; i < request->job_count; i++)
         sentences[i] = request->jobs[i].sentence;
@@ -139,7 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     request_init(&request);
     request.models = catalog_acquire(service->catalog);
     request.model = request.models->all[0];
-    FUZZ_CHECK(catalog_take(service->catalog, request.model, &request.loaded, NULL) == CATALOG_READY);
+    FUZZ_CHECK(catalog_take(service->catalog, request.model, &request.loaded, NULL) ==
+               CATALOG_READY);
     if (!batch)
         batch = batch_create(request.loaded->translator, ROWS, NULL);
     fill(&request, data, size);

@@ -1,5 +1,5 @@
-/* Glossaries: the first byte chooses TSV, CSV or the file that keeps several, the rest is the text. A glossary that was read can be
- * written and read again without changes. */
+/* Glossaries: the first byte chooses TSV, CSV or the file that keeps several, the rest is the text.
+ * A glossary that was read can be written and read again without changes. */
 #include "server/glossaries/glossaries.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>
@@ -9,10 +9,12 @@ static void check_file(const struct glossary_list *list) {
     struct glossary_list again = {0};
     size_t length;
     char *text = glossary_file_write(list, &length);
-    FUZZ_CHECK(text && glossary_file_read(text, length, &again, NULL) == 0 && again.count == list->count);
+    FUZZ_CHECK(text && glossary_file_read(text, length, &again, NULL) == 0 &&
+               again.count == list->count);
     for (size_t i = 0; i < list->count; i++) {
         const struct lexicon *one = &list->all[i]->lexicon, *other = &again.all[i]->lexicon;
-        FUZZ_CHECK(one->count == other->count && strcmp(list->all[i]->about.name, again.all[i]->about.name) == 0);
+        FUZZ_CHECK(one->count == other->count &&
+                   strcmp(list->all[i]->about.name, again.all[i]->about.name) == 0);
         for (size_t j = 0; j < one->count; j++)
             FUZZ_CHECK(strcmp(one->entries[j].source, other->entries[j].source) == 0 &&
                        strcmp(one->entries[j].target, other->entries[j].target) == 0);

@@ -1,5 +1,5 @@
-/* Markup, and text with marks, and their translations by something that reverses words. The first byte says how many links between
- * words there are. */
+/* Markup, and text with marks, and their translations by something that reverses words. The first
+ * byte says how many links between words there are. */
 #include "model/base/utf8.h"
 #include "server/markup/markup.h"
 #include "tests/fuzz/fuzz.h"
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *translate(const char *markup, size_t length, bool text, unsigned linked, struct arena *arena, size_t *written) {
+static char *translate(const char *markup, size_t length, bool text, unsigned linked,
+                       struct arena *arena, size_t *written) {
     struct markup html;
     struct error error = {0};
     bool marked;
@@ -19,10 +20,12 @@ static char *translate(const char *markup, size_t length, bool text, unsigned li
         FUZZ_CHECK(error.code == ERROR_INPUT); /* too deep */
         return NULL;
     }
-    struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++) {
         FUZZ_CHECK(html.segments[i].end <= html.piece_count);
-        translations[i] = fuzz_reverse(&html.segments[i], linked, fuzz_strange(markup, length, i), arena);
+        translations[i] =
+            fuzz_reverse(&html.segments[i], linked, fuzz_strange(markup, length, i), arena);
     }
     char *out = markup_write(&html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');
@@ -40,9 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     arena_init(&arena, 1 << 14);
     char *out = translate(markup, size - 1, false, data[0], &arena, &once);
     if (out)
-        FUZZ_CHECK(translate(out, once, false, data[0], &arena, &twice)); /* what was written can be read */
+        FUZZ_CHECK(translate(out, once, false, data[0], &arena,
+                             &twice)); /* what was written can be read */
     if (out && !memmem(markup, size - 1, "hidden", 6))
-        FUZZ_CHECK(!strstr(out, "alignd-hidden")); /* what libxml2 reads in place of attributes stays inside */
+        FUZZ_CHECK(!strstr(
+            out, "alignd-hidden")); /* what libxml2 reads in place of attributes stays inside */
     translate(markup, size - 1, true, data[0], &arena, &once);
     arena_done(&arena);
     free(markup);

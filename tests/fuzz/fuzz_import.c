@@ -1,8 +1,10 @@
-/* A whole import: files of a folder, separated by the byte 0x1e, each "NAME\n" and what is in it. The first byte chooses the
- * storage and whether the folder or its files are given as paths. What begins with "tensors\n" becomes a file of tensors that are
- * all of one number, in a safetensors file or, with the options that follow their list and an empty line, in Marian's .bin. So a
- * few bytes are a model, and names, shapes, options and vocabularies change on their own. A model folder that is made has a valid
- * configuration and finite weights; of an import that fails nothing stays. */
+/* A whole import: files of a folder, separated by the byte 0x1e, each "NAME\n" and what is in it.
+ * The first byte chooses the storage and whether the folder or its files are given as paths. What
+ * begins with "tensors\n" becomes a file of tensors that are all of one number, in a safetensors
+ * file or, with the options that follow their list and an empty line, in Marian's .bin. So a few
+ * bytes are a model, and names, shapes, options and vocabularies change on their own. A model
+ * folder that is made has a valid configuration and finite weights; of an import that fails nothing
+ * stays. */
 #include "model/import/import.h"
 #include "model/weights/config.h"
 #include "model/weights/safetensors.h"
@@ -14,7 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_FILES = 14, MOST_TENSORS = 400, MOST_TENSOR_BYTES = 1 << 18, SEPARATOR = 0x1e, STORAGES = 5, NAMED = 8 };
+enum {
+    MOST_FILES = 14,
+    MOST_TENSORS = 400,
+    MOST_TENSOR_BYTES = 1 << 18,
+    SEPARATOR = 0x1e,
+    STORAGES = 5,
+    NAMED = 8
+};
 
 static const char list_head[] = "tensors\n";
 
@@ -40,8 +49,8 @@ static void put(const char *folder, const char *name, const void *bytes, size_t 
     FUZZ_CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
 }
 
-/* Reads lines "NAME KIND SIZE SIZE" until one that is empty; those that are wrong are skipped. rest: set to what follows that;
- * NULL: nothing. */
+/* Reads lines "NAME KIND SIZE SIZE" until one that is empty; those that are wrong are skipped.
+ * rest: set to what follows that; NULL: nothing. */
 static size_t read_list(const char *text, size_t size, struct one *list, const char **rest) {
     size_t count = 0, total = 0;
     const char *at = text, *last = text + size;
@@ -50,14 +59,15 @@ static size_t read_list(const char *text, size_t size, struct one *list, const c
         char line[160];
         struct one one = {.dims = 0};
         snprintf(line, sizeof line, "%.*s", (int)((stop ? stop : last) - at), at);
-        int fields = sscanf(line, "%99s %c %7zu %7zu %7zu %7zu", one.name, &one.kind, &one.shape[0], &one.shape[1], &one.shape[2],
-                            &one.shape[3]);
+        int fields = sscanf(line, "%99s %c %7zu %7zu %7zu %7zu", one.name, &one.kind, &one.shape[0],
+                            &one.shape[1], &one.shape[2], &one.shape[3]);
         size_t item = one.kind == 'f' ? 4 : one.kind == 'h' ? 2 : 1;
         one.dims = fields > 2 ? (size_t)fields - 2 : 0;
         one.bytes = item;
         for (size_t d = 0; d < one.dims; d++)
             one.bytes = one.bytes < MOST_TENSOR_BYTES ? one.bytes * one.shape[d] : one.bytes;
-        bool known = fields >= 2 && strchr("fhq", one.kind) && one.bytes <= MOST_TENSOR_BYTES - total && count < MOST_TENSORS;
+        bool known = fields >= 2 && strchr("fhq", one.kind) &&
+                     one.bytes <= MOST_TENSOR_BYTES - total && count < MOST_TENSORS;
         for (size_t i = 0; known && i < count; i++)
             known = strcmp(list[i].name, one.name) != 0;
         if (known) {
@@ -70,7 +80,8 @@ static size_t read_list(const char *text, size_t size, struct one *list, const c
     return count;
 }
 
-static void put_safetensors(const char *folder, const char *name, const struct one *list, size_t count) {
+static void put_safetensors(const char *folder, const char *name, const struct one *list,
+                            size_t count) {
     json_t *head = json_object();
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
@@ -82,7 +93,8 @@ static void put_safetensors(const char *folder, const char *name, const struct o
                                       list[i].kind == 'f'   ? "F32"
                                       : list[i].kind == 'h' ? "F16"
                                                             : "I8",
-                                      "shape", shape, "data_offsets", (json_int_t)at, (json_int_t)(at + list[i].bytes)));
+                                      "shape", shape, "data_offsets", (json_int_t)at,
+                                      (json_int_t)(at + list[i].bytes)));
         at += list[i].bytes;
     }
     char *text = json_dumps(head, 0);
@@ -98,8 +110,10 @@ static void put_safetensors(const char *folder, const char *name, const struct o
     free(bytes);
 }
 
-/* Marian's .bin, version 1: heads, names, shapes, padding, numbers. The options are the last tensor; NULL: the file has none. */
-static void put_bin(const char *folder, const char *name, const struct one *list, size_t count, const char *options, size_t size) {
+/* Marian's .bin, version 1: heads, names, shapes, padding, numbers. The options are the last
+ * tensor; NULL: the file has none. */
+static void put_bin(const char *folder, const char *name, const struct one *list, size_t count,
+                    const char *options, size_t size) {
     static const char own[] = "special:model.yml";
     char path[160];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -110,13 +124,18 @@ static void put_bin(const char *folder, const char *name, const struct one *list
     for (size_t i = 0; i < all; i++) {
         bool small = i < count && list[i].kind == 'q';
         size_t bytes = i == count ? size + 1 : list[i].bytes + (small ? 4 : 0);
-        uint64_t type = i == count ? 0x0101 : small ? 0x4101 : list[i].kind == 'h' ? 0x0402 : 0x0404;
-        fwrite((uint64_t[]){i == count ? sizeof own : strlen(list[i].name) + 1, type, i == count ? 1 : list[i].dims,
+        uint64_t type = i == count            ? 0x0101
+                        : small               ? 0x4101
+                        : list[i].kind == 'h' ? 0x0402
+                                              : 0x0404;
+        fwrite((uint64_t[]){i == count ? sizeof own : strlen(list[i].name) + 1, type,
+                            i == count ? 1 : list[i].dims,
                             i == count ? bytes : (bytes + 255) / 256 * 256},
                32, 1, file);
     }
     for (size_t i = 0; i < all; i++)
-        fwrite(i == count ? own : list[i].name, (i == count ? strlen(own) : strlen(list[i].name)) + 1, 1, file);
+        fwrite(i == count ? own : list[i].name,
+               (i == count ? strlen(own) : strlen(list[i].name)) + 1, 1, file);
     for (size_t i = 0; i < all; i++)
         for (size_t d = 0; d < (i == count ? 1 : list[i].dims); d++)
             fwrite(&(int32_t){(int32_t)(i == count ? size + 1 : list[i].shape[d])}, 4, 1, file);
@@ -143,7 +162,8 @@ static void put_part(const char *folder, const struct part *part) {
     const char *rest;
     size_t count = read_list(part->text + head, part->size - head, list, &rest);
     if (length > 4 && strcmp(part->name + length - 4, ".bin") == 0)
-        put_bin(folder, part->name, list, count, rest, rest ? (size_t)(part->text + part->size - rest) : 0);
+        put_bin(folder, part->name, list, count, rest,
+                rest ? (size_t)(part->text + part->size - rest) : 0);
     else
         put_safetensors(folder, part->name, list, count);
 }
@@ -177,7 +197,8 @@ static void check_made(const char *folder) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const storages[] = {NULL, "float32", "float16", "bfloat16", "int8"};
-    const char *work = foreign_work(), *at = (const char *)data + 1, *end = (const char *)data + size, *paths[MOST_FILES];
+    const char *work = foreign_work(), *at = (const char *)data + 1,
+               *end = (const char *)data + size, *paths[MOST_FILES];
     static char names[MOST_FILES][160];
     char in[80], into[80], out[96], *said = NULL;
     struct part part;

@@ -1,5 +1,6 @@
-/* Shortlists of Marian, binary and text: all targets are ids, sorted for each word, and each once. The first byte chooses: even,
- * one list for both sides; its third bit: the file is a quality model, whose weights are numbers. */
+/* Shortlists of Marian, binary and text: all targets are ids, sorted for each word, and each once.
+ * The first byte chooses: even, one list for both sides; its third bit: the file is a quality
+ * model, whose weights are numbers. */
 #include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 #include <math.h>
@@ -28,9 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct vocabulary list;
     struct ids ids;
     struct shortlist_import made;
-    FUZZ_CHECK(vocabulary_of_words("v", words, 5, &arena, &list, NULL) == 0 && ids_of(&list, &arena, &ids, NULL) == 0);
+    FUZZ_CHECK(vocabulary_of_words("v", words, 5, &arena, &list, NULL) == 0 &&
+               ids_of(&list, &arena, &ids, NULL) == 0);
     const struct shortlist_options options = {&ids, &ids, size > 0 && data[0] % 2 == 0, 3, 2};
-    int result = shortlist_import(fuzz_file(data + (size > 0), size - (size > 0)), &options, &arena, &made, &error);
+    int result = shortlist_import(fuzz_file(data + (size > 0), size - (size > 0)), &options, &arena,
+                                  &made, &error);
     FUZZ_CHECK(result == 0 || error.message[0] != 0);
     for (size_t i = 0; result == 0 && i + 1 < made.offset_count; i++)
         for (int32_t t = made.offsets[i]; t < made.offsets[i + 1]; t++)

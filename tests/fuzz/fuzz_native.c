@@ -5,7 +5,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
-    struct call call = {.body = (const char *)data + 1, .length = size - 1, .content_type = "application/json"};
+    struct call call = {
+        .body = (const char *)data + 1, .length = size - 1, .content_type = "application/json"};
     fuzz_request(data[0] % 2 == 0 ? "/translate" : "/attention", &call);
     return 0;
 }

@@ -1,6 +1,7 @@
-/* Archives of Office, OpenDocument and EPUB, and their translation by something that reverses words. The first byte chooses the
- * format and which words are linked with what they came from. What follows is an archive if it begins as one, otherwise a part with
- * text, which is put into an archive, so that most of the time goes to what archives hold. Checksums are not compared in this
+/* Archives of Office, OpenDocument and EPUB, and their translation by something that reverses
+ * words. The first byte chooses the format and which words are linked with what they came from.
+ * What follows is an archive if it begins as one, otherwise a part with text, which is put into an
+ * archive, so that most of the time goes to what archives hold. Checksums are not compared in this
  * build. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
@@ -47,20 +48,24 @@ static char *wrap(const char *name, const char *part, size_t length, size_t *out
     return bytes;
 }
 
-static char *translate(const struct document *document, unsigned linked, struct arena *arena, size_t *written) {
+static char *translate(const struct document *document, unsigned linked, struct arena *arena,
+                       size_t *written) {
     struct markup html;
     struct error error = {0};
     if (document_read(document, arena, &html, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT);
-        FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) || strlen(error.message) + 1 == sizeof error.message);
+        FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) ||
+                   strlen(error.message) + 1 == sizeof error.message);
         return NULL;
     }
-    struct markup_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(arena, html.count + 1, sizeof *translations);
     char *same = document_write(document, &html, translations, arena, written, NULL);
-    FUZZ_CHECK(same && *written == document->length && memcmp(same, document->source, *written) == 0);
+    FUZZ_CHECK(same && *written == document->length &&
+               memcmp(same, document->source, *written) == 0);
     for (size_t i = 0; i < html.count; i++)
-        translations[i] =
-            fuzz_reverse(&html.segments[i], linked | linked << 4, fuzz_strange(document->source, document->length, i), arena);
+        translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4,
+                                       fuzz_strange(document->source, document->length, i), arena);
     char *out = document_write(document, &html, translations, arena, written, NULL);
     FUZZ_CHECK(out);
     return out;
@@ -71,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     unsigned kind = data[0] / 16 % (sizeof kinds / sizeof *kinds), linked = data[0] % 16;
     size_t length = size - 1;
-    char *part = malloc(length + 1), *source = part; /* of exactly this size: a byte too far is noticed */
+    char *part = malloc(length + 1),
+         *source = part; /* of exactly this size: a byte too far is noticed */
     memcpy(part, data + 1, length);
     if (length < 4 || memcmp(part, "PK\3\4", 4) != 0)
         source = wrap(kinds[kind][1], part, size - 1, &length);
@@ -81,7 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                 .source = source,
                                 .length = length,
                                 .language = "fr",
-                                .bilingual = data[0] >= 128 && document_find(kinds[kind][0])->bilingual};
+                                .bilingual =
+                                    data[0] >= 128 && document_find(kinds[kind][0])->bilingual};
     size_t once, twice;
     char *out = translate(&document, linked, &arena, &once);
     if (out) {

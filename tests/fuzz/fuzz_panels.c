@@ -1,6 +1,7 @@
-/* Files of packed weights (model/weights/weights.h): for any content, products are computed, and if the file is refused they are
- * right. The first byte says what the others are, the file or changes of a right one, and whether the header gets its right sum, so
- * that what lies after it is reached, too. */
+/* Files of packed weights (model/weights/weights.h): for any content, products are computed, and if
+ * the file is refused they are right. The first byte says what the others are, the file or changes
+ * of a right one, and whether the header gets its right sum, so that what lies after it is reached,
+ * too. */
 #include "model/base/file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/weights.h"
@@ -12,12 +13,14 @@
 
 enum { OUT = 5, IN = 6, LINEARS = 2 };
 
-static const struct linear_names names[LINEARS] = {{.weight = "w", .lookups = true}, {.weight = "w", .first = 2, .columns = IN}};
+static const struct linear_names names[LINEARS] = {{.weight = "w", .lookups = true},
+                                                   {.weight = "w", .first = 2, .columns = IN}};
 static const size_t widths[LINEARS] = {IN, 3};
 
 /* A container with w [5, 6]; the path stays. */
 static const char *container(void) {
-    static const char header[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[5,6],\"data_offsets\":[0,120]}}     ";
+    static const char header[] =
+        "{\"w\":{\"dtype\":\"F32\",\"shape\":[5,6],\"data_offsets\":[0,120]}}     ";
     static char path[] = "/tmp/alignd-fuzz-XXXXXX";
     static bool made;
     if (made)
@@ -27,7 +30,8 @@ static const char *container(void) {
     for (size_t i = 0; i < OUT * IN; i++)
         values[i] = (float)i / 7 - 2;
     FILE *file = fdopen(mkstemp(path), "w");
-    FUZZ_CHECK(file && fwrite(&length, 8, 1, file) == 1 && fwrite(header, 1, (size_t)length, file) == length &&
+    FUZZ_CHECK(file && fwrite(&length, 8, 1, file) == 1 &&
+               fwrite(header, 1, (size_t)length, file) == length &&
                fwrite(values, sizeof values, 1, file) == 1 && fclose(file) == 0);
     made = true;
     return path;
@@ -67,7 +71,8 @@ static const char *right_file(size_t *size) {
         for (size_t i = 0; i < LINEARS; i++)
             FUZZ_CHECK(weights_linear(weights, &names[i], OUT, widths[i], &linears[i], NULL) == 0);
         snprintf(path, sizeof path, "%s.packed", container());
-        FUZZ_CHECK(weights_pack(weights, path, "aa", NULL) == 0 && file_read(path, 1 << 20, &file, &bytes, NULL) == 0);
+        FUZZ_CHECK(weights_pack(weights, path, "aa", NULL) == 0 &&
+                   file_read(path, 1 << 20, &file, &bytes, NULL) == 0);
         unlink(path);
         for (size_t i = 0; i < LINEARS; i++)
             linear_done(&linears[i]);
@@ -77,7 +82,8 @@ static const char *right_file(size_t *size) {
     return file;
 }
 
-/* The right file, changed: of three bytes each, the first two say where, the third how. A rest says how much is cut off. */
+/* The right file, changed: of three bytes each, the first two say where, the third how. A rest says
+ * how much is cut off. */
 static uint8_t *change(const uint8_t *data, size_t size, size_t *bytes) {
     const char *right = right_file(bytes);
     uint8_t *file = malloc(*bytes);

@@ -1,5 +1,6 @@
-/* Mozilla's list of models. The first byte chooses: the list for a server, the same with previews, or a filter expression and a
- * pair of versions in the text. What is read names files that stay in their folder, and each model has all its files. */
+/* Mozilla's list of models. The first byte chooses: the list for a server, the same with previews,
+ * or a filter expression and a pair of versions in the text. What is read names files that stay in
+ * their folder, and each model has all its files. */
 #include "server/get/get_parts.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdio.h>
@@ -7,9 +8,11 @@
 
 static void check_file(const struct record_file *file) {
     FUZZ_CHECK(*file->name && *file->name != '.' && !strchr(file->name, '/'));
-    FUZZ_CHECK(*file->location && *file->location != '/' && *file->location != '.' && !strstr(file->location, "/."));
+    FUZZ_CHECK(*file->location && *file->location != '/' && *file->location != '.' &&
+               !strstr(file->location, "/."));
     FUZZ_CHECK(strlen(file->sha256) == 64 && strlen(file->unpacked_sha256) == 64);
-    FUZZ_CHECK(file->bytes > 0 && file->unpacked_bytes > 0 && (file->packed || file->bytes == file->unpacked_bytes));
+    FUZZ_CHECK(file->bytes > 0 && file->unpacked_bytes > 0 &&
+               (file->packed || file->bytes == file->unpacked_bytes));
 }
 
 static void check_model(const struct records *records, const struct record_model *model) {
@@ -46,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *text = size > 0 ? arena_copy(&arena, (const char *)data + 1, size - 1) : "";
     if (size > 0 && data[0] % 3 == 2) {
         try_expression(text);
-    } else if (records_read(text, size > 0 ? size - 1 : 0, size > 0 && data[0] % 3 ? &records_preview : &records_released, &arena,
+    } else if (records_read(text, size > 0 ? size - 1 : 0,
+                            size > 0 && data[0] % 3 ? &records_preview : &records_released, &arena,
                             &records, &error) == 0) {
         for (size_t i = 0; i < records.count; i++)
             check_model(&records, &records.models[i]);

@@ -1,4 +1,5 @@
-/* The safetensors container: every byte of every tensor can be read, and every number, as the import does. */
+/* The safetensors container: every byte of every tensor can be read, and every number, as the
+ * import does. */
 #include "model/weights/safetensors.h"
 #include "tests/fuzz/foreign.h"
 
@@ -9,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     unsigned sum = 0;
     for (size_t i = 0; file && i < safetensors_count(file); i++) {
         const struct tensor *tensor = safetensors_at(file, i);
-        FUZZ_CHECK(tensor->dims <= TENSOR_MAX_DIMS && safetensors_find(file, tensor->name) == tensor);
+        FUZZ_CHECK(tensor->dims <= TENSOR_MAX_DIMS &&
+                   safetensors_find(file, tensor->name) == tensor);
         for (size_t j = 0; j < tensor->bytes; j++)
             sum += tensor->data[j];
     }

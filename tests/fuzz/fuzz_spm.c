@@ -1,4 +1,5 @@
-/* SentencePiece's model files: the library must survive every file that model/text/sentencepiece.cc accepts. */
+/* SentencePiece's model files: the library must survive every file that model/text/sentencepiece.cc
+ * accepts. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tokens.h"
 

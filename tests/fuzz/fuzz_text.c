@@ -1,5 +1,6 @@
-/* What is not language in a text: notations, layout, sentences and words, amounts, signs. The first byte chooses the languages and
- * the sets of notations; after a zero byte there is a second text, which is compared with the first as its translation. */
+/* What is not language in a text: notations, layout, sentences and words, amounts, signs. The first
+ * byte chooses the languages and the sets of notations; after a zero byte there is a second text,
+ * which is compared with the first as its translation. */
 #include "model/base/utf8.h"
 #include "model/text/numbers.h"
 #include "model/text/signs.h"
@@ -11,7 +12,8 @@ enum { LANGUAGES = 6 };
 
 static const struct {
     const char *codes[2];
-} pairs[LANGUAGES] = {{{"en", "fr"}}, {{"fr", "en"}}, {{"en", "de"}}, {{"de", "en"}}, {{"en", "ja"}}, {{"ru", "ar"}}};
+} pairs[LANGUAGES] = {{{"en", "fr"}}, {{"fr", "en"}}, {{"en", "de"}},
+                      {{"de", "en"}}, {{"en", "ja"}}, {{"ru", "ar"}}};
 
 static const unsigned sets[] = {NOTATION_ALL,
                                 NOTATION_PLACEHOLDERS,
@@ -32,14 +34,16 @@ static const struct languages {
     struct languages *own = &all[pair];
     for (size_t i = 0; i < 2 && !own->segmenters[i]; i++) {
         own->segmenters[i] = segmenter_open(pairs[pair].codes[i], NULL);
-        FUZZ_CHECK(own->segmenters[i] && number_words_open(pairs[pair].codes[i], &own->numbers[i], NULL) == 0);
+        FUZZ_CHECK(own->segmenters[i] &&
+                   number_words_open(pairs[pair].codes[i], &own->numbers[i], NULL) == 0);
         own->signs = signs_rules(pairs[pair].codes[0], pairs[pair].codes[1]);
         own->same = signs_rules(pairs[pair].codes[0], "");
     }
     return own;
 }
 
-/* A copy of the text with a question mark for each byte that is not UTF-8, of exactly its size: a byte too far is noticed. */
+/* A copy of the text with a question mark for each byte that is not UTF-8, of exactly its size: a
+ * byte too far is noticed. */
 static char *repair(const uint8_t *data, size_t size) {
     char *text = malloc(size > 0 ? size : 1);
     memcpy(text, data, size);
@@ -58,25 +62,31 @@ static bool is_boundary(const char *text, size_t length, size_t at) {
 }
 
 /* The spans are in order, do not overlap, and are made of whole characters. empty: they may be. */
-static void check_spans(const char *text, size_t length, const struct span *spans, size_t count, bool empty) {
+static void check_spans(const char *text, size_t length, const struct span *spans, size_t count,
+                        bool empty) {
     for (size_t i = 0, from = 0; i < count; from = spans[i++].end) {
-        FUZZ_CHECK(spans[i].begin >= from && (spans[i].begin < spans[i].end || (empty && spans[i].begin == spans[i].end)));
-        FUZZ_CHECK(is_boundary(text, length, spans[i].begin) && is_boundary(text, length, spans[i].end));
+        FUZZ_CHECK(spans[i].begin >= from &&
+                   (spans[i].begin < spans[i].end || (empty && spans[i].begin == spans[i].end)));
+        FUZZ_CHECK(is_boundary(text, length, spans[i].begin) &&
+                   is_boundary(text, length, spans[i].end));
     }
 }
 
 static void check_runs(const char *text, size_t length, const struct opaque_runs *runs) {
     for (size_t i = 0; i < runs->count; i++) {
         const struct opaque_run *run = &runs->all[i];
-        FUZZ_CHECK(run->begin < run->end && (i == 0 || run->begin >= run[-1].end) && run->kind < OPAQUE_KINDS);
+        FUZZ_CHECK(run->begin < run->end && (i == 0 || run->begin >= run[-1].end) &&
+                   run->kind < OPAQUE_KINDS);
         FUZZ_CHECK(is_boundary(text, length, run->begin) && is_boundary(text, length, run->end));
         FUZZ_CHECK(!run->written || utf8_valid(run->written, strlen(run->written)));
     }
 }
 
-static struct opaque_runs find_runs(unsigned chosen, const char *text, size_t length, struct arena *arena) {
+static struct opaque_runs find_runs(unsigned chosen, const char *text, size_t length,
+                                    struct arena *arena) {
     struct opaque_runs runs = {.all = arena_alloc(arena, length + 1, sizeof *runs.all)};
-    for (size_t at = 0, before = 0; opaque_next(chosen, text, length, &at, &runs.all[runs.count]); before = at) {
+    for (size_t at = 0, before = 0; opaque_next(chosen, text, length, &at, &runs.all[runs.count]);
+         before = at) {
         const struct opaque_run *run = &runs.all[runs.count++];
         FUZZ_CHECK(at == run->end && run->begin >= before);
         size_t end = opaque_at(chosen, text, length, run->begin);
@@ -87,9 +97,10 @@ static struct opaque_runs find_runs(unsigned chosen, const char *text, size_t le
 }
 
 /* Sentences and words are separate, and what the layout copies does not cut runs. */
-static void check_parts(const struct segmenter *segmenter, const char *text, size_t length, const struct opaque_runs *held,
-                        struct arena *arena) {
-    const struct layout_reading reading = {.segmenter = segmenter, .text = text, .length = length, .held = *held};
+static void check_parts(const struct segmenter *segmenter, const char *text, size_t length,
+                        const struct opaque_runs *held, struct arena *arena) {
+    const struct layout_reading reading = {
+        .segmenter = segmenter, .text = text, .length = length, .held = *held};
     struct span *spans, trimmed = segmenter_trim(text, length);
     size_t count;
     check_spans(text, length, &trimmed, 1, true);
@@ -117,7 +128,8 @@ static void check_parts(const struct segmenter *segmenter, const char *text, siz
 }
 
 /* The amounts of a text, which has none that it lacks itself. */
-static struct amounts read_amounts(const struct number_words *words, const char *text, size_t length, struct arena *arena) {
+static struct amounts read_amounts(const struct number_words *words, const char *text,
+                                   size_t length, struct arena *arena) {
     struct amounts amounts;
     struct number_difference difference;
     FUZZ_CHECK(numbers_read(words, text, length, NULL, 0, arena, &amounts, NULL) == 0);
@@ -134,21 +146,25 @@ static struct amounts read_amounts(const struct number_words *words, const char 
     return amounts;
 }
 
-static void check_amounts(const struct languages *languages, const char *source, size_t length, const char *target,
-                          size_t target_length, struct opaque_runs *held, struct arena *arena) {
+static void check_amounts(const struct languages *languages, const char *source, size_t length,
+                          const char *target, size_t target_length, struct opaque_runs *held,
+                          struct arena *arena) {
     struct number_difference difference;
     struct amounts own = read_amounts(languages->numbers[0], source, length, arena);
     struct amounts other = read_amounts(languages->numbers[1], target, target_length, arena);
     FUZZ_CHECK(numbers_compare(&own, &other, true, arena, &difference, NULL) == 0);
-    FUZZ_CHECK(difference.source_count <= NUMBERS_SHOWN && difference.target_count <= NUMBERS_SHOWN);
-    for (size_t i = 0; i < difference.source_count; i++) /* the numbers of a date are amounts within it */
+    FUZZ_CHECK(difference.source_count <= NUMBERS_SHOWN &&
+               difference.target_count <= NUMBERS_SHOWN);
+    for (size_t i = 0; i < difference.source_count;
+         i++) /* the numbers of a date are amounts within it */
         check_spans(source, length, &difference.source[i], 1, false);
     for (size_t i = 0; i < difference.target_count; i++)
         check_spans(target, target_length, &difference.target[i], 1, false);
     for (size_t i = 0; i < own.count; i++) {
         char *written;
         struct span part;
-        FUZZ_CHECK(numbers_write(languages->numbers[1], source, &own.all[i], arena, &written, &part, NULL) == 0);
+        FUZZ_CHECK(numbers_write(languages->numbers[1], source, &own.all[i], arena, &written, &part,
+                                 NULL) == 0);
         if (written) {
             FUZZ_CHECK(utf8_valid(written, strlen(written)));
             check_spans(source, length, &part, 1, false);
@@ -156,11 +172,13 @@ static void check_amounts(const struct languages *languages, const char *source,
     }
     FUZZ_CHECK(numbers_hold_labels(languages->numbers[0], source, length, held, arena, NULL) == 0);
     check_runs(source, length, held);
-    FUZZ_CHECK(numbers_write_runs(languages->numbers[0], languages->numbers[1], source, length, held, arena, NULL) == 0);
+    FUZZ_CHECK(numbers_write_runs(languages->numbers[0], languages->numbers[1], source, length,
+                                  held, arena, NULL) == 0);
     check_runs(source, length, held);
 }
 
-static struct signs read_signs(const struct sign_rules *rules, const char *text, size_t length, struct arena *arena) {
+static struct signs read_signs(const struct sign_rules *rules, const char *text, size_t length,
+                               struct arena *arena) {
     struct signs signs;
     bool any = signs_any(rules, text, length) || signs_any_names(rules, text, length);
     FUZZ_CHECK(signs_read(rules, text, length, NULL, 0, arena, &signs, NULL) == 0);
@@ -178,18 +196,20 @@ static struct signs read_signs(const struct sign_rules *rules, const char *text,
 }
 
 /* A text keeps its own signs, unless they are written in the forms of another language. */
-static void check_same(const struct sign_rules *rules, const char *text, size_t length, struct arena *arena) {
+static void check_same(const struct sign_rules *rules, const char *text, size_t length,
+                       struct arena *arena) {
     struct sign_difference difference;
     struct signs own = read_signs(rules, text, length, arena);
     FUZZ_CHECK(signs_compare(rules, text, &own, text, &own, arena, &difference, NULL) == 0);
     FUZZ_CHECK(difference.source_count == 0 && difference.target_count == 0);
 }
 
-static void check_signs(const struct sign_rules *rules, const char *source, size_t length, const char *target, size_t target_length,
-                        struct arena *arena) {
+static void check_signs(const struct sign_rules *rules, const char *source, size_t length,
+                        const char *target, size_t target_length, struct arena *arena) {
     struct sign_difference difference;
     struct span last;
-    struct signs own = read_signs(rules, source, length, arena), other = read_signs(rules, target, target_length, arena);
+    struct signs own = read_signs(rules, source, length, arena),
+                 other = read_signs(rules, target, target_length, arena);
     FUZZ_CHECK(signs_compare(rules, source, &own, target, &other, arena, &difference, NULL) == 0);
     FUZZ_CHECK(difference.source_count <= own.count && difference.target_count <= other.count);
     if (signs_lopsided(source, length, &last) > 0)
@@ -202,7 +222,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct languages *languages = languages_of(data[0] % LANGUAGES);
     unsigned chosen = sets[data[0] / LANGUAGES % (sizeof sets / sizeof *sets)];
     const uint8_t *zero = memchr(data + 1, '\0', size - 1), *end = data + size;
-    size_t length = (size_t)((zero ? zero : end) - data - 1), target_length = zero ? (size_t)(end - zero - 1) : 0;
+    size_t length = (size_t)((zero ? zero : end) - data - 1),
+           target_length = zero ? (size_t)(end - zero - 1) : 0;
     char *source = repair(data + 1, length), *target = repair(zero ? zero + 1 : end, target_length);
     struct arena arena;
     arena_init(&arena, 1 << 14);
@@ -211,7 +232,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_amounts(languages, source, length, target, target_length, &held, &arena);
 
     /* Signs are compared in strings. */
-    const char *own = arena_copy(&arena, source, length), *other = arena_copy(&arena, target, target_length);
+    const char *own = arena_copy(&arena, source, length),
+               *other = arena_copy(&arena, target, target_length);
     check_same(&languages->same, own, length, &arena);
     check_signs(&languages->signs, own, length, other, strlen(other), &arena);
     arena_done(&arena);

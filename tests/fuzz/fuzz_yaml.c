@@ -1,4 +1,5 @@
-/* Marian's options: a mapping, and the model that it describes. An odd first byte: the options of a decoder. */
+/* Marian's options: a mapping, and the model that it describes. An odd first byte: the options of a
+ * decoder. */
 #include "model/import/conversion.h"
 #include "tests/fuzz/foreign.h"
 

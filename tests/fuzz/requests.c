@@ -10,7 +10,8 @@ static void check_reply(const struct reply *reply) {
     FUZZ_CHECK(reply->status == STATUS_OK || (reply->status >= 400 && reply->status < 500));
     json_t *root = json_loadb(reply->body, reply->length, 0, NULL);
     FUZZ_CHECK(root);
-    bool failed = json_object_get(root, "error") || json_object_get(root, "message"); /* DeepL's dialect has a message */
+    bool failed = json_object_get(root, "error") ||
+                  json_object_get(root, "message"); /* DeepL's dialect has a message */
     FUZZ_CHECK((reply->status == STATUS_OK) == !failed);
     json_decref(root);
 }

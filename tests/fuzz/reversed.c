@@ -92,15 +92,17 @@ static struct bytes choose(uint32_t *strange, struct bytes word) {
     return *strange >> 30 == 0 ? bytes_of(notation) : word;
 }
 
-struct markup_translation fuzz_reverse(const struct markup_segment *segment, unsigned linked, uint32_t strange,
-                                       struct arena *arena) {
+struct markup_translation fuzz_reverse(const struct markup_segment *segment, unsigned linked,
+                                       uint32_t strange, struct arena *arena) {
     struct span words[MAX_WORDS];
     size_t count = split(segment->text, segment->length, words), length = 0, links = 0;
-    struct markup_translation out = {.text = "", .links = arena_alloc(arena, count + 1, sizeof *out.links)};
+    struct markup_translation out = {.text = "",
+                                     .links = arena_alloc(arena, count + 1, sizeof *out.links)};
     char *text = arena_alloc(arena, segment->length + count * MAX_STRANGE + 1, 1);
     FUZZ_CHECK(out.links && text);
     for (size_t i = count; i-- > 0;) {
-        struct bytes word = choose(&strange, bytes_between(segment->text + words[i].begin, segment->text + words[i].end));
+        struct bytes word = choose(
+            &strange, bytes_between(segment->text + words[i].begin, segment->text + words[i].end));
         size_t bytes = word.length;
         memcpy(text + length, word.start, bytes);
         if (linked >> i % 8 & 1)

@@ -12,7 +12,8 @@ static void check_text(const struct tokenizer *tokenizer, const char *text, stru
         return;
     for (size_t i = 0; i < count; i++) {
         FUZZ_CHECK(tokens[i].id >= 0 && (size_t)tokens[i].id < tokenizer_size(tokenizer));
-        FUZZ_CHECK(tokens[i].begin >= at && tokens[i].begin <= tokens[i].end && tokens[i].end <= length);
+        FUZZ_CHECK(tokens[i].begin >= at && tokens[i].begin <= tokens[i].end &&
+                   tokens[i].end <= length);
         at = tokens[i].end;
     }
     if (tokenizer_decode(tokenizer, tokens, count, arena, &decoded, NULL) == 0)
@@ -20,14 +21,16 @@ static void check_text(const struct tokenizer *tokenizer, const char *text, stru
 }
 
 void fuzz_tokenizer(const char *kind, const uint8_t *data, size_t size) {
-    static const char *const texts[] = {"",
-                                        "A boy plays in the snow.",
-                                        "\u00a0 ﬁne\u2026 \u200bna\u00efve\u0301 \u4e2d\u6587 \U0001f600!",
-                                        "A BOY {x} \u0130S L\u00c0.",
-                                        "\t{name} https://x.org/a \n",
-                                        "aaaaaaaaaaaaaaaaaaaaaaaa \xef\xb7\xba"};
+    static const char *const texts[] = {
+        "",
+        "A boy plays in the snow.",
+        "\u00a0 ﬁne\u2026 \u200bna\u00efve\u0301 \u4e2d\u6587 \U0001f600!",
+        "A BOY {x} \u0130S L\u00c0.",
+        "\t{name} https://x.org/a \n",
+        "aaaaaaaaaaaaaaaaaaaaaaaa \xef\xb7\xba"};
     struct error error = {0};
-    struct tokenizer *tokenizer = tokenizer_open(kind, fuzz_file(data, size), &(struct tokenizer_options){.lowers = true}, &error);
+    struct tokenizer *tokenizer = tokenizer_open(
+        kind, fuzz_file(data, size), &(struct tokenizer_options){.lowers = true}, &error);
     FUZZ_CHECK(tokenizer || error.message[0] != '\0');
     if (!tokenizer)
         return;

@@ -57,7 +57,9 @@ struct transfer {
 static void set_body(CURL *easy, const struct call *call) {
     if (!call->json && !call->body)
         return;
-    size_t length = call->json ? strlen(call->json) : call->length ? call->length : strlen(call->body);
+    size_t length = call->json     ? strlen(call->json)
+                    : call->length ? call->length
+                                   : strlen(call->body);
     char *body = malloc(length + 1);
     ck_assert_ptr_nonnull(body);
     memcpy(body, call->json ? call->json : call->body, length);
@@ -81,7 +83,8 @@ static void set_method(CURL *easy, const char *method) {
 static void set_address(CURL *easy, const struct daemon *daemon, const char *path) {
     static char url[32 * 1024];
     bool local = strncmp(daemon->address, "unix:", 5) == 0, secure = daemon->certificate && !local;
-    ck_assert_int_lt(snprintf(url, sizeof url, "%s://%s%s", secure ? "https" : "http", local ? "localhost" : daemon->address, path),
+    ck_assert_int_lt(snprintf(url, sizeof url, "%s://%s%s", secure ? "https" : "http",
+                              local ? "localhost" : daemon->address, path),
                      (int)sizeof url);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     if (local)
@@ -90,7 +93,8 @@ static void set_address(CURL *easy, const struct daemon *daemon, const char *pat
         curl_easy_setopt(easy, CURLOPT_CAINFO, daemon->certificate);
 }
 
-static void transfer_begin(struct transfer *transfer, const struct daemon *daemon, const struct call *call, struct reply *reply) {
+static void transfer_begin(struct transfer *transfer, const struct daemon *daemon,
+                           const struct call *call, struct reply *reply) {
     CURL *easy = call->connection ? call->connection : connection_open();
     *reply = (struct reply){0};
     *transfer = (struct transfer){.easy = easy, .reply = reply, .own = !call->connection};
@@ -120,7 +124,8 @@ static void transfer_end(struct transfer *transfer, CURLcode code) {
     transfer->landed = true;
     if (code == CURLE_OK)
         curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &reply->status);
-    if (reply->body && reply_header(reply, "Content-Type", type) && strncmp(type, "application/json", 16) == 0)
+    if (reply->body && reply_header(reply, "Content-Type", type) &&
+        strncmp(type, "application/json", 16) == 0)
         reply->json = json_loadb(reply->body, reply->length, 0, NULL);
     curl_slist_free_all(transfer->headers);
     if (transfer->own)
@@ -133,16 +138,19 @@ void client_send(const struct daemon *daemon, const struct call *call, struct re
     transfer_end(&transfer, curl_easy_perform(transfer.easy));
 }
 
-void client_post(const struct daemon *daemon, const char *path, const char *json, long status, struct reply *reply) {
+void client_post(const struct daemon *daemon, const char *path, const char *json, long status,
+                 struct reply *reply) {
     client_send(daemon, &(struct call){.path = path, .json = json}, reply);
-    ck_assert_msg(reply->status == status, "%s %s: %ld %s", path, json, reply->status, reply->body ? reply->body : "");
+    ck_assert_msg(reply->status == status, "%s %s: %ld %s", path, json, reply->status,
+                  reply->body ? reply->body : "");
     ck_assert_ptr_nonnull(reply->json);
 }
 
-void client_ask(const struct daemon *daemon, const char *path, const char *text, const char *fields, long status,
-                struct reply *reply) {
+void client_ask(const struct daemon *daemon, const char *path, const char *text, const char *fields,
+                long status, struct reply *reply) {
     char json[32768];
-    int length = snprintf(json, sizeof json, "{'text': '%s'%s%s}", text, *fields ? ", " : "", fields);
+    int length =
+        snprintf(json, sizeof json, "{'text': '%s'%s%s}", text, *fields ? ", " : "", fields);
     ck_assert_int_lt(length, sizeof json);
     client_post(daemon, path, json, status, reply);
 }
@@ -203,7 +211,8 @@ void flight_send(struct flight *flight, const struct call *call, struct reply *r
 size_t flight_move(struct flight *flight) {
     int running, queued;
     ck_assert_int_eq(curl_multi_perform(flight->multi, &running), CURLM_OK);
-    for (CURLMsg *message; (message = curl_multi_info_read(flight->multi, &queued)) != NULL; flight->landed++) {
+    for (CURLMsg *message; (message = curl_multi_info_read(flight->multi, &queued)) != NULL;
+         flight->landed++) {
         struct transfer *transfer;
         CURLcode code = message->data.result;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
@@ -236,7 +245,8 @@ void flight_close(struct flight *flight) {
 
 static const char *find_line(const char *text, const char *name) {
     size_t length = strlen(name);
-    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    for (const char *line = text; line && *line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         if (strncmp(line, name, length) == 0 && line[length] == ' ')
             return line + length;
     }
@@ -254,7 +264,8 @@ double metric(const struct daemon *daemon, const char *name) {
     return number;
 }
 
-static void await_between(const struct daemon *daemon, const char *name, double least, double most, struct flight *flight) {
+static void await_between(const struct daemon *daemon, const char *name, double least, double most,
+                          struct flight *flight) {
     for (struct patience patience = {0};;) {
         if (flight)
             flight_move(flight);
@@ -265,11 +276,13 @@ static void await_between(const struct daemon *daemon, const char *name, double 
     }
 }
 
-void metric_await(const struct daemon *daemon, const char *name, double value, struct flight *flight) {
+void metric_await(const struct daemon *daemon, const char *name, double value,
+                  struct flight *flight) {
     await_between(daemon, name, value, value, flight);
 }
 
-void metric_await_least(const struct daemon *daemon, const char *name, double value, struct flight *flight) {
+void metric_await_least(const struct daemon *daemon, const char *name, double value,
+                        struct flight *flight) {
     await_between(daemon, name, value, INFINITY, flight);
 }
 
@@ -283,7 +296,8 @@ int raw_open_from(const struct daemon *daemon, const char *from) {
     struct sockaddr_in source = {.sin_family = AF_INET};
     ck_assert_int_eq(inet_pton(AF_INET, from, &source.sin_addr), 1);
     const char *colon = strrchr(daemon->address, ':');
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     struct timeval limit = {.tv_sec = REPLY_S};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -341,7 +355,8 @@ json_t *json_at(const json_t *root, const char *path) {
         char key[64];
         size_t length = strcspn(at, ".");
         snprintf(key, sizeof key, "%.*s", (int)length, at);
-        value = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10)) : json_object_get(root, key);
+        value = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10))
+                                    : json_object_get(root, key);
         ck_assert_msg(value != NULL, "nothing at \"%s\" (%s)", path, key);
         root = value;
         at = at[length] == '.' ? at + length + 1 : NULL;

@@ -43,7 +43,8 @@ char *read_from_start(int fd) {
     size_t length = 0, capacity = 4096;
     char *text = malloc(capacity);
     ck_assert_ptr_nonnull(text);
-    for (ssize_t count; (count = pread(fd, text + length, capacity - length - 1, (off_t)length)) > 0;) {
+    for (ssize_t count;
+         (count = pread(fd, text + length, capacity - length - 1, (off_t)length)) > 0;) {
         length += (size_t)count;
         if (length + 1 == capacity) {
             capacity *= 2;
@@ -58,7 +59,8 @@ char *read_from_start(int fd) {
 int memory_file(const char *text) {
     int fd = memfd_create("test", MFD_CLOEXEC);
     ck_assert_int_ge(fd, 0);
-    /* the kernel does not lock the position of a memory file: of two lines written at once one would be lost */
+    /* the kernel does not lock the position of a memory file: of two lines written at once one
+     * would be lost */
     ck_assert_int_eq(fcntl(fd, F_SETFL, O_APPEND), 0);
     size_t length = strlen(text);
     ck_assert_int_eq(write(fd, text, length), (ssize_t)length);
@@ -136,7 +138,8 @@ static bool has_ended(pid_t pid) {
 
 void daemon_await_log(const struct daemon *daemon, const char *text) {
     struct patience patience = {0};
-    for (bool waiting = true; !daemon_logged(daemon, text); waiting = !has_ended(daemon->pid) && patience_lasts(&patience))
+    for (bool waiting = true; !daemon_logged(daemon, text);
+         waiting = !has_ended(daemon->pid) && patience_lasts(&patience))
         if (!waiting) {
             char *log = read_from_start(daemon->log);
             ck_abort_msg("the log is without %s:\n%s", text, log);
@@ -145,13 +148,15 @@ void daemon_await_log(const struct daemon *daemon, const char *text) {
 
 struct daemon daemon_at(const struct daemon *daemon, const char *address) {
     struct daemon other = *daemon;
-    ck_assert_int_lt(snprintf(other.address, sizeof other.address, "%s", address), (int)sizeof other.address);
+    ck_assert_int_lt(snprintf(other.address, sizeof other.address, "%s", address),
+                     (int)sizeof other.address);
     return other;
 }
 
 /* Reads the port from the line that tells it, once that line is whole. */
 static bool read_address(struct daemon *daemon) {
-    static const char *const keys[] = {"event=listening address=", "\"event\":\"listening\",\"address\":\""};
+    static const char *const keys[] = {"event=listening address=",
+                                       "\"event\":\"listening\",\"address\":\""};
     char *log = read_from_start(daemon->log);
     bool whole = false;
     for (size_t i = 0; i < 2 && !whole; i++) {
@@ -159,7 +164,8 @@ static bool read_address(struct daemon *daemon) {
         whole = found && strchr(found, '\n');
         if (whole) {
             found += strlen(keys[i]);
-            snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(found, " \"\n"), found);
+            snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(found, " \"\n"),
+                     found);
         }
     }
     free(log);
@@ -211,7 +217,8 @@ void daemon_start(struct daemon *daemon, const char *const *arguments) {
 int daemon_wait(struct daemon *daemon) {
     int status = 0;
     pid_t ended;
-    for (struct patience patience = {0}; (ended = waitpid(daemon->pid, &status, WNOHANG)) == 0 && patience_lasts(&patience);) {
+    for (struct patience patience = {0};
+         (ended = waitpid(daemon->pid, &status, WNOHANG)) == 0 && patience_lasts(&patience);) {
     }
     char *log = read_from_start(daemon->log);
     ck_assert_msg(ended == daemon->pid, "the daemon does not end:\n%s", log);
@@ -224,7 +231,8 @@ void daemon_end(struct daemon *daemon) {
     int status = daemon_wait(daemon);
     char *log = read_from_start(daemon->log);
     ck_assert_msg(status == 0, "exit status %d:\n%s", status, log);
-    ck_assert(strstr(log, "event=stopped clean=true\n") || strstr(log, "\"event\":\"stopped\",\"clean\":\"true\"}\n"));
+    ck_assert(strstr(log, "event=stopped clean=true\n") ||
+              strstr(log, "\"event\":\"stopped\",\"clean\":\"true\"}\n"));
     free(log);
     close(daemon->log);
 }

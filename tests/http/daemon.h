@@ -1,5 +1,6 @@
-/* Starts, watches and stops the program under test. Its output goes to memory files, so that it never waits for a reader; it dies
- * with the test that started it. If something goes wrong, these functions fail the test. */
+/* Starts, watches and stops the program under test. Its output goes to memory files, so that it
+ * never waits for a reader; it dies with the test that started it. If something goes wrong, these
+ * functions fail the test. */
 #ifndef ALIGND_TESTS_HTTP_DAEMON_H
 #define ALIGND_TESTS_HTTP_DAEMON_H
 
@@ -27,7 +28,8 @@ struct outcome {
     int status;      /* as of program_wait */
     char *out, *err; /* NUL-terminated */
 };
-/* Runs the program from start to end. input: its stdin; NULL: empty. End the outcome with outcome_done. */
+/* Runs the program from start to end. input: its stdin; NULL: empty. End the outcome with
+ * outcome_done. */
 void program_run(const char *const *arguments, const char *input, struct outcome *outcome);
 void outcome_done(struct outcome *outcome);
 
@@ -40,14 +42,15 @@ struct daemon {
     const char *certificate; /* file that the client trusts: it speaks HTTPS then; NULL: HTTP */
 };
 
-/* Starts a daemon on a free port and waits until it is ready. daemon_launch only waits until it listens: of one that speaks HTTPS,
- * the caller sets the certificate then. */
+/* Starts a daemon on a free port and waits until it is ready. daemon_launch only waits until it
+ * listens: of one that speaks HTTPS, the caller sets the certificate then. */
 void daemon_start(struct daemon *daemon, const char *const *arguments);
 void daemon_launch(struct daemon *daemon, const char *const *arguments);
 void daemon_await_ready(const struct daemon *daemon);
 /* SIGTERM, then daemon_end. */
 void daemon_stop(struct daemon *daemon);
-/* Waits for the end, which must be a clean one: all answered, exit status 0, no word from a sanitizer. */
+/* Waits for the end, which must be a clean one: all answered, exit status 0, no word from a
+ * sanitizer. */
 void daemon_end(struct daemon *daemon);
 /* Waits for the end: the exit status as of program_wait. No word from a sanitizer, either. */
 int daemon_wait(struct daemon *daemon);
@@ -59,7 +62,8 @@ struct daemon daemon_at(const struct daemon *daemon, const char *address);
 
 /* ---- waiting ---- */
 
-/* Polling, bounded: for (struct patience patience = {0}; !happened();) patience_wait(&patience, "what"); */
+/* Polling, bounded: for (struct patience patience = {0}; !happened();) patience_wait(&patience,
+ * "what"); */
 struct patience {
     int64_t until_ms; /* 0: not begun */
 };

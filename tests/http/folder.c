@@ -83,7 +83,8 @@ void folder_block(const char *folder) {
     signal(SIGIO, SIG_IGN); /* that somebody opens it */
     leased = open(path, O_RDWR | O_CLOEXEC);
     ck_assert_int_ge(leased, 0);
-    ck_assert_msg(fcntl(leased, F_SETLEASE, F_WRLCK) == 0, "%s: no lease: %s", path, strerror(errno));
+    ck_assert_msg(fcntl(leased, F_SETLEASE, F_WRLCK) == 0, "%s: no lease: %s", path,
+                  strerror(errno));
 }
 
 void folder_unblock(const char *folder) {
@@ -142,7 +143,8 @@ void folder_list(const char *folder, const char *file, size_t bytes, const char 
     int made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ck_assert_int_eq(ftruncate(made, (off_t)bytes), 0);
     close(made);
-    json_t *manifest = json_pack("{s:i,s:{s:{s:I,s:s}}}", "format", 1, "files", file, "bytes", (json_int_t)bytes, "sha256", sha256);
+    json_t *manifest = json_pack("{s:i,s:{s:{s:I,s:s}}}", "format", 1, "files", file, "bytes",
+                                 (json_int_t)bytes, "sha256", sha256);
     ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/manifest.json", folder), PATH_BYTES);
     ck_assert_int_eq(json_dump_file(manifest, path, 0), 0);
     json_decref(manifest);

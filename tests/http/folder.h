@@ -6,7 +6,8 @@
 
 #define FOLDER_TEMPLATE "/tmp/alignd-http-XXXXXX"
 
-/* folder: FOLDER_TEMPLATE in, the path out. The model has another name and other languages: the weights do not care. */
+/* folder: FOLDER_TEMPLATE in, the path out. The model has another name and other languages: the
+ * weights do not care. */
 void folder_make(char *folder, const char *name, const char *source, const char *target);
 /* Sets another field of a made folder's config.json. */
 void folder_set(const char *folder, const char *key, const char *value);
@@ -15,8 +16,9 @@ void folder_set_json(const char *folder, const char *section, const char *json);
 /* A copy of MODEL whose config.json is blocked. */
 void folder_make_waiting(char *folder);
 void folder_release(const char *folder);
-/* The config.json of a made folder, one at a time, is leased: who loads it waits until folder_unblock, which waits for somebody who
- * does, but for no longer than the kernel leaves it leased (45 s). */
+/* The config.json of a made folder, one at a time, is leased: who loads it waits until
+ * folder_unblock, which waits for somebody who does, but for no longer than the kernel leaves it
+ * leased (45 s). */
 void folder_block(const char *folder);
 void folder_unblock(const char *folder);
 /* A file of it keeps only its first half; or is gone. */

@@ -1,5 +1,6 @@
-/* Black-box tests of the program over HTTP. Run from the top folder: build/tests/http/run build/alignd; CK_RUN_SUITE=drain picks
- * one suite. Each test starts a daemon of its own on a free port of the loopback interface, with the tiny models of tests/golden.
+/* Black-box tests of the program over HTTP. Run from the top folder: build/tests/http/run
+ * build/alignd; CK_RUN_SUITE=drain picks one suite. Each test starts a daemon of its own on a free
+ * port of the loopback interface, with the tiny models of tests/golden.
  */
 #include "tests/http/daemon.h"
 #include "tests/http/suites.h"

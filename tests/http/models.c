@@ -13,7 +13,8 @@ static size_t folder_count;
 void models_add(const char *name, const char *source, const char *target) {
     char made[] = FOLDER_TEMPLATE, *folder = models_folders[folder_count++];
     folder_make(made, name, source, target);
-    ck_assert_int_lt(snprintf(folder, MODELS_PATH_BYTES, "%s/%s", models_directory, name), MODELS_PATH_BYTES);
+    ck_assert_int_lt(snprintf(folder, MODELS_PATH_BYTES, "%s/%s", models_directory, name),
+                     MODELS_PATH_BYTES);
     ck_assert_int_eq(rename(made, folder), 0);
 }
 
@@ -28,8 +29,9 @@ void models_setup(void) {
 }
 
 void models_start(const char *option, const char *value) {
-    daemon_start(&models_served, ARGUMENTS("--models", models_directory, "--workers", "2", "--step-ms", "0", "--deadline-ms",
-                                           "30000", option, value));
+    daemon_start(&models_served,
+                 ARGUMENTS("--models", models_directory, "--workers", "2", "--step-ms", "0",
+                           "--deadline-ms", "30000", option, value));
 }
 
 void models_teardown(void) {

@@ -1,5 +1,5 @@
-/* Functions that the tests of --models share: a daemon with its own directory of the folders a (en to fr), b (en to de) and c
- * (pt-BR to en), and requests to it. */
+/* Functions that the tests of --models share: a daemon with its own directory of the folders a (en
+ * to fr), b (en to de) and c (pt-BR to en), and requests to it. */
 #ifndef ALIGND_TESTS_HTTP_MODELS_H
 #define ALIGND_TESTS_HTTP_MODELS_H
 
@@ -9,7 +9,8 @@
 
 enum { MODELS_PATH_BYTES = 256, MODELS_MOST = 8 };
 
-extern char models_directory[32], models_folders[MODELS_MOST][MODELS_PATH_BYTES]; /* paths, in the order of their making */
+extern char models_directory[32],
+    models_folders[MODELS_MOST][MODELS_PATH_BYTES]; /* paths, in the order of their making */
 extern struct daemon models_served;
 
 /* Around each test. models_teardown also stops the daemon, unless its pid is 0. */

@@ -7,14 +7,16 @@
 static struct sse_event read_event(const char *block, size_t length) {
     struct sse_event event = {0};
     char *copy = strndup(block, length), *data = strstr(copy, "\ndata: ");
-    ck_assert_msg(sscanf(copy, "event: %15[a-z]", event.name) == 1 && data != NULL, "no event: %s", copy);
+    ck_assert_msg(sscanf(copy, "event: %15[a-z]", event.name) == 1 && data != NULL, "no event: %s",
+                  copy);
     event.data = json_loads(data + strlen("\ndata: "), 0, NULL);
     ck_assert_msg(json_is_object(event.data), "no object: %s", data);
     free(copy);
     return event;
 }
 
-/* The empty line that ends an event, or NULL. A sanitizer's strstr would read all of the text each time. */
+/* The empty line that ends an event, or NULL. A sanitizer's strstr would read all of the text each
+ * time. */
 static const char *end_of_event(const char *text) {
     const char *end = strchr(text, '\n');
     while (end && end[1] != '\n')
@@ -87,7 +89,8 @@ static size_t find_sentence(const struct sse *sse, size_t text, size_t sentence)
     return 0;
 }
 
-static void check_tokens(const struct sse *sse, size_t text, size_t sentence, size_t until, const json_t *object) {
+static void check_tokens(const struct sse *sse, size_t text, size_t sentence, size_t until,
+                         const json_t *object) {
     size_t count = 0;
     for (size_t i = 0; i < sse->count; i++) {
         if (!is_of(&sse->events[i], "token", text, sentence))

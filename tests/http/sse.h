@@ -14,7 +14,8 @@ struct sse {
     size_t count, comments;
 };
 
-/* The events of a stream, which must be nothing but events and comments, each whole. End it with sse_done. */
+/* The events of a stream, which must be nothing but events and comments, each whole. End it with
+ * sse_done. */
 struct sse sse_read(const char *text);
 void sse_done(struct sse *sse);
 
@@ -28,8 +29,9 @@ char *sse_text(const struct sse *sse, size_t text, size_t sentence);
 /* Each sentence event has the number of those after it. */
 void sse_check_left(const struct sse *sse);
 
-/* Tokens before their sentence, sentences in the order of their text, one result, last, with the same sentences, and with the text
- * of the tokens where there are any; sse_check_left. array: "translations" or "results". */
+/* Tokens before their sentence, sentences in the order of their text, one result, last, with the
+ * same sentences, and with the text of the tokens where there are any; sse_check_left. array:
+ * "translations" or "results". */
 void sse_check(const struct sse *sse, const char *array);
 
 #endif

@@ -10,7 +10,8 @@
 
 static struct daemon served;
 static char file[] = "/tmp/alignd-keys-XXXXXX";
-static char header[HEADER_BYTES], secret[HEADER_BYTES]; /* a user's key, and the header that holds it */
+static char header[HEADER_BYTES],
+    secret[HEADER_BYTES]; /* a user's key, and the header that holds it */
 
 static void append(const char *text, const char *mode) {
     FILE *out = fopen(file, mode);
@@ -27,7 +28,8 @@ static void make_key(const char *name, const char *mode) {
     const char *key = strrchr(outcome.err, ' ') + 1;
     snprintf(secret, sizeof secret, "%.*s", (int)strcspn(key, "\n"), key);
     ck_assert_uint_gt(strlen(secret), 40);
-    ck_assert_int_lt(snprintf(header, sizeof header, "Authorization: Bearer %.200s", secret), (int)sizeof header);
+    ck_assert_int_lt(snprintf(header, sizeof header, "Authorization: Bearer %.200s", secret),
+                     (int)sizeof header);
     ck_assert_ptr_null(strstr(outcome.out, secret));
     append(outcome.out, mode);
     outcome_done(&outcome);
@@ -49,7 +51,8 @@ static void check(const struct call *call, long status, const char *code) {
     struct reply reply;
     char value[HEADER_BYTES];
     client_send(&served, call, &reply);
-    ck_assert_msg(reply.status == status, "%s: %ld %s", call->path, reply.status, reply.body ? reply.body : "");
+    ck_assert_msg(reply.status == status, "%s: %ld %s", call->path, reply.status,
+                  reply.body ? reply.body : "");
     if (code) {
         ck_assert_str_eq(text_at(reply.json, "code"), code);
         ck_assert_uint_gt(strlen(text_at(reply.json, "error")), 0);
@@ -59,8 +62,9 @@ static void check(const struct call *call, long status, const char *code) {
 }
 
 START_TEST(open_endpoints) {
-    static const char *const paths[] = {"/health",       "/ready",     "/metrics", "/models",
-                                        "/openapi.json", "/languages", "/",        "/frontend/settings"};
+    static const char *const paths[] = {
+        "/health",       "/ready",     "/metrics", "/models",
+        "/openapi.json", "/languages", "/",        "/frontend/settings"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         check(&(struct call){.path = paths[i]}, 200, NULL);
     check(&(struct call){.method = "OPTIONS", .path = "/translate"}, 204, NULL);
@@ -68,11 +72,12 @@ START_TEST(open_endpoints) {
 END_TEST
 
 START_TEST(guarded_endpoints) {
-    static const struct call calls[] = {{.path = "/translate", .json = "{'text': 'x'}"},
-                                        {.path = "/attention", .json = "{'text': 'x'}"},
-                                        {.path = "/translate", .json = "{'text': 'x', 'stream': true}"},
-                                        {.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr'}"},
-                                        {.path = "/detect", .json = "{'q': 'x'}"}};
+    static const struct call calls[] = {
+        {.path = "/translate", .json = "{'text': 'x'}"},
+        {.path = "/attention", .json = "{'text': 'x'}"},
+        {.path = "/translate", .json = "{'text': 'x', 'stream': true}"},
+        {.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr'}"},
+        {.path = "/detect", .json = "{'q': 'x'}"}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct call call = calls[i];
         check(&call, 401, "unauthorized");
@@ -83,7 +88,8 @@ START_TEST(guarded_endpoints) {
     }
     check(&(struct call){.path = "/translate", .json = "{"}, 401, "unauthorized");
     check(&(struct call){.path = "/translate?text=x"}, 401, "unauthorized");
-    check(&(struct call){.path = "/translate?text=x", .headers = {"X-Api-Key: wrong"}}, 403, "forbidden");
+    check(&(struct call){.path = "/translate?text=x", .headers = {"X-Api-Key: wrong"}}, 403,
+          "forbidden");
     check(&(struct call){.path = "/translate?text=x", .headers = {header}}, 200, NULL);
     daemon_await_log(&served, "endpoint=/detect status=200");
     ck_assert(daemon_logged(&served, " key=alice\n"));
@@ -93,23 +99,30 @@ END_TEST
 /* Where LibreTranslate's clients put it. */
 START_TEST(field_of_libretranslate) {
     char json[512], form[512], query[512];
-    snprintf(json, sizeof json, "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': '%s'}", secret);
+    snprintf(json, sizeof json, "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': '%s'}",
+             secret);
     snprintf(form, sizeof form, "q=x&source=en&target=fr&api_key=%s", secret);
     snprintf(query, sizeof query, "/translate?q=x&source=en&target=fr&api_key=%s", secret);
     check(&(struct call){.path = "/translate", .json = json}, 200, NULL);
     check(&(struct call){.path = "/translate", .body = form}, 200, NULL);
     check(&(struct call){.method = "POST", .path = query}, 200, NULL);
-    check(&(struct call){.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': 'wrong'}"}, 403,
+    check(&(struct call){.path = "/translate",
+                         .json = "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': 'wrong'}"},
+          403, "forbidden");
+    check(&(struct call){.path = "/translate",
+                         .json = "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': null}"},
+          401, "unauthorized");
+    check(&(struct call){.path = "/translate",
+                         .json = "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': ''}"},
+          401, "unauthorized");
+    check(&(struct call){.path = "/translate", .body = "q=x&source=en&target=fr&api_key="}, 401,
+          "unauthorized");
+    check(&(struct call){.path = "/translate", .body = "q=x&source=en&target=fr&api_key=x"}, 403,
           "forbidden");
-    check(&(struct call){.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': null}"}, 401,
-          "unauthorized");
-    check(&(struct call){.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': ''}"}, 401,
-          "unauthorized");
-    check(&(struct call){.path = "/translate", .body = "q=x&source=en&target=fr&api_key="}, 401, "unauthorized");
-    check(&(struct call){.path = "/translate", .body = "q=x&source=en&target=fr&api_key=x"}, 403, "forbidden");
     struct reply reply;
     client_send(&served, &(struct call){.path = "/frontend/settings"}, &reply);
-    ck_assert(json_is_true(json_at(reply.json, "apiKeys")) && json_is_true(json_at(reply.json, "keyRequired")));
+    ck_assert(json_is_true(json_at(reply.json, "apiKeys")) &&
+              json_is_true(json_at(reply.json, "keyRequired")));
     reply_done(&reply);
 }
 END_TEST
@@ -120,9 +133,11 @@ START_TEST(description) {
     ck_assert_str_eq(text_at(reply.json, "components.securitySchemes.bearer.scheme"), "bearer");
     ck_assert_str_eq(text_at(reply.json, "components.securitySchemes.header.name"), "X-Api-Key");
     const json_t *paths = json_at(reply.json, "paths");
-    ck_assert_uint_eq(json_array_size(json_at(json_object_get(paths, "/translate"), "post.security")), 2);
+    ck_assert_uint_eq(
+        json_array_size(json_at(json_object_get(paths, "/translate"), "post.security")), 2);
     json_at(json_object_get(paths, "/detect"), "post.responses.401");
-    ck_assert_ptr_null(json_object_get(json_at(json_object_get(paths, "/models"), "get"), "security"));
+    ck_assert_ptr_null(
+        json_object_get(json_at(json_object_get(paths, "/models"), "get"), "security"));
     reply_done(&reply);
 }
 END_TEST
@@ -133,7 +148,8 @@ START_TEST(hangup_reads_the_file_again) {
     struct call call = {.path = "/translate", .json = "{'text': 'x'}", .headers = {before}};
     append("broken\n", "a");
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);
-    daemon_await_log(&served, ", line 2: a line must be NAME ROLE HASH, optionally followed by limits");
+    daemon_await_log(&served,
+                     ", line 2: a line must be NAME ROLE HASH, optionally followed by limits");
     check(&call, 200, NULL);
     make_key("bob", "w");
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);
@@ -175,8 +191,12 @@ START_TEST(a_quota_of_the_day) {
     struct reply reply;
     start_with_limits("daily=30");
     snprintf(deepl, sizeof deepl, "Authorization: DeepL-Auth-Key %.200s", secret);
-    struct call call = {.path = "/translate", .json = "{'text': 'A boy plays.'}", .headers = {header}},
-                other = {.path = "/v2/translate", .json = "{'text': ['A boy plays.'], 'target_lang': 'FR'}", .headers = {deepl}},
+    struct call call = {.path = "/translate",
+                        .json = "{'text': 'A boy plays.'}",
+                        .headers = {header}},
+                other = {.path = "/v2/translate",
+                         .json = "{'text': ['A boy plays.'], 'target_lang': 'FR'}",
+                         .headers = {deepl}},
                 count = {.path = "/v2/usage", .headers = {deepl}};
     check(&call, 200, NULL);
     check(&other, 200, NULL);
@@ -193,7 +213,8 @@ START_TEST(a_quota_of_the_day) {
     ck_assert_int_eq(json_integer_value(json_at(reply.json, "character_count")), 24);
     ck_assert_int_eq(json_integer_value(json_at(reply.json, "character_limit")), 30);
     reply_done(&reply);
-    check(&(struct call){.path = "/translate", .json = "{'text': 'snow'}", .headers = {header}}, 200, NULL);
+    check(&(struct call){.path = "/translate", .json = "{'text': 'snow'}", .headers = {header}},
+          200, NULL);
     ck_assert_double_eq(metric(&served, "alignd_rejected_total{reason=\"quota\"}"), 2);
 }
 END_TEST
@@ -225,25 +246,30 @@ START_TEST(lists_have_its_models) {
     daemon_stop(&served);
     daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--api-keys", file));
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        bool bilingual = strstr(paths[i], "settings") != NULL; /* it has the languages of the first model alone */
+        bool bilingual = strstr(paths[i], "settings") !=
+                         NULL; /* it has the languages of the first model alone */
         for (int keyed = 0; keyed < 2; keyed++) {
             struct call call = {.path = paths[i], .headers = {keyed ? header : NULL}};
             struct reply reply;
             client_send(&served, &call, &reply);
-            bool has = strcasestr(reply.body, "\"nl\"") || strcasestr(reply.body, "\"nb\"") || strstr(reply.body, "other");
+            bool has = strcasestr(reply.body, "\"nl\"") || strcasestr(reply.body, "\"nb\"") ||
+                       strstr(reply.body, "other");
             bool own = strcasestr(reply.body, "\"en\"") || strcasestr(reply.body, "\"fr\"");
-            ck_assert_msg(reply.status == 200 && has == !keyed && own == (keyed || !bilingual), "%s: %s", paths[i], reply.body);
+            ck_assert_msg(reply.status == 200 && has == !keyed && own == (keyed || !bilingual),
+                          "%s: %s", paths[i], reply.body);
             reply_done(&reply);
         }
     }
     start_with_limits("models=none");
     check(&(struct call){.path = "/languages", .headers = {header}}, 200, NULL);
-    check(&(struct call){.path = "/languages", .headers = {"Authorization: Bearer wrong"}}, 200, NULL);
+    check(&(struct call){.path = "/languages", .headers = {"Authorization: Bearer wrong"}}, 200,
+          NULL);
     folder_remove(folder);
 }
 END_TEST
 
-#define ADMITTED(priority) metric(&served, "alignd_sentences_admitted_total{priority=\"" priority "\"}")
+#define ADMITTED(priority)                                                                         \
+    metric(&served, "alignd_sentences_admitted_total{priority=\"" priority "\"}")
 
 /* A request may ask for less than its key has, never for more. */
 START_TEST(a_priority_of_its_own) {
@@ -275,7 +301,9 @@ END_TEST
 
 START_TEST(unusable_file) {
     struct outcome outcome;
-    program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--api-keys", "/nonexistent"), NULL, &outcome);
+    program_run(
+        ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--api-keys", "/nonexistent"), NULL,
+        &outcome);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, "alignd: cannot open /nonexistent: No such file or directory\n");
     outcome_done(&outcome);

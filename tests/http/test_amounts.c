@@ -28,7 +28,8 @@ enum { SENTENCES = sizeof sentences / sizeof *sentences };
 
 /* Amounts that each translation must contain; a space matches any no-break space. */
 static const char *const wanted[SENTENCES][3] = {
-    {"20", "£"}, {"1 250 000", "$"}, {"341", "18,50", "€"}, {"3400|3 400"}, {"5", "7", "million"}, {"17 345", "2128|2 128", "87"},
+    {"20", "£"},    {"1 250 000", "$"},    {"341", "18,50", "€"},
+    {"3400|3 400"}, {"5", "7", "million"}, {"17 345", "2128|2 128", "87"},
 };
 
 /* The text with plain spaces in the place of others. */
@@ -57,7 +58,8 @@ static void check_translation(size_t i, const char *text) {
     char plain[512];
     make_plain(text, plain, sizeof plain);
     for (size_t j = 0; j < 3 && wanted[i][j]; j++)
-        ck_assert_msg(has_one_of(plain, wanted[i][j]), "%s became %s, without %s", sentences[i], text, wanted[i][j]);
+        ck_assert_msg(has_one_of(plain, wanted[i][j]), "%s became %s, without %s", sentences[i],
+                      text, wanted[i][j]);
 }
 
 START_TEST(values_and_signs_come_through) {
@@ -76,7 +78,8 @@ START_TEST(the_same_in_company) {
     char all[2048] = "{'include': [], 'text': [";
     struct reply alone, together;
     for (size_t i = 0; i < SENTENCES; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s'%s'", i ? ", " : "", sentences[i]);
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s'%s'", i ? ", " : "",
+                 sentences[i]);
     strcat(all, "]}");
     client_post(&served, "/translate", all, 200, &together);
     for (size_t i = 0; i < SENTENCES; i++) {
@@ -93,7 +96,9 @@ END_TEST
 START_TEST(libre) {
     struct reply reply;
     char value[HEADER_BYTES];
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'q': 'It costs £20.', 'source': 'en', 'target': 'fr'}"},
+    client_send(&served,
+                &(struct call){.path = "/translate",
+                               .json = "{'q': 'It costs £20.', 'source': 'en', 'target': 'fr'}"},
                 &reply);
     ck_assert_int_eq(reply.status, 200);
     check_translation(0, text_at(reply.json, "translatedText"));
@@ -105,7 +110,8 @@ END_TEST
 /* The model's own output: nothing is held, compared or reported. */
 START_TEST(verbatim) {
     struct reply reply;
-    client_ask(&served, "/translate", "It costs £20 🎉.", "'include': [], 'verbatim': true", 200, &reply);
+    client_ask(&served, "/translate", "It costs £20 🎉.", "'include': [], 'verbatim': true", 200,
+               &reply);
     ck_assert_ptr_null(strstr(text_at(reply.json, "translations.0.text"), "🎉"));
     ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "warnings"));
     reply_done(&reply);
@@ -115,7 +121,8 @@ END_TEST
 /* A translation that is given is compared with nothing: it is scored as it stands. */
 START_TEST(prefix) {
     struct reply reply;
-    client_ask(&served, "/translate", "It costs 20 dollars.", "'include': [], 'prefix': 'Cela coûte 30'", 200, &reply);
+    client_ask(&served, "/translate", "It costs 20 dollars.",
+               "'include': [], 'prefix': 'Cela coûte 30'", 200, &reply);
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "30"));
     reply_done(&reply);
 }

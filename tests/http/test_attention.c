@@ -16,8 +16,10 @@ static const double tolerance = 1e-4; /* numbers are written with six digits or 
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-gru", "--model",
-                                    "tests/golden/luong-no-eos", "--model", "tests/golden/fixed-gru", "--workers", "2"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-gru",
+                           "--model", "tests/golden/luong-no-eos", "--model",
+                           "tests/golden/fixed-gru", "--workers", "2"));
 }
 
 static void teardown(void) {
@@ -44,14 +46,18 @@ static const char *string(const json_t *array, size_t i) {
 }
 
 /* Runs a check on each sentence of a text under several models. */
-static void each_sentence(const char *fields, void (*check)(const json_t *sentence, const json_t *answer)) {
-    static const char *const models[] = {"luong-general-gru", "conditional-additive-gru", "luong-no-eos"};
+static void each_sentence(const char *fields,
+                          void (*check)(const json_t *sentence, const json_t *answer)) {
+    static const char *const models[] = {"luong-general-gru", "conditional-additive-gru",
+                                         "luong-no-eos"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char json[512];
         struct reply reply;
-        snprintf(json, sizeof json, "{'text': '" TEXT "', 'model': '%s', 'digits': 9%s}", models[i], fields);
+        snprintf(json, sizeof json, "{'text': '" TEXT "', 'model': '%s', 'digits': 9%s}", models[i],
+                 fields);
         attend(json, &reply);
-        const json_t *answer = json_at(reply.json, "results.0"), *sentences = json_at(answer, "sentences");
+        const json_t *answer = json_at(reply.json, "results.0"),
+                     *sentences = json_at(answer, "sentences");
         ck_assert_uint_eq(json_array_size(sentences), 2);
         for (size_t j = 0; j < 2; j++)
             check(json_array_get(sentences, j), answer);
@@ -60,8 +66,9 @@ static void each_sentence(const char *fields, void (*check)(const json_t *senten
 }
 
 START_TEST(shape) {
-    static const char *const keys[] = {"source_text",   "text",      "source_tokens", "tokens",  "score",  "log_prob",
-                                       "finish_reason", "attention", "alignment",     "offsets", "opaque", "entropy"};
+    static const char *const keys[] = {"source_text", "text",     "source_tokens", "tokens",
+                                       "score",       "log_prob", "finish_reason", "attention",
+                                       "alignment",   "offsets",  "opaque",        "entropy"};
     struct reply reply;
     attend("{'text': '" TEXT "'}", &reply);
     ck_assert_uint_eq(json_object_size(reply.json), 4);
@@ -69,7 +76,8 @@ START_TEST(shape) {
     ck_assert_str_eq(text_at(reply.json, "source"), "en");
     ck_assert_str_eq(text_at(reply.json, "target"), "fr");
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results")), 1);
-    ck_assert_uint_eq(json_object_size(json_at(reply.json, "results.0")), 3); /* random weights leave much out: a warning */
+    ck_assert_uint_eq(json_object_size(json_at(reply.json, "results.0")),
+                      3); /* random weights leave much out: a warning */
     const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
     ck_assert_uint_eq(json_object_size(sentence), sizeof keys / sizeof *keys);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -86,10 +94,12 @@ static void check_matrix(const json_t *sentence, const json_t *answer) {
     size_t count = json_array_size(tokens);
     ck_assert_uint_eq(json_array_size(rows), count);
     ck_assert_uint_eq(json_array_size(entropy), count);
-    ck_assert_int_eq(strcmp(string(tokens, count - 1), "</s>") == 0, strcmp(text_at(sentence, "finish_reason"), "eos") == 0);
+    ck_assert_int_eq(strcmp(string(tokens, count - 1), "</s>") == 0,
+                     strcmp(text_at(sentence, "finish_reason"), "eos") == 0);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
-        ck_assert_uint_eq(json_array_size(row), json_array_size(json_at(sentence, "source_tokens")));
+        ck_assert_uint_eq(json_array_size(row),
+                          json_array_size(json_at(sentence, "source_tokens")));
         ck_assert_double_eq_tol(sum(row), 1, tolerance);
         for (size_t j = 0; j < json_array_size(row); j++)
             ck_assert_double_ge(item(row, j), 0);
@@ -107,7 +117,8 @@ END_TEST
 
 /* ---- offsets ---- */
 
-/* The visible bytes of a piece are those of the text at its offset: nothing in these texts is changed by normalisation. */
+/* The visible bytes of a piece are those of the text at its offset: nothing in these texts is
+ * changed by normalisation. */
 static void check_slices(const json_t *offsets, const json_t *tokens, const char *text) {
     static const char space[] = "▁";
     size_t last = 0;
@@ -167,7 +178,8 @@ END_TEST
 
 START_TEST(target_is_scored) {
     struct reply reply;
-    attend("{'text': '" ONE_TEXT "', 'translation': 'Où est la gare ?', 'include': ['tokens', 'log_probs', 'attention', 'eos']}",
+    attend("{'text': '" ONE_TEXT "', 'translation': 'Où est la gare ?', 'include': ['tokens', "
+           "'log_probs', 'attention', 'eos']}",
            &reply);
     const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
     size_t count = json_array_size(json_at(sentence, "tokens"));
@@ -176,8 +188,10 @@ START_TEST(target_is_scored) {
     ck_assert_str_eq(text_at(sentence, "finish_reason"), "eos");
     ck_assert_uint_eq(json_array_size(json_at(sentence, "log_probs")), count);
     ck_assert_uint_eq(json_array_size(json_at(sentence, "attention")), count);
-    ck_assert_double_eq_tol(sum(json_at(sentence, "log_probs")), number_at(sentence, "log_prob"), 1e-3);
-    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob") / (double)count, tolerance);
+    ck_assert_double_eq_tol(sum(json_at(sentence, "log_probs")), number_at(sentence, "log_prob"),
+                            1e-3);
+    ck_assert_double_eq_tol(number_at(sentence, "score"),
+                            number_at(sentence, "log_prob") / (double)count, tolerance);
     reply_done(&reply);
 }
 END_TEST
@@ -197,7 +211,9 @@ END_TEST
 
 START_TEST(targets_in_order) {
     struct reply both, first, second;
-    attend("{'text': ['A boy.', 'The dog runs.'], 'translation': ['Un garçon.', 'Le chien court.']}", &both);
+    attend(
+        "{'text': ['A boy.', 'The dog runs.'], 'translation': ['Un garçon.', 'Le chien court.']}",
+        &both);
     attend("{'text': 'A boy.', 'translation': 'Un garçon.'}", &first);
     attend("{'text': 'The dog runs.', 'translation': 'Le chien court.'}", &second);
     ck_assert(json_equal(json_at(both.json, "results.0"), json_at(first.json, "results.0")));
@@ -232,11 +248,13 @@ static void check_same_numbers(const json_t *a, const json_t *b) {
     }
 }
 
-/* Scores the translation as a target. False where it is tokenized differently from how it was made. */
+/* Scores the translation as a target. False where it is tokenized differently from how it was made.
+ */
 static bool check_round_trip(const json_t *sentence, const char *model) {
     json_t *question =
-        json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text", text_at(sentence, "source_text"), "translation",
-                  text_at(sentence, "text"), "include", "tokens", "log_probs", "attention", "entropy", "eos");
+        json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text",
+                  text_at(sentence, "source_text"), "translation", text_at(sentence, "text"),
+                  "include", "tokens", "log_probs", "attention", "entropy", "eos");
     char *body = json_dumps(question, 0);
     struct reply reply;
     client_send(&served, &(struct call){.path = "/attention", .body = body}, &reply);
@@ -244,7 +262,8 @@ static bool check_round_trip(const json_t *sentence, const char *model) {
     const json_t *scored = json_at(reply.json, "results.0.sentences.0");
     bool same = json_equal(json_at(scored, "tokens"), json_at(sentence, "tokens"));
     if (same) {
-        ck_assert_double_eq_tol(number_at(scored, "log_prob"), number_at(sentence, "log_prob"), 1e-3);
+        ck_assert_double_eq_tol(number_at(scored, "log_prob"), number_at(sentence, "log_prob"),
+                                1e-3);
         check_same_numbers(json_at(scored, "attention"), json_at(sentence, "attention"));
         check_same_numbers(json_at(scored, "log_probs"), json_at(sentence, "log_probs"));
         check_same_numbers(json_at(scored, "entropy"), json_at(sentence, "entropy"));
@@ -257,16 +276,19 @@ static bool check_round_trip(const json_t *sentence, const char *model) {
 
 /* The attention of the model's own translation is that of the same text given as the target. */
 START_TEST(own_translation_as_target) {
-    static const char *const models[] = {"luong-general-gru", "conditional-additive-gru", "luong-no-eos"};
-    static const char *const texts[] = {"A boy plays in the snow.", "The dog runs.", "Where is it?", "Yes.", "x",
-                                        "Two men eat here",         "We see"};
+    static const char *const models[] = {"luong-general-gru", "conditional-additive-gru",
+                                         "luong-no-eos"};
+    static const char *const texts[] = {
+        "A boy plays in the snow.", "The dog runs.", "Where is it?", "Yes.", "x",
+        "Two men eat here",         "We see"};
     size_t same = 0;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
             char json[256];
             struct reply reply;
             snprintf(json, sizeof json,
-                     "{'model': '%s', 'text': '%s', 'n_best': 5, 'verbatim': true, 'include': ['tokens', 'log_probs', 'attention', "
+                     "{'model': '%s', 'text': '%s', 'n_best': 5, 'verbatim': true, 'include': "
+                     "['tokens', 'log_probs', 'attention', "
                      "'entropy', 'eos']}",
                      models[i], texts[j]);
             attend(json, &reply);
@@ -282,9 +304,11 @@ START_TEST(own_translation_as_target) {
 }
 END_TEST
 
-/* A model without attention translates and scores; what it does not have is refused, on /attention by default too. */
+/* A model without attention translates and scores; what it does not have is refused, on /attention
+ * by default too. */
 START_TEST(model_without_attention) {
-    static const char *const refused[] = {"", ", 'include': ['attention']", ", 'include': ['tokens', 'alignment']",
+    static const char *const refused[] = {"", ", 'include': ['attention']",
+                                          ", 'include': ['tokens', 'alignment']",
                                           ", 'include': ['words']"};
     struct reply reply;
     char json[256];
@@ -292,18 +316,21 @@ START_TEST(model_without_attention) {
         snprintf(json, sizeof json, "{'model': 'fixed-gru', 'text': 'We see'%s}", refused[i]);
         client_post(&served, "/attention", json, 400, &reply);
         ck_assert_str_eq(text_at(reply.json, "field"), "include");
-        ck_assert_str_eq(
-            text_at(reply.json, "error"),
-            "include must not contain attention, soft_alignment, alignment or words: model \"fixed-gru\" has no attention");
+        ck_assert_str_eq(text_at(reply.json, "error"),
+                         "include must not contain attention, soft_alignment, alignment or words: "
+                         "model \"fixed-gru\" has no attention");
         reply_done(&reply);
     }
-    attend("{'model': 'fixed-gru', 'text': 'We see', 'translation': 'Nous', 'include': ['tokens', 'log_probs', 'entropy', 'eos']}",
+    attend("{'model': 'fixed-gru', 'text': 'We see', 'translation': 'Nous', 'include': ['tokens', "
+           "'log_probs', 'entropy', 'eos']}",
            &reply);
     ck_assert_str_eq(text_at(reply.json, "results.0.text"), "Nous");
     ck_assert_ptr_null(json_object_get(json_at(reply.json, "results.0.sentences.0"), "attention"));
     reply_done(&reply);
     client_post(&served, "/translate",
-                "{'model': 'fixed-gru', 'text': '" TEXT "', 'include': ['offsets', 'log_probs'], 'n_best': 5}", 200, &reply);
+                "{'model': 'fixed-gru', 'text': '" TEXT
+                "', 'include': ['offsets', 'log_probs'], 'n_best': 5}",
+                200, &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations.0.sentences")), 2);
     reply_done(&reply);
 }
@@ -313,9 +340,11 @@ START_TEST(equals_translate) {
     struct reply attention, translation;
     attend("{'text': '" TEXT "'}", &attention);
     client_post(&served, "/translate",
-                "{'text': '" TEXT "', 'include': ['tokens', 'attention', 'alignment', 'offsets', 'entropy', 'eos']}", 200,
-                &translation);
-    ck_assert(json_equal(json_at(attention.json, "results"), json_at(translation.json, "translations")));
+                "{'text': '" TEXT
+                "', 'include': ['tokens', 'attention', 'alignment', 'offsets', 'entropy', 'eos']}",
+                200, &translation);
+    ck_assert(
+        json_equal(json_at(attention.json, "results"), json_at(translation.json, "translations")));
     reply_done(&attention);
     reply_done(&translation);
 }

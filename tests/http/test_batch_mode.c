@@ -9,13 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LONG_LINE                                                                                                                  \
-    "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night has come and that the "  \
+#define LONG_LINE                                                                                  \
+    "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that "  \
+    "the night has come and that the "                                                             \
     "wind"
 
-static const char *const lines[] = {
-    "A boy plays in the snow.",   "", "Ça va, naïve 😀 friend?", "   ", "One. Two.  Three.", "  The dog runs. ", "x", LONG_LINE, "",
-    "Where is the train station?"};
+static const char *const lines[] = {"A boy plays in the snow.",
+                                    "",
+                                    "Ça va, naïve 😀 friend?",
+                                    "   ",
+                                    "One. Two.  Three.",
+                                    "  The dog runs. ",
+                                    "x",
+                                    LONG_LINE,
+                                    "",
+                                    "Where is the train station?"};
 enum { LINES = sizeof lines / sizeof *lines, REPEATS = 30 };
 
 /* All lines, end to end, so many times. The caller frees it. */
@@ -30,9 +38,11 @@ static char *input_text(size_t repeats) {
     return text;
 }
 
-/* The same lines through the daemon. split: -1 leaves it to the daemon where the line is too long for one sentence. */
+/* The same lines through the daemon. split: -1 leaves it to the daemon where the line is too long
+ * for one sentence. */
 static char *daemon_translation(const struct daemon *daemon, const char *line, bool split) {
-    json_t *question = json_pack("{s:s, s:b, s:[]}", "text", line, "split_sentences", (int)split, "include");
+    json_t *question =
+        json_pack("{s:s, s:b, s:[]}", "text", line, "split_sentences", (int)split, "include");
     char *body = json_dumps(question, 0);
     struct reply reply;
     client_send(daemon, &(struct call){.path = "/translate", .body = body}, &reply);
@@ -44,14 +54,15 @@ static char *daemon_translation(const struct daemon *daemon, const char *line, b
     return text;
 }
 
-/* Each line of the output must be the daemon's answer to the line of the input. A line that the model cannot take at once is
- * wrapped. */
+/* Each line of the output must be the daemon's answer to the line of the input. A line that the
+ * model cannot take at once is wrapped. */
 static void check_translations(char *out, bool split) {
     struct daemon daemon;
     char *expected[LINES], *line = out;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     for (size_t i = 0; i < LINES; i++)
-        expected[i] = daemon_translation(&daemon, lines[i], split || strcmp(lines[i], LONG_LINE) == 0);
+        expected[i] =
+            daemon_translation(&daemon, lines[i], split || strcmp(lines[i], LONG_LINE) == 0);
     for (size_t i = 0; i < REPEATS * LINES; i++) {
         char *end = strchr(line, '\n');
         ck_assert_msg(end != NULL, "the output ends after %zu lines", i);
@@ -68,7 +79,8 @@ static void check_translations(char *out, bool split) {
 START_TEST(translate_keeps_count_and_order) {
     char *input = input_text(REPEATS);
     struct outcome outcome;
-    program_run(ARGUMENTS("translate", "--model", MODEL, "--workers", "2", "--rows", "10"), input, &outcome);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--workers", "2", "--rows", "10"), input,
+                &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     ck_assert_str_eq(outcome.err, "");
     check_translations(outcome.out, false);
@@ -80,7 +92,8 @@ END_TEST
 START_TEST(translate_splits_sentences) {
     char *input = input_text(REPEATS);
     struct outcome outcome;
-    program_run(ARGUMENTS("translate", "--model", MODEL, "--split-sentences", "--workers", "1"), input, &outcome);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--split-sentences", "--workers", "1"),
+                input, &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     check_translations(outcome.out, true);
     outcome_done(&outcome);
@@ -90,8 +103,10 @@ END_TEST
 
 /* However many workers, the output is the same. */
 START_TEST(translate_options) {
-    static const char *const greedy[] = {"translate", "--model", MODEL, "--strategy", "greedy", "--workers", "1", NULL};
-    static const char *const beam[] = {"translate", "--model", MODEL, "--beam-size", "1", "--workers", "2", "--stats", NULL};
+    static const char *const greedy[] = {"translate", "--model",   MODEL, "--strategy",
+                                         "greedy",    "--workers", "1",   NULL};
+    static const char *const beam[] = {"translate", "--model", MODEL,     "--beam-size", "1",
+                                       "--workers", "2",       "--stats", NULL};
     char *input = input_text(2);
     struct outcome first, second;
     program_run(greedy, input, &first);
@@ -110,12 +125,17 @@ END_TEST
 
 /* One seed gives one output, whatever the workers; lines sample on their own. */
 START_TEST(samples_are_repeated) {
-    static const char *const one[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "7", "--workers", "1", NULL};
-    static const char *const two[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "7", "--workers", "2", NULL};
-    static const char *const other[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "8", NULL};
-    static const char *const cold[] = {"translate",     "--model", MODEL,     "--strategy", "sample",     "--seed", "8",
-                                       "--temperature", "2",       "--top-k", "1",          "--verbatim", NULL};
-    static const char *const greedy[] = {"translate", "--model", MODEL, "--strategy", "greedy", "--verbatim", NULL};
+    static const char *const one[] = {"translate", "--model", MODEL,       "--strategy", "sample",
+                                      "--seed",    "7",       "--workers", "1",          NULL};
+    static const char *const two[] = {"translate", "--model", MODEL,       "--strategy", "sample",
+                                      "--seed",    "7",       "--workers", "2",          NULL};
+    static const char *const other[] = {"translate", "--model", MODEL, "--strategy",
+                                        "sample",    "--seed",  "8",   NULL};
+    static const char *const cold[] = {
+        "translate",     "--model", MODEL,     "--strategy", "sample",     "--seed", "8",
+        "--temperature", "2",       "--top-k", "1",          "--verbatim", NULL};
+    static const char *const greedy[] = {"translate", "--model",    MODEL, "--strategy",
+                                         "greedy",    "--verbatim", NULL};
     char *input = input_text(2);
     struct outcome outcomes[5];
     program_run(one, input, &outcomes[0]);
@@ -137,7 +157,8 @@ END_TEST
 /* What the model itself wrote has no run of the source in it. */
 START_TEST(unknowns_are_kept_verbatim) {
     static const char *const plain[] = {"translate", "--model", "weights/en-fr", NULL};
-    static const char *const kept[] = {"translate", "--model", "weights/en-fr", "--keep-unknowns", NULL};
+    static const char *const kept[] = {"translate", "--model", "weights/en-fr", "--keep-unknowns",
+                                       NULL};
     struct outcome outcome;
     program_run(plain, "The cat \U0001f600 sleeps.\n", &outcome);
     ck_assert_ptr_nonnull(strstr(outcome.out, "\U0001f600"));
@@ -151,11 +172,13 @@ END_TEST
 
 /* Each of these changes what comes out, and none fails. */
 START_TEST(penalties_and_exact_search) {
-    static const char *const plain[] = {"translate", "--model", MODEL, "--strategy", "greedy", NULL};
+    static const char *const plain[] = {"translate",  "--model", MODEL,
+                                        "--strategy", "greedy",  NULL};
     static const char *const changed[][10] = {
         {"translate", "--model", MODEL, "--strategy", "greedy", "--no-repeat-ngram", "1", NULL},
         {"translate", "--model", MODEL, "--strategy", "greedy", "--repetition-penalty", "5", NULL},
-        {"translate", "--model", MODEL, "--strategy", "exact", "--exact-steps", "200", "--length-penalty", "0", NULL},
+        {"translate", "--model", MODEL, "--strategy", "exact", "--exact-steps", "200",
+         "--length-penalty", "0", NULL},
     };
     char *input = input_text(1);
     struct outcome before, after;
@@ -166,9 +189,12 @@ START_TEST(penalties_and_exact_search) {
         ck_assert_str_ne(before.out, after.out);
         outcome_done(&after);
     }
-    program_run(ARGUMENTS("translate", "--model", "tests/golden/fixed-gru", "--coverage-penalty", "1"), input, &after);
+    program_run(
+        ARGUMENTS("translate", "--model", "tests/golden/fixed-gru", "--coverage-penalty", "1"),
+        input, &after);
     ck_assert_int_eq(after.status, 1);
-    ck_assert_str_eq(after.err, "alignd: --coverage-penalty must be 0: model \"fixed-gru\" has no attention\n");
+    ck_assert_str_eq(
+        after.err, "alignd: --coverage-penalty must be 0: model \"fixed-gru\" has no attention\n");
     outcome_done(&after);
     outcome_done(&before);
     free(input);
@@ -178,23 +204,28 @@ END_TEST
 /* Of the folder, with int8. said: what the log must tell. The caller frees it. */
 static char *translation_of(const char *folder, const char *input, const char *said) {
     struct outcome outcome;
-    program_run(ARGUMENTS("translate", "--model", folder, "--compute", "int8", "--log-level", "info"), input, &outcome);
+    program_run(
+        ARGUMENTS("translate", "--model", folder, "--compute", "int8", "--log-level", "info"),
+        input, &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     ck_assert_msg(strstr(outcome.err, said) != NULL, "no %s in %s", said, outcome.err);
-    ck_assert_int_eq(strstr(outcome.err, "packed_ignored") != NULL, strstr(said, "packed_ignored") != NULL);
+    ck_assert_int_eq(strstr(outcome.err, "packed_ignored") != NULL,
+                     strstr(said, "packed_ignored") != NULL);
     char *out = strdup(outcome.out);
     outcome_done(&outcome);
     return out;
 }
 
-/* The name of the file in the folder, as alignd pack prints it. Returns how many matrices it has. */
+/* The name of the file in the folder, as alignd pack prints it. Returns how many matrices it has.
+ */
 static size_t pack(const char *folder, char *name) {
     size_t count = 0;
     struct outcome outcome;
     program_run(ARGUMENTS("pack", "--model", folder, "--compute", "int8"), NULL, &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     ck_assert_int_eq(strncmp(outcome.out, folder, strlen(folder)), 0);
-    ck_assert_int_eq(sscanf(outcome.out + strlen(folder), "/%63[^:]: %zu matrices", name, &count), 2);
+    ck_assert_int_eq(sscanf(outcome.out + strlen(folder), "/%63[^:]: %zu matrices", name, &count),
+                     2);
     ck_assert_int_eq(strncmp(name, "packed-int8-", 12), 0);
     outcome_done(&outcome);
     return count;
@@ -232,11 +263,13 @@ START_TEST(a_large_wrong_file_is_refused) {
     char folder[] = FOLDER_TEMPLATE;
     struct outcome outcome;
     folder_make(folder, "wrong", "en", "fr");
-    folder_list(folder, "extra.bin", (1 << 20) + 1, "0000000000000000000000000000000000000000000000000000000000000000");
+    folder_list(folder, "extra.bin", (1 << 20) + 1,
+                "0000000000000000000000000000000000000000000000000000000000000000");
     program_run(ARGUMENTS("translate", "--model", folder), "A boy.\n", &outcome);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.out, "");
-    ck_assert_ptr_nonnull(strstr(outcome.err, ": extra.bin is not the file that manifest.json lists"));
+    ck_assert_ptr_nonnull(
+        strstr(outcome.err, ": extra.bin is not the file that manifest.json lists"));
     outcome_done(&outcome);
     folder_remove(folder);
 }
@@ -272,11 +305,13 @@ END_TEST
 
 /* ---- where the output goes ---- */
 
-/* Runs `alignd translate` with this as its stdout. Returns the exit status and what is on stderr, which the caller frees. */
+/* Runs `alignd translate` with this as its stdout. Returns the exit status and what is on stderr,
+ * which the caller frees. */
 static int translate_to(int out, char **err) {
     char *input = input_text(REPEATS);
     int in = memory_file(input), log = memory_file("");
-    int status = program_wait(program_start(ARGUMENTS("translate", "--model", MODEL), in, out, log));
+    int status =
+        program_wait(program_start(ARGUMENTS("translate", "--model", MODEL), in, out, log));
     *err = read_from_start(log);
     close(in);
     close(log);
@@ -332,7 +367,8 @@ END_TEST
 /* ---- attention ---- */
 
 /* Runs `alignd attention` with these flags and this file of targets. */
-static void align_with(const char *const *flags, const char *source, const char *target, struct outcome *outcome) {
+static void align_with(const char *const *flags, const char *source, const char *target,
+                       struct outcome *outcome) {
     char path[64];
     const char *arguments[16] = {"attention"};
     size_t count = 1;
@@ -374,13 +410,15 @@ static void check_pharaoh(const char *line, size_t length, size_t sources, size_
 
 START_TEST(attention_lines) {
     static const char source[] = "A boy plays in the snow.\n\nThe dog runs. It barks.\nx\n";
-    static const char target[] = "Un garçon joue dans la neige .\n\nLe chien court. Il aboie.\nUn mot de trop\n";
+    static const char target[] =
+        "Un garçon joue dans la neige .\n\nLe chien court. Il aboie.\nUn mot de trop\n";
     struct outcome outcome;
     align(source, target, &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     const char *s = source, *t = target, *out = outcome.out;
     for (int i = 0; i < 4; i++) {
-        size_t s_length = strcspn(s, "\n"), t_length = strcspn(t, "\n"), length = strcspn(out, "\n");
+        size_t s_length = strcspn(s, "\n"), t_length = strcspn(t, "\n"),
+               length = strcspn(out, "\n");
         check_pharaoh(out, length, count_words(s, s_length), count_words(t, t_length));
         s += s_length + 1;
         t += t_length + 1;
@@ -391,7 +429,8 @@ START_TEST(attention_lines) {
 }
 END_TEST
 
-/* The lines agree with the word alignment of POST /attention, where white space stands between all words. */
+/* The lines agree with the word alignment of POST /attention, where white space stands between all
+ * words. */
 START_TEST(attention_equals_the_daemon) {
     struct daemon daemon;
     struct reply reply;
@@ -399,12 +438,15 @@ START_TEST(attention_equals_the_daemon) {
     char expected[256] = "", *end = expected;
     align("A boy plays in the snow\n", "Un garçon joue\n", &outcome);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
-    client_post(&daemon, "/attention", "{'text': 'A boy plays in the snow', 'translation': 'Un garçon joue', 'include': ['words']}",
+    client_post(&daemon, "/attention",
+                "{'text': 'A boy plays in the snow', 'translation': 'Un garçon joue', 'include': "
+                "['words']}",
                 200, &reply);
     const json_t *pairs = json_at(reply.json, "results.0.sentences.0.words.alignment");
     for (size_t i = 0; i < json_array_size(pairs); i++) {
         const json_t *pair = json_array_get(pairs, i);
-        end += sprintf(end, "%s%lld-%lld", i == 0 ? "" : " ", (long long)json_integer_value(json_array_get(pair, 0)),
+        end += sprintf(end, "%s%lld-%lld", i == 0 ? "" : " ",
+                       (long long)json_integer_value(json_array_get(pair, 0)),
                        (long long)json_integer_value(json_array_get(pair, 1)));
     }
     strcpy(end, "\n");
@@ -415,13 +457,16 @@ START_TEST(attention_equals_the_daemon) {
 }
 END_TEST
 
-/* Characters that the vocabularies lack stay part of their words, on both sides; L’homme is The as well as man. */
+/* Characters that the vocabularies lack stay part of their words, on both sides; L’homme is The as
+ * well as man. */
 START_TEST(attention_of_two_models) {
     static const char source[] = "The man sees a dog\u2663\u2663s .\n\nyes\n",
                       target[] = "L\u2019homme voit un chien\u2663\u2663s .\noui\n\n";
     struct outcome one, both;
     align_with(ARGUMENTS("--model", "weights/en-fr", "--links", "balanced"), source, target, &one);
-    align_with(ARGUMENTS("--model", "weights/en-fr", "--model", "weights/fr-en", "--links", "balanced"), source, target, &both);
+    align_with(
+        ARGUMENTS("--model", "weights/en-fr", "--model", "weights/fr-en", "--links", "balanced"),
+        source, target, &both);
     ck_assert_str_eq(one.out, "0-0 2-1 3-2 4-3\n\n\n");
     ck_assert_str_eq(both.out, "0-0 2-1 3-2 4-3 5-4\n\n\n");
     ck_assert_int_eq(one.status | both.status, 0);
@@ -432,11 +477,14 @@ END_TEST
 
 /* A compound has the links of both its words, of one model or of two. */
 START_TEST(attention_with_several_links) {
-    static const char source[] = "The orange juice is cold .\n", target[] = "Der Orangensaft ist kalt .\n";
+    static const char source[] = "The orange juice is cold .\n",
+                      target[] = "Der Orangensaft ist kalt .\n";
     struct outcome best, one, both;
     align_with(ARGUMENTS("--model", "weights/en-de"), source, target, &best);
     align_with(ARGUMENTS("--model", "weights/en-de", "--links", "several"), source, target, &one);
-    align_with(ARGUMENTS("--model", "weights/en-de", "--model", "weights/de-en", "--links", "several"), source, target, &both);
+    align_with(
+        ARGUMENTS("--model", "weights/en-de", "--model", "weights/de-en", "--links", "several"),
+        source, target, &both);
     ck_assert_str_eq(best.out, "0-0 2-1 3-2 4-3 5-4\n");
     ck_assert_str_eq(one.out, "0-0 1-1 2-1 3-2 4-3 5-4\n");
     ck_assert_str_eq(both.out, one.out);
@@ -450,17 +498,20 @@ START_TEST(attention_needs_opposite_directions) {
     struct outcome outcome;
     align_with(ARGUMENTS("--model", "weights/en-fr", "--model", MODEL), "", "", &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err,
-                     "alignd: --model: the second model must translate in the opposite direction, fr to en, not en to fr\n");
+    ck_assert_str_eq(outcome.err, "alignd: --model: the second model must translate in the "
+                                  "opposite direction, fr to en, not en to fr\n");
     outcome_done(&outcome);
 }
 END_TEST
 
 START_TEST(attention_needs_a_model_with_attention) {
     struct outcome outcome;
-    program_run(ARGUMENTS("attention", "--model", "tests/golden/fixed-gru", "--target", "/dev/null"), "", &outcome);
+    program_run(
+        ARGUMENTS("attention", "--model", "tests/golden/fixed-gru", "--target", "/dev/null"), "",
+        &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: model \"fixed-gru\" has no attention, which aligning words needs\n");
+    ck_assert_str_eq(outcome.err,
+                     "alignd: model \"fixed-gru\" has no attention, which aligning words needs\n");
     outcome_done(&outcome);
 }
 END_TEST
@@ -475,14 +526,16 @@ START_TEST(attention_needs_as_many_lines) {
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_ptr_nonnull(strstr(outcome.err, " has more lines than the source\n"));
     outcome_done(&outcome);
-    program_run(ARGUMENTS("attention", "--model", MODEL, "--target", "/nonexistent"), "x\n", &outcome);
+    program_run(ARGUMENTS("attention", "--model", MODEL, "--target", "/nonexistent"), "x\n",
+                &outcome);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, "alignd: cannot open /nonexistent: No such file or directory\n");
     outcome_done(&outcome);
 }
 END_TEST
 
-#define TOO_LONG "the text has more than 40 tokens, the most that the model reads at once: skipped\n"
+#define TOO_LONG                                                                                   \
+    "the text has more than 40 tokens, the most that the model reads at once: skipped\n"
 
 /* A line that is too long stays empty, is reported and counted; the other lines are translated. */
 START_TEST(attention_skips_long_lines) {
@@ -491,7 +544,8 @@ START_TEST(attention_skips_long_lines) {
     ck_assert_int_eq(whole.status, 0);
     align("x\n" LONG_LINE "\ny\n" LONG_LINE "\nz\n", "x\nx\ny\ny\nz\n", &outcome);
     ck_assert_int_eq(outcome.status, 3);
-    ck_assert_str_eq(outcome.err, "alignd: line 2: " TOO_LONG "alignd: line 4: " TOO_LONG "alignd: 2 of 5 lines were skipped\n");
+    ck_assert_str_eq(outcome.err, "alignd: line 2: " TOO_LONG "alignd: line 4: " TOO_LONG
+                                  "alignd: 2 of 5 lines were skipped\n");
     char *line[3], *rest = whole.out, expected[256];
     for (size_t i = 0; i < 3; i++)
         line[i] = strsep(&rest, "\n");
@@ -506,7 +560,8 @@ END_TEST
 START_TEST(attention_skips_every_line) {
     enum { MANY = 3000 };
     struct outcome outcome;
-    char *source = malloc(MANY * sizeof LONG_LINE "\n"), *target = malloc(MANY * 2 + 1), *to = source;
+    char *source = malloc(MANY * sizeof LONG_LINE "\n"), *target = malloc(MANY * 2 + 1),
+         *to = source;
     for (size_t i = 0; i < MANY; i++) {
         to = stpcpy(to, LONG_LINE "\n");
         memcpy(target + 2 * i, "x\n", 3);

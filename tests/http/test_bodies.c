@@ -14,14 +14,18 @@ enum { LONG = 300000 };
 #define WAITING "alignd_bodies_waiting"
 #define BYTES   "alignd_body_bytes"
 
-/* Sends a head that announces a long body, and no body. Returns the reply, after which the daemon must close the connection. */
+/* Sends a head that announces a long body, and no body. Returns the reply, after which the daemon
+ * must close the connection. */
 static char *announce(const struct daemon *daemon, const char *line, const char *headers) {
     char head[1000];
-    int length = snprintf(head, sizeof head, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n", line, LONG, headers);
+    int length = snprintf(head, sizeof head,
+                          "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n", line,
+                          LONG, headers);
     return raw_send(daemon, head, (size_t)length, false);
 }
 
-static void refuse(const struct daemon *daemon, const char *line, const char *headers, const char *status) {
+static void refuse(const struct daemon *daemon, const char *line, const char *headers,
+                   const char *status) {
     char expected[100], *reply = announce(daemon, line, headers);
     snprintf(expected, sizeof expected, "HTTP/1.1 %s ", status);
     ck_assert_msg(strncmp(reply, expected, strlen(expected)) == 0, "%s: %s", line, reply);
@@ -30,7 +34,8 @@ static void refuse(const struct daemon *daemon, const char *line, const char *he
 }
 
 START_TEST(the_head_suffices) {
-    static const char *const chunked = "POST /nope HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+    static const char *const chunked =
+        "POST /nope HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rate", "0.01", "--burst", "1"));
     refuse(&daemon, "POST /nope", "", "404");
@@ -46,14 +51,16 @@ START_TEST(the_head_suffices) {
     refuse(&daemon, "POST /translate", "", "429");
     daemon_stop(&daemon);
 
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-body-bytes", "299999", "--document-bytes", "299999"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-body-bytes", "299999",
+                                    "--document-bytes", "299999"));
     refuse(&daemon, "POST /translate", "", "413");
     refuse(&daemon, "POST /documents", "", "413");
     daemon_stop(&daemon);
 }
 END_TEST
 
-/* A key in a header is checked at once. One that may be in the body is not, but then the body counts. */
+/* A key in a header is checked at once. One that may be in the body is not, but then the body
+ * counts. */
 START_TEST(a_key_is_in_the_head) {
     char file[] = "/tmp/alignd-keys-XXXXXX";
     struct outcome outcome;
@@ -70,7 +77,8 @@ START_TEST(a_key_is_in_the_head) {
     refuse(&daemon, "POST /v2/translate", "", "403"); /* DeepL's status for a missing key */
     refuse(&daemon, "POST /v2/document", "Authorization: DeepL-Auth-Key wrong\r\n", "403");
     struct reply reply;
-    client_post(&daemon, "/translate", "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': 'wrong'}", 403, &reply);
+    client_post(&daemon, "/translate",
+                "{'q': 'x', 'source': 'en', 'target': 'fr', 'api_key': 'wrong'}", 403, &reply);
     reply_done(&reply);
     daemon_stop(&daemon);
     unlink(file);
@@ -79,12 +87,14 @@ END_TEST
 
 /* A short body is read, so that the connection stays. */
 START_TEST(a_short_rest_keeps_the_connection) {
-    static const char requests[] = "POST /nope HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nabcd"
-                                   "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    static const char requests[] =
+        "POST /nope HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nabcd"
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     char *replies = raw_send(&daemon, requests, sizeof requests - 1, false);
-    ck_assert_msg(strncmp(replies, "HTTP/1.1 404 ", 13) == 0 && strstr(replies, "HTTP/1.1 200 "), "%s", replies);
+    ck_assert_msg(strncmp(replies, "HTTP/1.1 404 ", 13) == 0 && strstr(replies, "HTTP/1.1 200 "),
+                  "%s", replies);
     free(replies);
     daemon_stop(&daemon);
 }
@@ -100,7 +110,8 @@ static int begin(const struct daemon *daemon, const char *from, const char *text
     body[length - 1] = '}';
     int connection = raw_open_from(daemon, from);
     int bytes = snprintf(head, sizeof head,
-                         "POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                         "POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: "
+                         "close\r\nContent-Type: application/json\r\n"
                          "Content-Length: %zu\r\n\r\n",
                          length);
     raw_write(connection, head, (size_t)bytes);
@@ -117,7 +128,8 @@ static void finish(int connection) {
     close(connection);
 }
 
-/* The second body of a client waits, unread, until the first is answered; another client does not. */
+/* The second body of a client waits, unread, until the first is answered; another client does not.
+ */
 START_TEST(a_client_waits_for_its_share) {
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--body-memory", "262144"));
@@ -139,8 +151,10 @@ END_TEST
 /* A client that leaves while it waits is noticed, and one that waits too long is cut off. */
 START_TEST(waits_end) {
     struct daemon daemon;
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--body-memory", "262144", "--read-timeout-ms", "1000"));
-    int first = begin(&daemon, FIRST, "A boy plays.", 40000), leaver = begin(&daemon, FIRST, "A girl plays.", 40000);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--body-memory", "262144",
+                                    "--read-timeout-ms", "1000"));
+    int first = begin(&daemon, FIRST, "A boy plays.", 40000),
+        leaver = begin(&daemon, FIRST, "A girl plays.", 40000);
     metric_await(&daemon, WAITING, 1, NULL);
     close(leaver);
     metric_await(&daemon, WAITING, 0, NULL);
@@ -163,7 +177,8 @@ END_TEST
 START_TEST(stopping_ends_waits) {
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--body-memory", "262144"));
-    int first = begin(&daemon, FIRST, "A boy plays.", 40000), second = begin(&daemon, FIRST, "A girl plays.", 40000);
+    int first = begin(&daemon, FIRST, "A boy plays.", 40000),
+        second = begin(&daemon, FIRST, "A girl plays.", 40000);
     metric_await(&daemon, WAITING, 1, NULL);
     daemon_stop(&daemon);
     close(first);

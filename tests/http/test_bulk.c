@@ -1,4 +1,5 @@
-/* alignd translate over a corpus: in shares, each a file that is there as a whole or not at all, and the progress on a terminal. */
+/* alignd translate over a corpus: in shares, each a file that is there as a whole or not at all,
+ * and the progress on a terminal. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/terminal.h"
@@ -90,7 +91,8 @@ START_TEST(shares_are_the_whole) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const char *rest = whole;
         for (size_t j = 1; j <= counts[i]; j++) {
-            char *share = share_of(j, counts[i]), *part = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), share);
+            char *share = share_of(j, counts[i]),
+                 *part = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), share);
             ck_assert_msg(strncmp(rest, part, strlen(part)) == 0, "share %zu of %zu", j, counts[i]);
             rest += strlen(part);
             free(share);
@@ -104,14 +106,16 @@ END_TEST
 
 /* ---- a run that is killed ---- */
 
-/* The program has begun to write when the file without a name, or its temporary one, has so many bytes: read by /proc. */
+/* The program has begun to write when the file without a name, or its temporary one, has so many
+ * bytes: read by /proc. */
 static size_t written_by(pid_t pid) {
     char path[PATH_BYTES], link[PATH_MAX];
     for (int fd = 3; fd < 16; fd++) {
         struct stat status;
         snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
         ssize_t length = readlink(path, link, sizeof link - 1);
-        if (length > 0 && (link[length] = '\0', strncmp(link, folder, strlen(folder)) == 0) && stat(path, &status) == 0)
+        if (length > 0 && (link[length] = '\0', strncmp(link, folder, strlen(folder)) == 0) &&
+            stat(path, &status) == 0)
             return (size_t)status.st_size;
     }
     return 0;
@@ -121,7 +125,8 @@ static size_t written_by(pid_t pid) {
 static void run_and_kill(void) {
     int ends[2], out = memory_file(""), err = memory_file(""), wait_status;
     ck_assert_int_eq(pipe(ends), 0);
-    pid_t pid = program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy", "--output", output), ends[0], out, err);
+    pid_t pid = program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy", "--output", output),
+                              ends[0], out, err);
     ck_assert_int_eq(write(ends[1], source, strlen(source)), (ssize_t)strlen(source));
     for (struct patience patience = {0}; written_by(pid) == 0;) {
         ck_assert_int_eq(waitpid(pid, &wait_status, WNOHANG), 0);
@@ -172,14 +177,16 @@ static void check_refused(const char *const *arguments, const char *input, const
 START_TEST(output_alone) {
     struct outcome outcome;
     add_garbage();
-    program_run(ARGUMENTS(TRANSLATE, "--strategy", "greedy", "--output", output), "a boy\n", &outcome);
+    program_run(ARGUMENTS(TRANSLATE, "--strategy", "greedy", "--output", output), "a boy\n",
+                &outcome);
     ck_assert_int_eq(outcome.status, 0);
     ck_assert_str_eq(outcome.out, "");
     char *text = read_output();
     ck_assert(strchr(text, '\n') == text + strlen(text) - 1 && strstr(text, "half") == NULL);
     free(text);
     outcome_done(&outcome);
-    check_refused(ARGUMENTS(TRANSLATE, "--output", "/nonexistent/x"), "", "cannot open /nonexistent/x: No such file or directory");
+    check_refused(ARGUMENTS(TRANSLATE, "--output", "/nonexistent/x"), "",
+                  "cannot open /nonexistent/x: No such file or directory");
 }
 END_TEST
 
@@ -196,9 +203,12 @@ static void check_unharmed(const char *const *arguments, const char *message) {
 
 /* The file is the output's old content until the run has come to its end. */
 START_TEST(failed_runs_leave_the_output) {
-    check_unharmed(ARGUMENTS("translate", "--model", "/nonexistent", "--output", output), "cannot load /nonexistent");
-    check_unharmed(ARGUMENTS(TRANSLATE, "--output", output, "/nonexistent.txt"), "cannot open /nonexistent.txt");
-    check_unharmed(ARGUMENTS(TRANSLATE, "--output", output, "--protect-pattern", "("), "--protect-pattern");
+    check_unharmed(ARGUMENTS("translate", "--model", "/nonexistent", "--output", output),
+                   "cannot load /nonexistent");
+    check_unharmed(ARGUMENTS(TRANSLATE, "--output", output, "/nonexistent.txt"),
+                   "cannot open /nonexistent.txt");
+    check_unharmed(ARGUMENTS(TRANSLATE, "--output", output, "--protect-pattern", "("),
+                   "--protect-pattern");
     add_garbage();
     struct outcome outcome;
     program_run(ARGUMENTS(TRANSLATE, "--output", output), "a boy\ncaf\xe9\n", &outcome);
@@ -223,7 +233,8 @@ START_TEST(onto_itself) {
     ck_assert_uint_eq(count_of(text, "\n"), 3);
     free(text);
     int in = open(output, O_RDONLY | O_CLOEXEC), log = memory_file("");
-    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--output", output), in, log, log)), 0);
+    ck_assert_int_eq(
+        program_wait(program_start(ARGUMENTS(TRANSLATE, "--output", output), in, log, log)), 0);
     close(in);
     text = read_output();
     ck_assert_uint_eq(count_of(text, "\n"), 3);
@@ -238,15 +249,18 @@ START_TEST(progress_on_a_terminal) {
     struct terminal terminal;
     int in = memory_file(source), out = memory_file("");
     terminal_open(&terminal);
-    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), in, out, terminal.writer)), 0);
+    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), in,
+                                                out, terminal.writer)),
+                     0);
     ck_assert(terminal_shows(&terminal, "\r\033[K300 lines"));
     ck_assert(terminal_shows(&terminal, "100%"));
     terminal_close(&terminal);
     terminal_open(&terminal); /* that shows the translations: nothing stands between them */
     close(in);
     in = memory_file("a boy\nplays\n");
-    ck_assert_int_eq(
-        program_wait(program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), in, terminal.writer, terminal.writer)), 0);
+    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--strategy", "greedy"), in,
+                                                terminal.writer, terminal.writer)),
+                     0);
     ck_assert(!terminal_shows(&terminal, "2 lines"));
     terminal_close(&terminal);
     close(in);

@@ -1,5 +1,5 @@
-/* --cache-bytes: the same request gets the same answer, without decoding; requests whose answers may differ are decoded each
- * time. */
+/* --cache-bytes: the same request gets the same answer, without decoding; requests whose answers
+ * may differ are decoded each time. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>
@@ -14,7 +14,8 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--cache-bytes", "1000000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--cache-bytes", "1000000"));
 }
 
 static void teardown(void) {
@@ -27,7 +28,8 @@ static void copy_headers(const struct reply *reply, char *out, size_t room) {
     for (const char *line = reply->headers, *next; *line; line = next) {
         next = strstr(line, "\r\n");
         next = next ? next + 2 : line + strlen(line);
-        bool own = strncasecmp(line, "X-Request-Id:", 13) == 0 || strncasecmp(line, "Date:", 5) == 0;
+        bool own =
+            strncasecmp(line, "X-Request-Id:", 13) == 0 || strncasecmp(line, "Date:", 5) == 0;
         ck_assert_uint_lt((size_t)(end - out) + (size_t)(next - line), room);
         end = own ? end : mempcpy(end, line, (size_t)(next - line));
     }
@@ -42,7 +44,8 @@ static void assert_same_reply(const struct reply *first, const struct reply *sec
     copy_headers(first, headers[0], sizeof headers[0]);
     copy_headers(second, headers[1], sizeof headers[1]);
     ck_assert_str_eq(headers[0], headers[1]);
-    ck_assert(reply_header(first, "X-Request-Id", ids[0]) && reply_header(second, "X-Request-Id", ids[1]));
+    ck_assert(reply_header(first, "X-Request-Id", ids[0]) &&
+              reply_header(second, "X-Request-Id", ids[1]));
     ck_assert_str_ne(ids[0], ids[1]);
 }
 
@@ -51,23 +54,35 @@ static void assert_same_reply(const struct reply *first, const struct reply *sec
 static const struct {
     struct call first, second;
 } same[] = {
-    {{.path = "/translate", .json = "{'text': 'A boy plays.'}"}, {.path = "/translate", .json = "{'text': 'A boy plays.'}"}},
+    {{.path = "/translate", .json = "{'text': 'A boy plays.'}"},
+     {.path = "/translate", .json = "{'text': 'A boy plays.'}"}},
     {{.path = "/translate", .json = "{'text': ['a', 'b'], 'n_best': 2, 'beam_size': 3}"},
      {.path = "/translate", .json = " {'beam_size':3,\n'n_best':2 , 'text':['\\u0061','b']}"}},
-    {{.path = "/attention", .json = "{'text': 'A boy plays.'}"}, {.path = "/attention", .json = "{'text': 'A boy plays.'}"}},
+    {{.path = "/attention", .json = "{'text': 'A boy plays.'}"},
+     {.path = "/attention", .json = "{'text': 'A boy plays.'}"}},
     {{.path = "/translate", .json = "{'text': 'A boy.', 'strategy': 'sample', 'seed': 7}"},
      {.path = "/translate", .json = "{'text': 'A boy.', 'seed': 7, 'strategy': 'sample'}"}},
-    {{.path = "/translate", .json = "{'q': 'A boy.', 'source': 'en', 'target': 'fr', 'api_key': 'one'}"},
-     {.path = "/translate", .json = "{'q': 'A boy.', 'source': 'en', 'target': 'fr', 'api_key': 'two'}"}},
-    {{.path = "/translate", .json = "{'q': 'A boy.', 'source': 'auto', 'target': 'fr', 'alternatives': 2}"},
-     {.path = "/translate", .json = "{'q': 'A boy.', 'source': 'auto', 'target': 'fr', 'alternatives': 2}"}},
+    {{.path = "/translate",
+      .json = "{'q': 'A boy.', 'source': 'en', 'target': 'fr', 'api_key': 'one'}"},
+     {.path = "/translate",
+      .json = "{'q': 'A boy.', 'source': 'en', 'target': 'fr', 'api_key': 'two'}"}},
+    {{.path = "/translate",
+      .json = "{'q': 'A boy.', 'source': 'auto', 'target': 'fr', 'alternatives': 2}"},
+     {.path = "/translate",
+      .json = "{'q': 'A boy.', 'source': 'auto', 'target': 'fr', 'alternatives': 2}"}},
     {{.path = "/translate", .body = "q=A+boy.&source=en&target=fr&format=html"},
      {.path = "/translate?target=fr&source=en", .body = "format=html&q=A%20boy."}},
-    {{.path = "/translate", .json = "{'text': 'A boy.', 'length_penalty': 1, 'coverage_penalty': 0, 'beam_size': 2}"},
-     {.path = "/translate", .json = "{'text': 'A boy.', 'length_penalty': 1.0, 'coverage_penalty': -0e3, 'beam_size': 2}"}},
-    {{.path = "/attention", .json = "{'text': '.', 'force_attention': [{'step': 0, 'weights': [1, 2, 3]}]}"},
-     {.path = "/attention", .json = "{'text': '.', 'force_attention': [{'weights': [1e0, 20e-1, 3.0], 'step': 0}]}"}},
-    {{.path = "/translate", .json = "{'text': '  '}"}, {.path = "/translate", .json = "{'text': '  '}"}},
+    {{.path = "/translate",
+      .json = "{'text': 'A boy.', 'length_penalty': 1, 'coverage_penalty': 0, 'beam_size': 2}"},
+     {.path = "/translate",
+      .json =
+          "{'text': 'A boy.', 'length_penalty': 1.0, 'coverage_penalty': -0e3, 'beam_size': 2}"}},
+    {{.path = "/attention",
+      .json = "{'text': '.', 'force_attention': [{'step': 0, 'weights': [1, 2, 3]}]}"},
+     {.path = "/attention",
+      .json = "{'text': '.', 'force_attention': [{'weights': [1e0, 20e-1, 3.0], 'step': 0}]}"}},
+    {{.path = "/translate", .json = "{'text': '  '}"},
+     {.path = "/translate", .json = "{'text': '  '}"}},
 };
 
 START_TEST(the_same_request) {
@@ -83,7 +98,8 @@ START_TEST(the_same_request) {
     ck_assert_double_eq(metric(&served, TOKENS), tokens);
     ck_assert_double_gt(metric(&served, "alignd_cache_bytes"), 0);
     char requests[100];
-    snprintf(requests, sizeof requests, "alignd_requests_total{endpoint=\"%.10s\",code=\"200\"}", same[_i].first.path);
+    snprintf(requests, sizeof requests, "alignd_requests_total{endpoint=\"%.10s\",code=\"200\"}",
+             same[_i].first.path);
     metric_await(&served, requests, 2, NULL);
     reply_done(&first);
     reply_done(&second);
@@ -105,7 +121,8 @@ static const struct call different[] = {
     {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 1}"},
     {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 2}"},
     {.path = "/translate", .json = "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}"},
-    {.path = "/translate", .json = "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr', 'format': 'html'}"},
+    {.path = "/translate",
+     .json = "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr', 'format': 'html'}"},
 };
 enum { DIFFERENT = sizeof different / sizeof *different };
 
@@ -125,9 +142,12 @@ static const struct {
     const char *json;
     long status;
 } never[] = {
-    {"{'text': 'A boy plays.', 'strategy': 'sample'}", 200},  {"{'text': 'A boy plays.', 'include': ['timing']}", 200},
-    {"{'text': 'A boy plays.', 'stream': true}", 200},        {"{'text': 'A boy plays.', 'beam_size': 0}", 400},
-    {"{'text': 'A boy plays.', 'model': 'zz'}", 400},         {"{'q': 'A boy.', 'source': 'en', 'target': 'zz'}", 400},
+    {"{'text': 'A boy plays.', 'strategy': 'sample'}", 200},
+    {"{'text': 'A boy plays.', 'include': ['timing']}", 200},
+    {"{'text': 'A boy plays.', 'stream': true}", 200},
+    {"{'text': 'A boy plays.', 'beam_size': 0}", 400},
+    {"{'text': 'A boy plays.', 'model': 'zz'}", 400},
+    {"{'q': 'A boy.', 'source': 'en', 'target': 'zz'}", 400},
     {"{'q': 'A boy.', 'source': 'en', 'target': 'en'}", 200}, /* as it is */
 };
 
@@ -145,9 +165,12 @@ END_TEST
 
 /* A request that failed while it was decoded. */
 START_TEST(failures_are_not_kept) {
-    static const char json[] = "{'text': 'A boy plays.', 'min_length': 1000, 'max_length': 1000, 'beam_size': 32}";
+    static const char json[] =
+        "{'text': 'A boy plays.', 'min_length': 1000, 'max_length': 1000, 'beam_size': 32}";
     struct reply reply;
-    client_send(&served, &(struct call){.path = "/translate", .json = json, .headers = {"X-Deadline-Ms: 1"}}, &reply);
+    client_send(&served,
+                &(struct call){.path = "/translate", .json = json, .headers = {"X-Deadline-Ms: 1"}},
+                &reply);
     ck_assert_int_eq(reply.status, 504);
     reply_done(&reply);
     client_post(&served, "/translate", json, 200, &reply);
@@ -198,7 +221,8 @@ START_TEST(off_by_default) {
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     ask_many(&daemon, 2);
     ask_many(&daemon, 2);
-    ck_assert_double_eq(metric(&daemon, HITS) + metric(&daemon, MISSES) + metric(&daemon, "alignd_cache_bytes"), 0);
+    ck_assert_double_eq(
+        metric(&daemon, HITS) + metric(&daemon, MISSES) + metric(&daemon, "alignd_cache_bytes"), 0);
     daemon_stop(&daemon);
 }
 END_TEST

@@ -13,7 +13,8 @@ static void check_refused(const char *const *arguments, int status, const char *
     struct outcome outcome;
     program_run(arguments, NULL, &outcome);
     snprintf(expected, sizeof expected, "alignd: %s\n", line);
-    ck_assert_msg(outcome.status == status, "wanted %d, got %d: %s", status, outcome.status, outcome.err);
+    ck_assert_msg(outcome.status == status, "wanted %d, got %d: %s", status, outcome.status,
+                  outcome.err);
     ck_assert_str_eq(outcome.err, expected);
     ck_assert_str_eq(outcome.out, "");
     outcome_done(&outcome);
@@ -39,22 +40,31 @@ START_TEST(wrong_flags) {
         {{"--workers", "", NULL}, "--workers must be a whole number, got \"\"" HINT},
         {{"--workers=2.5", NULL}, "--workers must be a whole number, got \"2.5\"" HINT},
         {{"--rows", "0", NULL}, "--rows must be between 1 and 4096, got 0" HINT},
-        {{"--queue", "99999999999999999999999", NULL}, "--queue must be between 1 and 1000000, got 99999999999999999999999" HINT},
-        {{"--log-level", "loud", NULL}, "--log-level must be error, warn, info or debug, got \"loud\"" HINT},
+        {{"--queue", "99999999999999999999999", NULL},
+         "--queue must be between 1 and 1000000, got 99999999999999999999999" HINT},
+        {{"--log-level", "loud", NULL},
+         "--log-level must be error, warn, info or debug, got \"loud\"" HINT},
         {{"--strategy", "beam", NULL},
-         "unknown argument \"--strategy\": it is an option of alignd translate" HINT}, /* of the batch mode */
-        {{"translate", "--listen", "x", NULL}, "unknown argument \"--listen\": it is an option of the daemon" TRANSLATE},
+         "unknown argument \"--strategy\": it is an option of alignd translate" HINT}, /* of the
+                                                                                          batch mode
+                                                                                        */
+        {{"translate", "--listen", "x", NULL},
+         "unknown argument \"--listen\": it is an option of the daemon" TRANSLATE},
         {{"translate", NULL}, "--model MODEL is missing, or --from CODE and --to CODE" TRANSLATE},
         {{"attention", NULL}, "--model MODEL is missing, or --from CODE and --to CODE" ATTENTION},
-        {{"translate", "--strategy", "best", NULL}, "--strategy must be greedy, beam, sample or exact, got \"best\"" TRANSLATE},
-        {{"translate", "--length-penalty", "3", NULL}, "--length-penalty must be between 0 and 2, got 3" TRANSLATE},
-        {{"translate", "--length-penalty", "nan", NULL}, "--length-penalty must be a number, got \"nan\"" TRANSLATE},
+        {{"translate", "--strategy", "best", NULL},
+         "--strategy must be greedy, beam, sample or exact, got \"best\"" TRANSLATE},
+        {{"translate", "--length-penalty", "3", NULL},
+         "--length-penalty must be between 0 and 2, got 3" TRANSLATE},
+        {{"translate", "--length-penalty", "nan", NULL},
+         "--length-penalty must be a number, got \"nan\"" TRANSLATE},
         {{"attention", "--model", MODEL, NULL}, "--target FILE is missing" ATTENTION},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_refused(rows[i].arguments, 2, rows[i].line);
-    check_refused(ARGUMENTS("translate", "--model", MODEL, "--min-length", "5", "--max-length", "4"), 2,
-                  "--min-length must be at most --max-length (4), got 5" TRANSLATE);
+    check_refused(
+        ARGUMENTS("translate", "--model", MODEL, "--min-length", "5", "--max-length", "4"), 2,
+        "--min-length must be at most --max-length (4), got 5" TRANSLATE);
     check_refused(ARGUMENTS("translate", "--model", MODEL, "--model", MODEL), 2,
                   "--model must be given only once in this mode" TRANSLATE);
 }
@@ -62,10 +72,12 @@ END_TEST
 
 START_TEST(wrong_variables) {
     setenv("ALIGND_WORKERS", "none", 1);
-    check_refused(ARGUMENTS("--model", MODEL), 2, "ALIGND_WORKERS must be a whole number, got \"none\"" HINT);
+    check_refused(ARGUMENTS("--model", MODEL), 2,
+                  "ALIGND_WORKERS must be a whole number, got \"none\"" HINT);
     unsetenv("ALIGND_WORKERS");
     setenv("ALIGND_MAX_TEXT_CHARS", "0", 1);
-    check_refused(ARGUMENTS("--model", MODEL), 2, "ALIGND_MAX_TEXT_CHARS must be between 1 and 1000000000, got 0" HINT);
+    check_refused(ARGUMENTS("--model", MODEL), 2,
+                  "ALIGND_MAX_TEXT_CHARS must be between 1 and 1000000000, got 0" HINT);
 }
 END_TEST
 
@@ -130,26 +142,34 @@ static void check_failed(const char *const *arguments, const char *beginning) {
     program_run(arguments, NULL, &outcome);
     snprintf(expected, sizeof expected, "alignd: %s", beginning);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_msg(strstr(outcome.err, expected) != NULL, "wanted %s, got %s", expected, outcome.err);
+    ck_assert_msg(strstr(outcome.err, expected) != NULL, "wanted %s, got %s", expected,
+                  outcome.err);
     outcome_done(&outcome);
 }
 
 START_TEST(unusable_models) {
     char folder[] = FOLDER_TEMPLATE;
-    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", "/nonexistent"), "cannot load /nonexistent: ");
-    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--model", "tests/data"), "cannot load tests/data: ");
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", "/nonexistent"),
+                 "cannot load /nonexistent: ");
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--model", "tests/data"),
+                 "cannot load tests/data: ");
     check_failed(ARGUMENTS("translate", "--model", "/nonexistent"), "cannot load /nonexistent: ");
     folder_make(folder, "luong-general-gru", "en", "de");
-    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--model", folder), "cannot load /tmp/alignd-http-");
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--model", folder),
+                 "cannot load /tmp/alignd-http-");
     folder_remove(folder);
 }
 END_TEST
 
 /* /dev/zero has no end. */
 START_TEST(unusable_files) {
-    static const char *const zero = "/dev/zero", complaint[] = "cannot read /dev/zero: not a regular file";
-    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--api-keys", zero), complaint);
-    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", zero, "--tls-key", zero), complaint);
+    static const char *const zero = "/dev/zero",
+                             complaint[] = "cannot read /dev/zero: not a regular file";
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--api-keys", zero),
+                 complaint);
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", zero,
+                           "--tls-key", zero),
+                 complaint);
 }
 END_TEST
 
@@ -157,11 +177,14 @@ START_TEST(unusable_addresses) {
     struct daemon daemon;
     char expected[192];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
-    snprintf(expected, sizeof expected, "cannot listen on %s: Address already in use", daemon.address);
+    snprintf(expected, sizeof expected, "cannot listen on %s: Address already in use",
+             daemon.address);
     check_failed(ARGUMENTS("--model", MODEL, "--listen", daemon.address), expected);
     daemon_stop(&daemon);
-    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1"), "\"127.0.0.1\" is not HOST:PORT");
-    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:"), "\"127.0.0.1:\" is not HOST:PORT");
+    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1"),
+                 "\"127.0.0.1\" is not HOST:PORT");
+    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:"),
+                 "\"127.0.0.1:\" is not HOST:PORT");
     check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:99999"),
                  "the port must be a number from 0 to 65535, got \"127.0.0.1:99999\"");
     check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:http"),
@@ -188,7 +211,8 @@ START_TEST(health_of_a_daemon) {
     check_failed(ARGUMENTS("health", "--path", "/nowhere"), "/nowhere answered with status 404\n");
     unsetenv("ALIGND_LISTEN");
     daemon_stop(&daemon);
-    check_failed(ARGUMENTS("health", "--listen", daemon.address), "cannot connect: Connection refused\n");
+    check_failed(ARGUMENTS("health", "--listen", daemon.address),
+                 "cannot connect: Connection refused\n");
     check_failed(ARGUMENTS("health", "--listen", "8080"), "\"8080\" is not HOST:PORT\n");
 }
 END_TEST
@@ -241,7 +265,8 @@ START_TEST(a_file_of_options) {
     reply_done(&reply);
     daemon_stop(&daemon);
     dprintf(file, "quee = 7\n");
-    snprintf(expected, sizeof expected, "%s, line 5: unknown option \"quee\": did you mean queue?" HINT, path);
+    snprintf(expected, sizeof expected,
+             "%s, line 5: unknown option \"quee\": did you mean queue?" HINT, path);
     check_refused(ARGUMENTS("--config", path), 2, expected);
     close(file);
     unlink(path);
@@ -261,9 +286,11 @@ END_TEST
 START_TEST(default_models) {
     struct daemon daemon;
     struct reply reply;
-    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--default-model", "nobody"),
-                 "--default-model: model \"nobody\" is not among the served models");
-    daemon_start(&daemon, ARGUMENTS("--models", "tests/golden", "--default-model", "luong-dot-lstm", "--workers", "1"));
+    check_failed(
+        ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--default-model", "nobody"),
+        "--default-model: model \"nobody\" is not among the served models");
+    daemon_start(&daemon, ARGUMENTS("--models", "tests/golden", "--default-model", "luong-dot-lstm",
+                                    "--workers", "1"));
     client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "model"), "luong-dot-lstm");
     reply_done(&reply);
@@ -275,12 +302,14 @@ START_TEST(rows_bound_the_beam) {
     struct daemon daemon;
     struct reply reply;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rows", "3"));
-    client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply); /* the default beam is at most as wide as the rows */
+    client_post(&daemon, "/translate", "{'text': 'x'}", 200,
+                &reply); /* the default beam is at most as wide as the rows */
     reply_done(&reply);
     client_post(&daemon, "/translate", "{'text': 'x', 'beam_size': 4}", 400, &reply);
     ck_assert_str_eq(text_at(reply.json, "error"), "beam_size must be between 1 and 3, got 4");
     reply_done(&reply);
-    client_post(&daemon, "/translate", "{'text': 'x', 'beam_size': 4, 'strategy': 'greedy'}", 200, &reply);
+    client_post(&daemon, "/translate", "{'text': 'x', 'beam_size': 4, 'strategy': 'greedy'}", 200,
+                &reply);
     reply_done(&reply);
     daemon_stop(&daemon);
 }

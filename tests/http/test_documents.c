@@ -1,5 +1,5 @@
-/* POST /documents: a file comes back translated, with the rest of its content unchanged; a file that cannot be read is refused with
- * the line. */
+/* POST /documents: a file comes back translated, with the rest of its content unchanged; a file
+ * that cannot be read is refused with the line. */
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
 #include "tests/http/suites.h"
@@ -16,7 +16,8 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-text-chars", "100", "--deadline-ms", "60000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--max-text-chars", "100", "--deadline-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -30,19 +31,22 @@ static char *form(const char *name, const char *type, const char *text, const ch
     FILE *out = open_memstream(&body, &length);
     for (; *fields; fields++) {
         const char *value = strchr(*fields, '=') + 1;
-        fprintf(out, "--XX\r\nContent-Disposition: form-data; name=\"%.*s\"\r\n\r\n%s\r\n", (int)(value - *fields - 1), *fields,
-                value);
+        fprintf(out, "--XX\r\nContent-Disposition: form-data; name=\"%.*s\"\r\n\r\n%s\r\n",
+                (int)(value - *fields - 1), *fields, value);
     }
     fprintf(out,
-            "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n%s\r\n--XX--\r\n",
+            "--XX\r\nContent-Disposition: form-data; name=\"file\"; "
+            "filename=\"%s\"\r\nContent-Type: %s\r\n\r\n%s\r\n--XX--\r\n",
             name, type, text);
     fclose(out);
     return body;
 }
 
-static void upload(const char *name, const char *type, const char *text, const char *const *fields, struct reply *reply) {
+static void upload(const char *name, const char *type, const char *text, const char *const *fields,
+                   struct reply *reply) {
     char *body = form(name, type, text, fields);
-    client_send(&served, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}}, reply);
+    client_send(&served, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}},
+                reply);
     free(body);
 }
 
@@ -56,7 +60,8 @@ static void expect(const char *name, const char *text, const char *expected) {
     reply_done(&reply);
 }
 
-static void refuse(const char *name, const char *text, const char *const *fields, long status, const char *message) {
+static void refuse(const char *name, const char *text, const char *const *fields, long status,
+                   const char *message) {
     struct reply reply;
     upload(name, "application/octet-stream", text, fields, &reply);
     ck_assert_msg(reply.status == status, "%s: %ld %s", name, reply.status, reply.body);
@@ -81,7 +86,8 @@ START_TEST(repeated_sentences) {
     static const char counted[] = "alignd_target_tokens_total{model=\"luong-general-gru\"}";
     static const char one[] = "<p>" DOG "</p>", tagged[] = "<p><b>" DOG "</b></p>";
     static const char part[] = "<p>" DOG "</p><p><b>" DOG "</b> " DOG "</p>";
-    char *dog = translation(DOG), *many = calloc(TIMES_REPEATED, sizeof part), *expected = calloc(TIMES_REPEATED, 1024);
+    char *dog = translation(DOG), *many = calloc(TIMES_REPEATED, sizeof part),
+         *expected = calloc(TIMES_REPEATED, 1024);
     struct reply reply;
     double before = metric(&served, counted);
     upload("a.html", "text/html", one, FIELDS("source=en", "target=fr"), &reply);
@@ -95,7 +101,8 @@ START_TEST(repeated_sentences) {
         sprintf(expected + strlen(expected), "<p>%s</p><p><b>%s</b> %s</p>", dog, dog, dog);
     }
     expect("a.html", many, expected);
-    ck_assert_double_eq(metric(&served, counted) - before, 2 * once); /* with and without the places of its words */
+    ck_assert_double_eq(metric(&served, counted) - before,
+                        2 * once); /* with and without the places of its words */
     free(dog);
     free(many);
     free(expected);
@@ -121,7 +128,8 @@ START_TEST(formats) {
         const char *place = strchr(cases[i].pattern, '$');
         int before = (int)(place - cases[i].pattern);
         snprintf(source, sizeof source, "%.*s%s%s", before, cases[i].pattern, DOG, place + 1);
-        snprintf(expected, sizeof expected, "%.*s%s%s", before, cases[i].pattern, translated, place + 1);
+        snprintf(expected, sizeof expected, "%.*s%s%s", before, cases[i].pattern, translated,
+                 place + 1);
         expect(cases[i].name, source, expected);
     }
     free(translated);
@@ -132,24 +140,28 @@ END_TEST
 static char *filled(const char *pattern, const char *text) {
     const char *place = strchr(pattern, '$');
     char *out;
-    ck_assert_int_gt(asprintf(&out, "%.*s%s%s", (int)(place - pattern), pattern, text, place + 1), 0);
+    ck_assert_int_gt(asprintf(&out, "%.*s%s%s", (int)(place - pattern), pattern, text, place + 1),
+                     0);
     return out;
 }
 
 /* Translations that stand beside what was translated. */
 START_TEST(messages) {
-    static const char po[] = "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n"
-                             "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
-                             "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"" DOG "\"\nmsgstr \"$\"\n";
+    static const char po[] =
+        "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n"
+        "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+        "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"" DOG "\"\nmsgstr \"$\"\n";
     static const char xliff[] =
-        "<xliff version='2.0' srcLang='en' trgLang='fr'><file id='f'><unit id='u'><segment state=\"translated\">"
+        "<xliff version='2.0' srcLang='en' trgLang='fr'><file id='f'><unit id='u'><segment "
+        "state=\"translated\">"
         "<source>" DOG "</source><target>$</target></segment></unit></file></xliff>";
     static const struct {
         const char *name, *pattern, *empty; /* of the pattern, where nothing is translated yet */
     } cases[] = {{"a.po", po, ""}, {"a.xlf", xliff, ""}};
     char *translated = translation(DOG);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        char *source = filled(cases[i].pattern, cases[i].empty), *expected = filled(cases[i].pattern, translated);
+        char *source = filled(cases[i].pattern, cases[i].empty),
+             *expected = filled(cases[i].pattern, translated);
         expect(cases[i].name, source, expected);
         free(source);
         free(expected);
@@ -162,21 +174,27 @@ START_TEST(names_and_types) {
     static const struct {
         const char *name, *type, *format, *file, *content;
     } cases[] = {
-        {"dir/my film.SRT", "text/plain", NULL, "\"my_film.fr.SRT\"; filename*=UTF-8''my%20film.fr.SRT",
+        {"dir/my film.SRT", "text/plain", NULL,
+         "\"my_film.fr.SRT\"; filename*=UTF-8''my%20film.fr.SRT",
          "application/x-subrip; charset=utf-8"},
         {"\u00c9t\u00e9 \u6771\u4eac.srt", "", NULL,
-         "\"_t____.fr.srt\"; filename*=UTF-8''%C3%89t%C3%A9%20%E6%9D%B1%E4%BA%AC.fr.srt", "application/x-subrip; charset=utf-8"},
-        {"a\xff:?.srt", "", NULL, "\"a___.fr.srt\"; filename*=UTF-8''a___.fr.srt", "application/x-subrip; charset=utf-8"},
-        {"notes", "text/plain; charset=utf-8", NULL, "\"notes.fr.txt\"; filename*=UTF-8''notes.fr.txt",
-         "text/plain; charset=utf-8"},
-        {"C:\\a\\.json", "application/json", NULL, "\".json.fr.json\"; filename*=UTF-8''.json.fr.json",
-         "application/json; charset=utf-8"},
-        {"", "", "format=vtt", "\"document.fr.vtt\"; filename*=UTF-8''document.fr.vtt", "text/vtt; charset=utf-8"},
+         "\"_t____.fr.srt\"; filename*=UTF-8''%C3%89t%C3%A9%20%E6%9D%B1%E4%BA%AC.fr.srt",
+         "application/x-subrip; charset=utf-8"},
+        {"a\xff:?.srt", "", NULL, "\"a___.fr.srt\"; filename*=UTF-8''a___.fr.srt",
+         "application/x-subrip; charset=utf-8"},
+        {"notes", "text/plain; charset=utf-8", NULL,
+         "\"notes.fr.txt\"; filename*=UTF-8''notes.fr.txt", "text/plain; charset=utf-8"},
+        {"C:\\a\\.json", "application/json", NULL,
+         "\".json.fr.json\"; filename*=UTF-8''.json.fr.json", "application/json; charset=utf-8"},
+        {"", "", "format=vtt", "\"document.fr.vtt\"; filename*=UTF-8''document.fr.vtt",
+         "text/vtt; charset=utf-8"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct reply reply;
         char value[HEADER_BYTES], expected[HEADER_BYTES];
-        const char *text = strstr(cases[i].content, "json") ? "[]" : strstr(cases[i].content, "vtt") ? "WEBVTT\n" : "";
+        const char *text = strstr(cases[i].content, "json")  ? "[]"
+                           : strstr(cases[i].content, "vtt") ? "WEBVTT\n"
+                                                             : "";
         upload(cases[i].name, cases[i].type, text, FIELDS("target=fr", cases[i].format), &reply);
         ck_assert_msg(reply.status == 200, "%zu: %ld %s", i, reply.status, reply.body);
         snprintf(expected, sizeof expected, "attachment; filename=%s", cases[i].file);
@@ -189,20 +207,27 @@ START_TEST(names_and_types) {
 }
 END_TEST
 
-/* Several fields of globs; what is noted of the file itself is in the header, and an event of a stream. */
+/* Several fields of globs; what is noted of the file itself is in the header, and an event of a
+ * stream. */
 START_TEST(values_and_notes) {
-    static const char json[] = "{\"a\": \"" DOG "\", \"b\": [\"" DOG "\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}";
+    static const char json[] =
+        "{\"a\": \"" DOG "\", \"b\": [\"" DOG "\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}";
     struct reply reply;
     char value[HEADER_BYTES], *translated = translation(DOG), *expected;
-    ck_assert_int_gt(
-        asprintf(&expected, "{\"a\": \"" DOG "\", \"b\": [\"%s\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}", translated), 0);
-    upload("a.json", "", json, FIELDS("target=fr", "source=en", "warnings=false", "keys=b.*", "keys=c,!d"), &reply);
+    ck_assert_int_gt(asprintf(&expected,
+                              "{\"a\": \"" DOG
+                              "\", \"b\": [\"%s\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}",
+                              translated),
+                     0);
+    upload("a.json", "", json,
+           FIELDS("target=fr", "source=en", "warnings=false", "keys=b.*", "keys=c,!d"), &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert_str_eq(reply.body, expected);
     ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
     ck_assert_str_eq(value, "untranslated");
     reply_done(&reply);
-    upload("a.json", "", json, FIELDS("target=fr", "source=en", "warnings=false", "stream=true"), &reply);
+    upload("a.json", "", json, FIELDS("target=fr", "source=en", "warnings=false", "stream=true"),
+           &reply);
     struct sse sse = sse_read(reply.body);
     ck_assert_uint_eq(sse_count(&sse, "warning"), 1);
     for (size_t i = 0; i < sse.count; i++)
@@ -221,8 +246,8 @@ END_TEST
 START_TEST(other_encodings) {
     struct reply reply;
     char value[HEADER_BYTES];
-    upload("a.srt", "", "1\n" TIMES "\n" DOG "\n\n2\n" TIMES "\n<i>\xe9\x80 12</i> 34 abcdef\n", FIELDS("target=fr", "source=en"),
-           &reply);
+    upload("a.srt", "", "1\n" TIMES "\n" DOG "\n\n2\n" TIMES "\n<i>\xe9\x80 12</i> 34 abcdef\n",
+           FIELDS("target=fr", "source=en"), &reply);
     ck_assert_msg(reply.status == 200, "%s", reply.body);
     ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
     ck_assert_ptr_nonnull(strstr(value, "encoding"));
@@ -250,7 +275,8 @@ static uint32_t checksum_of(const char *text) {
 
 /* An archive with one member, which is stored. Returns its bytes. */
 static size_t make_archive(const char *name, const char *text, char *out) {
-    size_t named = strlen(name), length = strlen(text), local = 30 + named + length, central = 46 + named;
+    size_t named = strlen(name), length = strlen(text), local = 30 + named + length,
+           central = 46 + named;
     char *entry = out + local, *end = entry + central;
     memset(out, 0, local + central + 22);
     memcpy(out, "PK\3\4", 4);
@@ -273,17 +299,21 @@ static size_t make_archive(const char *name, const char *text, char *out) {
     return local + central + 22;
 }
 
-#define FORM_FIELD(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
-#define ENGLISH_TO_FRENCH       FORM_FIELD("source", "en") FORM_FIELD("target", "fr")
+#define FORM_FIELD(name, value)                                                                    \
+    "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
+#define ENGLISH_TO_FRENCH FORM_FIELD("source", "en") FORM_FIELD("target", "fr")
 
 /* The body of a form, malloc'ed. fields: its parts before the file. */
-static char *archive_form(const char *name, const char *part, const char *text, const char *fields, size_t *out_length) {
+static char *archive_form(const char *name, const char *part, const char *text, const char *fields,
+                          size_t *out_length) {
     static const char tail[] = "\r\n--XX--\r\n";
     size_t room = strlen(text) + 4096;
     char *archive = malloc(room), *body = malloc(2 * room);
     size_t length = make_archive(part, text, archive);
-    size_t head = (size_t)snprintf(body, room, "%s--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n\r\n",
-                                   fields, name);
+    size_t head = (size_t)snprintf(
+        body, room,
+        "%s--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n\r\n", fields,
+        name);
     memcpy(body + head, archive, length);
     memcpy(body + head + length, tail, sizeof tail);
     *out_length = head + length + sizeof tail - 1;
@@ -291,28 +321,35 @@ static char *archive_form(const char *name, const char *part, const char *text, 
     return body;
 }
 
-static void upload_archive(const char *name, const char *part, const char *text, const char *fields, struct reply *reply) {
+static void upload_archive(const char *name, const char *part, const char *text, const char *fields,
+                           struct reply *reply) {
     size_t length;
     char *body = archive_form(name, part, text, fields, &length);
-    client_send(&served, &(struct call){.path = "/documents", .body = body, .length = length, .headers = {MULTIPART}}, reply);
+    client_send(&served,
+                &(struct call){
+                    .path = "/documents", .body = body, .length = length, .headers = {MULTIPART}},
+                reply);
     free(body);
 }
 
 #define STREAM          FORM_FIELD("stream", "true")
 #define PARAGRAPH(text) "<w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p>"
-#define WORDS(text)     "<w:document><w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p></w:document>"
+#define WORDS(text)                                                                                \
+    "<w:document><w:p><w:r><w:t xml:space=\"preserve\">" text "</w:t></w:r></w:p></w:document>"
 
 /* The language of an archive is that of its text, not of its bytes. */
 START_TEST(archives_are_detected) {
-    static const char *const texts[] = {WORDS("Der Hund schl\u00e4ft im Garten."), WORDS("Le chien dort dans le jardin."),
-                                        WORDS("")};
+    static const char *const texts[] = {WORDS("Der Hund schl\u00e4ft im Garten."),
+                                        WORDS("Le chien dort dans le jardin."), WORDS("")};
     struct daemon former = served;
-    daemon_start(&served, ARGUMENTS("--model", "weights/de-en", "--model", "weights/fr-en", "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", "weights/de-en", "--model", "weights/fr-en",
+                                    "--deadline-ms", "60000"));
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct reply reply;
         upload_archive("a.docx", "word/document.xml", texts[i], FORM_FIELD("target", "en"), &reply);
         ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
-        ck_assert_msg(!strstr(texts[i], "n.") || memmem(reply.body, reply.length, "dog", 3), "%s: %s", texts[i],
+        ck_assert_msg(!strstr(texts[i], "n.") || memmem(reply.body, reply.length, "dog", 3),
+                      "%s: %s", texts[i],
                       (const char *)memmem(reply.body, reply.length, "<w:t", 4));
         reply_done(&reply);
     }
@@ -336,20 +373,25 @@ START_TEST(archives) {
 
     upload_archive("a.docx", "word/document.xml", WORDS("12"), ENGLISH_TO_FRENCH STREAM, &reply);
     ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
-    ck_assert_msg(strstr(reply.body, "\"base64\":\"UEsDB") || strstr(reply.body, "\"base64\": \"UEsDB"), "%s", reply.body);
+    ck_assert_msg(strstr(reply.body, "\"base64\":\"UEsDB") ||
+                      strstr(reply.body, "\"base64\": \"UEsDB"),
+                  "%s", reply.body);
     reply_done(&reply);
 
     upload_archive("a.odt", "word/document.xml", WORDS(DOG), ENGLISH_TO_FRENCH, &reply);
     ck_assert_int_eq(reply.status, 400);
-    ck_assert_str_eq(text_at(reply.json, "error"),
-                     "file: the archive is not of the format OpenDocument: it has no part content.xml");
+    ck_assert_str_eq(
+        text_at(reply.json, "error"),
+        "file: the archive is not of the format OpenDocument: it has no part content.xml");
     reply_done(&reply);
     upload_archive("a.docx", "word/document.xml", "<w:p>", ENGLISH_TO_FRENCH, &reply);
     ck_assert_int_eq(reply.status, 400);
-    ck_assert_str_eq(text_at(reply.json, "error"), "file: word/document.xml: line 1, column 6: missing end tag: w:p");
+    ck_assert_str_eq(text_at(reply.json, "error"),
+                     "file: word/document.xml: line 1, column 6: missing end tag: w:p");
     reply_done(&reply);
     refuse("a.pdf", "%PDF", FIELDS("target=fr"), 400,
-           "PDF files cannot be translated: they store the places of letters, not sentences. Extract the text with "
+           "PDF files cannot be translated: they store the places of letters, not sentences. "
+           "Extract the text with "
            "pdftotext, or open the file in LibreOffice and save it as odt");
     free(french);
 }
@@ -357,32 +399,42 @@ END_TEST
 
 START_TEST(refusals) {
     const char *const *usual = FIELDS("source=en", "target=fr");
-    refuse("a.srt", "1\nnever\n", usual, 400,
-           "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
-    refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
+    refuse(
+        "a.srt", "1\nnever\n", usual, 400,
+        "file: line 2, cue 1: \"never\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
+    refuse("a.json", "{\"a\": \n oops}", usual, 400,
+           "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2 is not valid UTF-8");
     refuse("a.exe", "a", usual, 400,
-           "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, jsonl, xcstrings, "
+           "a file with the file extension \".exe\" cannot be translated; supported types: txt, "
+           "srt, vtt, json, jsonl, xcstrings, "
            "md, html, po, "
            "xliff, docx, "
            "pptx, xlsx, odt, odp, ods, epub");
     refuse("a", "a", usual, 400,
-           "the file's name has no known extension: set format to one of txt, srt, vtt, json, jsonl, xcstrings, md, html, po, "
+           "the file's name has no known extension: set format to one of txt, srt, vtt, json, "
+           "jsonl, xcstrings, md, html, po, "
            "xliff, docx, pptx, "
            "xlsx, odt, odp, ods, epub");
-    refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
-    refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
+    refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400,
+           "keys selects values of JSON files only, and this file is txt");
+    refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400,
+           "keys: \"b..c\" is not a path glob: a name is empty");
     refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
-           "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or Windows-1252: save the file as UTF-8");
+           "file: line 3 is not valid UTF-8, and the file does not look like UTF-16 or "
+           "Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
-           "format must be one of txt, srt, vtt, json, jsonl, xcstrings, md, html, po, xliff, docx, pptx, xlsx, odt, odp, ods, "
+           "format must be one of txt, srt, vtt, json, jsonl, xcstrings, md, html, po, xliff, "
+           "docx, pptx, xlsx, odt, odp, ods, "
            "epub, got "
            "\"doc\"");
-    refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
+    refuse("a.txt", "a", FIELDS("source=en"), 400,
+           "target is missing: the code of the language to translate to");
     refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
     refuse("a.txt", "a", FIELDS("target=fr", "colour=red"), 400, "unknown field \"colour\"");
     refuse("a.txt", "a", FIELDS("target=zz"), 400, "target: \"zz\" is not supported");
-    refuse("a.txt", "a", FIELDS("target=fr", "stream=perhaps"), 400, "stream must be true or false");
+    refuse("a.txt", "a", FIELDS("target=fr", "stream=perhaps"), 400,
+           "stream must be true or false");
 }
 END_TEST
 
@@ -398,7 +450,8 @@ START_TEST(bodies_without_file) {
 }
 END_TEST
 
-/* Longer than a text of a request may be: a document is bounded by the body's length. Each line is one sentence. */
+/* Longer than a text of a request may be: a document is bounded by the body's length. Each line is
+ * one sentence. */
 START_TEST(long_document) {
     struct reply reply;
     char text[64 * 16] = "";
@@ -453,14 +506,15 @@ static size_t peak_of(size_t sentences, const char *stream) {
     return peak_bytes();
 }
 
-/* A document's sentences are in memory only while they are decoded: each takes some hundred bytes beside its text until the end.
- * Kept whole, those of this model would take ten thousand. */
+/* A document's sentences are in memory only while they are decoded: each takes some hundred bytes
+ * beside its text until the end. Kept whole, those of this model would take ten thousand. */
 START_TEST(long_documents_take_little) {
     enum { FEW = 300, MANY = 6000, BYTES_OF_SENTENCE = 3000 };
     for (size_t i = 0; i < 2; i++) {
         const char *stream = i == 0 ? "stream=false" : "stream=true";
         size_t few = peak_of(FEW, stream), many = peak_of(MANY, stream);
-        ck_assert_msg(many < few + (size_t)MANY * BYTES_OF_SENTENCE, "%s: %zu, %zu of few", stream, many, few);
+        ck_assert_msg(many < few + (size_t)MANY * BYTES_OF_SENTENCE, "%s: %zu, %zu of few", stream,
+                      many, few);
     }
 }
 END_TEST
@@ -497,7 +551,8 @@ static size_t decode_base64(char *text) {
     return count;
 }
 
-/* An event for each sentence says how many are left, and the last has the bytes that come without a stream. */
+/* An event for each sentence says how many are left, and the last has the bytes that come without a
+ * stream. */
 START_TEST(archives_streamed) {
     static const char text[] = "<w:document>" PARAGRAPH(DOG) PARAGRAPH(DOG " " DOG) "</w:document>";
     struct reply reply, plain;
@@ -525,7 +580,8 @@ END_TEST
 START_TEST(warned) {
     struct reply reply;
     char value[HEADER_BYTES];
-    const char *text = "Un gar\xc3\xa7on joue dans la neige avec le chien.\n\n\nLe chien est grand et il joue avec un enfant.\n";
+    const char *text = "Un gar\xc3\xa7on joue dans la neige avec le chien.\n\n\nLe chien est grand "
+                       "et il joue avec un enfant.\n";
     upload("a.txt", "", text, FIELDS("source=en", "target=fr", "warnings=false"), &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
@@ -555,7 +611,8 @@ END_TEST
 START_TEST(time_limit) {
     struct daemon former = served;
     struct reply reply;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--document-ms", "1", "--deadline-ms", "60000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--document-ms", "1", "--deadline-ms", "60000"));
     char *text = malloc(40000), *end = text;
     for (size_t i = 0; i < 800; i++)
         end = stpcpy(end, "a boy plays in the white snow\n\n");
@@ -573,7 +630,8 @@ START_TEST(sentence_limit) {
     enum { MOST = 40 };
     struct daemon former = served;
     struct reply reply;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--queue", "8", "--document-sentences", "40", "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--queue", "8", "--document-sentences", "40",
+                                    "--deadline-ms", "60000"));
     char text[(MOST + 2) * sizeof DOG] = "", *expected = NULL, *one = translation(DOG);
     size_t length;
     FILE *out = open_memstream(&expected, &length);
@@ -589,13 +647,15 @@ START_TEST(sentence_limit) {
     sse_last(&sse, "result");
     sse_done(&sse);
     reply_done(&reply);
-    refuse("a.txt", strcat(text, DOG "\n"), FIELDS("source=en", "target=fr"), 413, "file must have at most 40 sentences");
+    refuse("a.txt", strcat(text, DOG "\n"), FIELDS("source=en", "target=fr"), 413,
+           "file must have at most 40 sentences");
     daemon_stop(&served);
 
     text[MOST * (sizeof DOG)] = '\0';
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--queue", "8", "--request-memory", "4096"));
     upload("a.txt", "", text, FIELDS("source=en", "target=fr"), &reply);
-    ck_assert_msg(reply.status == 413 && strstr(reply.body, "file would need about"), "%ld %s", reply.status, reply.body);
+    ck_assert_msg(reply.status == 413 && strstr(reply.body, "file would need about"), "%ld %s",
+                  reply.status, reply.body);
     reply_done(&reply);
     daemon_stop(&served);
     served = former;
@@ -604,7 +664,8 @@ START_TEST(sentence_limit) {
 }
 END_TEST
 
-/* A docx whose body is somewhat longer than the padding, or a text of that length. Returns the reply's status. */
+/* A docx whose body is somewhat longer than the padding, or a text of that length. Returns the
+ * reply's status. */
 static long send_large(bool archive, size_t padding, const char *message) {
     struct reply reply;
     char *text = malloc(padding + 100), *at = stpcpy(text, archive ? "<w:document><!--" : "");
@@ -624,33 +685,43 @@ static long send_large(bool archive, size_t padding, const char *message) {
 /* Other documents, whose length bounds the work of reading them, have the limit of all bodies. */
 START_TEST(archives_may_be_larger) {
     struct daemon former = served;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "5000", "--document-bytes", "20000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "5000",
+                                    "--document-bytes", "20000"));
     ck_assert_int_eq(send_large(true, 15000, ""), 200);
     ck_assert_int_eq(send_large(false, 6000, "file must have at most 5000 bytes, got 6000"), 413);
     ck_assert_int_eq(send_large(true, 20000, "the body must have at most 20000 bytes"), 413);
     ck_assert_int_eq(send_large(true, 15000, ""), 200); /* the memory was returned */
     daemon_stop(&served);
-    daemon_start(&served,
-                 ARGUMENTS("--model", MODEL, "--max-body-bytes", "5000", "--document-bytes", "20000", "--body-memory", "4096"));
-    ck_assert_int_eq(send_large(true, 17000, ""), 200); /* the oldest body may be larger than the memory for all */
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "5000",
+                                    "--document-bytes", "20000", "--body-memory", "4096"));
+    ck_assert_int_eq(send_large(true, 17000, ""),
+                     200); /* the oldest body may be larger than the memory for all */
     daemon_stop(&served);
     served = former;
 }
 END_TEST
 
-/* Long files need not delay others, and stop when nobody waits for them. archive: of docx, otherwise of txt. */
+/* Long files need not delay others, and stop when nobody waits for them. archive: of docx,
+ * otherwise of txt. */
 static void leave(bool archive) {
     enum { SENTENCES = 800, LONGEST = 128 };
     char *text = malloc(SENTENCES * LONGEST), *end = stpcpy(text, archive ? "<w:document>" : "");
     for (size_t i = 0; i < SENTENCES; i++)
-        end += sprintf(end, archive ? PARAGRAPH("boy %zu plays in the white snow") : "boy %zu plays in the white snow\n\n", i);
+        end += sprintf(end,
+                       archive ? PARAGRAPH("boy %zu plays in the white snow")
+                               : "boy %zu plays in the white snow\n\n",
+                       i);
     stpcpy(end, archive ? "</w:document>" : "");
     size_t length = 0;
-    char *body = archive ? archive_form("a.docx", "word/document.xml", text, ENGLISH_TO_FRENCH STREAM, &length)
+    char *body = archive ? archive_form("a.docx", "word/document.xml", text,
+                                        ENGLISH_TO_FRENCH STREAM, &length)
                          : form("a.txt", "", text, FIELDS("target=fr", "stream=true"));
     struct flight *flight = flight_open(&served);
     struct reply reply;
-    flight_send(flight, &(struct call){.path = "/documents", .body = body, .length = length, .headers = {MULTIPART}}, &reply);
+    flight_send(flight,
+                &(struct call){
+                    .path = "/documents", .body = body, .length = length, .headers = {MULTIPART}},
+                &reply);
     metric_await_least(&served, "alignd_rows_live", 1, flight);
     char *translated = translation(DOG); /* takes its turn */
     ck_assert(*translated);
@@ -679,7 +750,8 @@ START_TEST(half_of_the_rows) {
     char *body = form("a.txt", "", text, FIELDS("source=en", "target=fr", "stream=true"));
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "128"));
     struct flight *flight = flight_open(&daemon);
-    flight_send(flight, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}}, &reply);
+    flight_send(flight, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}},
+                &reply);
     metric_await_least(&daemon, "alignd_rows_live", ROWS / 4, flight);
     for (size_t i = 0; i < LOOKS; i++)
         ck_assert_double_le(metric(&daemon, "alignd_rows_live"), ROWS / 2);
@@ -693,7 +765,8 @@ END_TEST
 
 /* `alignd translate` makes the same of it, by the file's name or by --format. */
 START_TEST(command_line) {
-    static const char text[] = "1\n" TIMES "\nThe dog that I saw\n\n2\n" TIMES "\nruns in the <i>snow</i>.\n";
+    static const char text[] =
+        "1\n" TIMES "\nThe dog that I saw\n\n2\n" TIMES "\nruns in the <i>snow</i>.\n";
     struct reply reply;
     struct outcome from_input, from_file, wrong;
     char path[] = "/tmp/alignd-XXXXXX.srt";
@@ -708,7 +781,8 @@ START_TEST(command_line) {
     ck_assert_str_eq(from_input.out, reply.body);
     ck_assert_str_eq(from_file.out, reply.body);
     ck_assert_int_eq(wrong.status, 1);
-    ck_assert_ptr_nonnull(strstr(wrong.err, "the input: line 2, column 1: unexpected text after the value"));
+    ck_assert_ptr_nonnull(
+        strstr(wrong.err, "the input: line 2, column 1: unexpected text after the value"));
     ck_assert_str_eq(wrong.out, "");
     unlink(path);
     outcome_done(&from_input);
@@ -720,9 +794,12 @@ END_TEST
 
 /* ---- LibreTranslate's files ---- */
 
-static void upload_file(const char *name, const char *text, const char *const *fields, struct reply *reply) {
+static void upload_file(const char *name, const char *text, const char *const *fields,
+                        struct reply *reply) {
     char *body = form(name, "application/octet-stream", text, fields);
-    client_send(&served, &(struct call){.path = "/translate_file", .body = body, .headers = {MULTIPART}}, reply);
+    client_send(&served,
+                &(struct call){.path = "/translate_file", .body = body, .headers = {MULTIPART}},
+                reply);
     free(body);
 }
 
@@ -735,13 +812,15 @@ static const char *path_of(const struct reply *reply) {
     return path;
 }
 
-/* The address in the answer leads to the file that POST /documents answers with, and still does after the file has been sent, since
- * it may not have arrived. */
+/* The address in the answer leads to the file that POST /documents answers with, and still does
+ * after the file has been sent, since it may not have arrived. */
 START_TEST(files_to_fetch) {
     struct reply document, address, file;
-    CURL *connection = connection_open(); /* one, on which each reply has gone out before the next begins */
+    CURL *connection =
+        connection_open(); /* one, on which each reply has gone out before the next begins */
     upload("a.srt", "", "1\n" TIMES "\n" DOG "\n", FIELDS("source=en", "target=fr"), &document);
-    upload_file("a.srt", "1\n" TIMES "\n" DOG "\n", FIELDS("source=auto", "target=fr", "unknown=field"), &address);
+    upload_file("a.srt", "1\n" TIMES "\n" DOG "\n",
+                FIELDS("source=auto", "target=fr", "unknown=field"), &address);
     ck_assert_msg(address.status == 200, "%ld %s", address.status, address.body);
     const char *path = path_of(&address);
     ck_assert_ptr_eq(strstr(path, "/download_file/"), path);
@@ -749,7 +828,9 @@ START_TEST(files_to_fetch) {
     static const char *const methods[] = {"HEAD", "HEAD", "GET", "GET", "GET"};
     for (size_t i = 0; i < COUNT(methods); i++) {
         char value[HEADER_BYTES];
-        client_send(&served, &(struct call){.path = path, .method = methods[i], .connection = connection}, &file);
+        client_send(&served,
+                    &(struct call){.path = path, .method = methods[i], .connection = connection},
+                    &file);
         ck_assert_int_eq(file.status, 200);
         ck_assert_uint_eq(file.length, *methods[i] == 'G' ? document.length : 0);
         ck_assert(file.length == 0 || strcmp(file.body, document.body) == 0);
@@ -759,13 +840,16 @@ START_TEST(files_to_fetch) {
         ck_assert_str_eq(value, "no-store");
         reply_done(&file);
     }
-    client_send(&served, &(struct call){.path = "/download_file/00000000000000000000000000000000.a.txt"}, &file);
+    client_send(&served,
+                &(struct call){.path = "/download_file/00000000000000000000000000000000.a.txt"},
+                &file);
     ck_assert_int_eq(file.status, 404);
     ck_assert_str_eq(text_at(file.json, "error"), "file not found or expired");
     reply_done(&file);
     upload_file("a.json", "{oops", FIELDS("source=en", "target=fr"), &file);
     ck_assert_int_eq(file.status, 400);
-    ck_assert_str_eq(text_at(file.json, "error"), "file: line 1, column 2: the name of a member is expected here");
+    ck_assert_str_eq(text_at(file.json, "error"),
+                     "file: line 1, column 2: the name of a member is expected here");
     reply_done(&file);
     reply_done(&address);
     reply_done(&document);
@@ -773,16 +857,19 @@ START_TEST(files_to_fetch) {
 }
 END_TEST
 
-/* The file is so short that the kernel takes all of it, and its client leaves without reading it. */
+/* The file is so short that the kernel takes all of it, and its client leaves without reading it.
+ */
 START_TEST(files_that_nobody_read) {
-    static const char fetched[] = "alignd_requests_total{endpoint=\"/download_file/{file}\",code=\"200\"}";
+    static const char fetched[] =
+        "alignd_requests_total{endpoint=\"/download_file/{file}\",code=\"200\"}";
     struct daemon former = served;
     struct reply address, file;
     char request[512];
     daemon_start(&served, ARGUMENTS("--model", MODEL));
     upload_file("a.txt", DOG, FIELDS("source=en", "target=fr"), &address);
     ck_assert_msg(address.status == 200, "%ld %s", address.status, address.body);
-    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path_of(&address));
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             path_of(&address));
     int connection = raw_open(&served);
     raw_write(connection, request, strlen(request));
     metric_await(&served, fetched, 1, NULL);
@@ -800,17 +887,20 @@ END_TEST
 /* As much as no socket holds: its client reads the beginning and is gone. */
 START_TEST(files_that_were_cut_off) {
     enum { BLANKS = 16 << 20 };
-    static const char fetched[] = "alignd_requests_total{endpoint=\"/download_file/{file}\",code=\"200\"}";
+    static const char fetched[] =
+        "alignd_requests_total{endpoint=\"/download_file/{file}\",code=\"200\"}";
     struct daemon former = served;
     struct reply address, file;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "20000000", "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "20000000",
+                                    "--deadline-ms", "60000"));
     char *text = malloc(BLANKS + 3), request[512], begin[64];
     text[0] = '[';
     memset(text + 1, ' ', BLANKS);
     strcpy(text + 1 + BLANKS, "]");
     upload_file("a.json", text, FIELDS("source=en", "target=fr"), &address);
     ck_assert_msg(address.status == 200, "%ld %s", address.status, address.body);
-    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path_of(&address));
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             path_of(&address));
     int connection = raw_open(&served);
     raw_write(connection, request, strlen(request));
     ck_assert_int_gt(read(connection, begin, sizeof begin), 0);
@@ -831,7 +921,8 @@ END_TEST
 START_TEST(files_that_make_room) {
     struct daemon former = served;
     struct reply one, other, file;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--keep-files-bytes", "8", "--deadline-ms", "60000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--keep-files-bytes", "8", "--deadline-ms", "60000"));
     upload_file("a.txt", "12345", FIELDS("source=en", "target=fr"), &one);
     upload_file("a.txt", "67890", FIELDS("source=en", "target=fr"), &other);
     client_send(&served, &(struct call){.path = path_of(&one)}, &file);
@@ -853,20 +944,23 @@ END_TEST
 
 /* ---- both languages ---- */
 
-/* The source stays byte for byte, and the translation stands below it, where the format has it; what says the same in both stands
- * there once. */
+/* The source stays byte for byte, and the translation stands below it, where the format has it;
+ * what says the same in both stands there once. */
 START_TEST(bilingual) {
     static const struct {
         const char *name, *text, *expected; /* expected: with @ for the translation of DOG */
     } rows[] = {
         {"a.txt", "42\r\n  - " DOG "\r\n\r\n", "42\r\n  - " DOG "\r\n    @\r\n\r\n"},
         {"a.txt", DOG, DOG "\n@"},
-        {"a.md", "# " DOG "\n\n| " DOG " |\n|---|\n| 42 |\n", "# " DOG "<br>@\n\n| " DOG "<br>@ |\n|---|\n| 42 |\n"},
+        {"a.md", "# " DOG "\n\n| " DOG " |\n|---|\n| 42 |\n",
+         "# " DOG "<br>@\n\n| " DOG "<br>@ |\n|---|\n| 42 |\n"},
         {"a.html", "<title>" DOG "</title><p lang=\"en\" title=\"" DOG "\">" DOG "</p><p>42</p>",
-         "<title>" DOG " / @</title><p lang=\"en\" title=\"" DOG "\">" DOG "<br/><span lang=\"fr\">@</span></p><p>42</p>"},
+         "<title>" DOG " / @</title><p lang=\"en\" title=\"" DOG "\">" DOG
+         "<br/><span lang=\"fr\">@</span></p><p>42</p>"},
         {"a.srt", "1\r\n" TIMES "\r\n" DOG "\r\n\r\n2\r\n" TIMES "\r\n42\r\n",
          "1\r\n" TIMES "\r\n" DOG "\r\n@\r\n\r\n2\r\n" TIMES "\r\n42\r\n"},
-        {"a.vtt", "WEBVTT\n\n" TIMES "\n<i>" DOG "</i>\n", "WEBVTT\n\n" TIMES "\n<i>" DOG "</i>\n<i>@</i>\n"},
+        {"a.vtt", "WEBVTT\n\n" TIMES "\n<i>" DOG "</i>\n",
+         "WEBVTT\n\n" TIMES "\n<i>" DOG "</i>\n<i>@</i>\n"},
     };
     char *dog = translation(DOG), command[128], path[] = "/tmp/alignd-XXXXXX.html";
     struct reply reply;
@@ -875,11 +969,12 @@ START_TEST(bilingual) {
         char expected[512] = "";
         for (const char *at = rows[i].expected; *at;) {
             size_t length = strcspn(at, "@");
-            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%.*s%s", (int)length, at,
-                     at[length] ? dog : "");
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%.*s%s",
+                     (int)length, at, at[length] ? dog : "");
             at += length + (at[length] != '\0');
         }
-        upload(rows[i].name, "", rows[i].text, FIELDS("source=en", "target=fr", "bilingual=below"), &reply);
+        upload(rows[i].name, "", rows[i].text, FIELDS("source=en", "target=fr", "bilingual=below"),
+               &reply);
         ck_assert_msg(reply.status == 200, "%s: %s", rows[i].name, reply.body);
         ck_assert_str_eq(reply.body, expected);
         reply_done(&reply);
@@ -889,7 +984,8 @@ START_TEST(bilingual) {
     int fd = mkstemps(path, 5);
     ck_assert_int_eq(write(fd, command, strlen(command)), (ssize_t)strlen(command));
     close(fd);
-    program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below", path), NULL, &outcome);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below", path), NULL,
+                &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     ck_assert_str_eq(outcome.out, reply.body);
     outcome_done(&outcome);
@@ -900,11 +996,17 @@ START_TEST(bilingual) {
     ck_assert_str_eq(outcome.out, reply.body);
     outcome_done(&outcome);
     reply_done(&reply);
-    refuse("a.txt", DOG, FIELDS("source=en", "target=fr", "bilingual=beside"), 400, "bilingual must be below, got \"beside\"");
-    refuse("a.json", "{}", FIELDS("source=en", "target=fr", "bilingual=below"), 400, "bilingual is not possible in json files");
-    refuse("a.po", "", FIELDS("source=en", "target=fr", "bilingual=below"), 400, "bilingual is not possible in po files");
-    refuse("a.xliff", "", FIELDS("source=en", "target=fr", "bilingual=below"), 400, "bilingual is not possible in xliff files");
-    program_run(ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below", "--format", "json"), "{}", &outcome);
+    refuse("a.txt", DOG, FIELDS("source=en", "target=fr", "bilingual=beside"), 400,
+           "bilingual must be below, got \"beside\"");
+    refuse("a.json", "{}", FIELDS("source=en", "target=fr", "bilingual=below"), 400,
+           "bilingual is not possible in json files");
+    refuse("a.po", "", FIELDS("source=en", "target=fr", "bilingual=below"), 400,
+           "bilingual is not possible in po files");
+    refuse("a.xliff", "", FIELDS("source=en", "target=fr", "bilingual=below"), 400,
+           "bilingual is not possible in xliff files");
+    program_run(
+        ARGUMENTS("translate", "--model", MODEL, "--bilingual", "below", "--format", "json"), "{}",
+        &outcome);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_ptr_nonnull(strstr(outcome.err, "--bilingual is not possible in json files"));
     outcome_done(&outcome);
@@ -918,16 +1020,21 @@ END_TEST
 
 /* ---- DeepL's documents ---- */
 
-static void order_document(const char *name, const char *text, const char *const *fields, struct reply *reply) {
+static void order_document(const char *name, const char *text, const char *const *fields,
+                           struct reply *reply) {
     char *body = form(name, "application/octet-stream", text, fields);
-    client_send(&served, &(struct call){.path = "/v2/document", .body = body, .headers = {MULTIPART}}, reply);
+    client_send(&served,
+                &(struct call){.path = "/v2/document", .body = body, .headers = {MULTIPART}},
+                reply);
     free(body);
 }
 
-static void ask_document(const struct reply *handle, const char *what, const char *key, struct reply *reply) {
+static void ask_document(const struct reply *handle, const char *what, const char *key,
+                         struct reply *reply) {
     char path[128], json[128];
     snprintf(path, sizeof path, "/v2/document/%s%s", text_at(handle->json, "document_id"), what);
-    snprintf(json, sizeof json, "{'document_key': '%s'}", key ? key : text_at(handle->json, "document_key"));
+    snprintf(json, sizeof json, "{'document_key': '%s'}",
+             key ? key : text_at(handle->json, "document_key"));
     client_send(&served, &(struct call){.path = path, .json = json}, reply);
 }
 
@@ -949,7 +1056,8 @@ START_TEST(deepl_document) {
     struct reply document, handle, reply;
     char value[HEADER_BYTES];
     upload("a.srt", "", "1\n" TIMES "\n" DOG "\n", FIELDS("source=en", "target=fr"), &document);
-    order_document("x", "1\n" TIMES "\n" DOG "\n", FIELDS("source_lang=EN", "target_lang=FR", "filename=a.srt", "other=1"),
+    order_document("x", "1\n" TIMES "\n" DOG "\n",
+                   FIELDS("source_lang=EN", "target_lang=FR", "filename=a.srt", "other=1"),
                    &handle);
     ck_assert_msg(handle.status == 200, "%ld %s", handle.status, handle.body);
     await_document(&handle, &reply);
@@ -960,20 +1068,24 @@ START_TEST(deepl_document) {
     for (size_t i = 0; i < 2; i++) {
         ask_document(&handle, i == 0 ? "" : "/result", "00000000000000000000000000000000", &reply);
         ck_assert_int_eq(reply.status, 404);
-        ck_assert_str_eq(text_at(reply.json, "message"), "document not found or expired, or the document_key is wrong");
+        ck_assert_str_eq(text_at(reply.json, "message"),
+                         "document not found or expired, or the document_key is wrong");
         reply_done(&reply);
     }
-    CURL *connection = connection_open(); /* one, on which each reply has gone out before the next begins */
+    CURL *connection =
+        connection_open(); /* one, on which each reply has gone out before the next begins */
     char path[128], json[128];
     snprintf(path, sizeof path, "/v2/document/%s/result", text_at(handle.json, "document_id"));
     snprintf(json, sizeof json, "{'document_key': '%s'}", text_at(handle.json, "document_key"));
-    client_send(&served, &(struct call){.path = path, .json = json, .connection = connection}, &reply);
+    client_send(&served, &(struct call){.path = path, .json = json, .connection = connection},
+                &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert_str_eq(reply.body, document.body);
     ck_assert(reply_header(&reply, "Content-Disposition", value));
     ck_assert_str_eq(value, "attachment; filename=\"a.FR.srt\"; filename*=UTF-8''a.FR.srt");
     reply_done(&reply);
-    client_send(&served, &(struct call){.path = path, .json = json, .connection = connection}, &reply);
+    client_send(&served, &(struct call){.path = path, .json = json, .connection = connection},
+                &reply);
     ck_assert_int_eq(reply.status, 404);
     reply_done(&reply);
     curl_easy_cleanup(connection);
@@ -982,19 +1094,24 @@ START_TEST(deepl_document) {
 }
 END_TEST
 
-/* A blank document has nothing to decode; one whose time is over says so to who asks; what is wrong is refused before an id is
- * given. */
+/* A blank document has nothing to decode; one whose time is over says so to who asks; what is wrong
+ * is refused before an id is given. */
 START_TEST(deepl_document_ends) {
     static const struct {
         const char *name, *fields[3], *message;
     } rows[] = {
-        {"a.txt", {"source_lang=EN"}, "target_lang is missing: the code of the language to translate to"},
+        {"a.txt",
+         {"source_lang=EN"},
+         "target_lang is missing: the code of the language to translate to"},
         {"a.txt", {"source_lang=EN", "target_lang=ZZ"}, "target_lang: \"ZZ\" is not supported"},
         {"a.txt", {"target_lang=FR", "glossary_id=x"}, "source_lang is required with glossary_id"},
-        {"a.txt", {"target_lang=FR", "output_format=pdf"}, "output_format must be that of the file, txt, got \"pdf\""},
+        {"a.txt",
+         {"target_lang=FR", "output_format=pdf"},
+         "output_format must be that of the file, txt, got \"pdf\""},
         {"a.exe",
          {"target_lang=FR"},
-         "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, vtt, json, jsonl, xcstrings, "
+         "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, "
+         "vtt, json, jsonl, xcstrings, "
          "md, html, po, "
          "xliff, "
          "docx, pptx, "
@@ -1007,7 +1124,8 @@ START_TEST(deepl_document_ends) {
         ck_assert_str_eq(text_at(reply.json, "message"), rows[i].message);
         reply_done(&reply);
     }
-    order_document("a.txt", "42\n", FIELDS("source_lang=EN", "target_lang=FR", "output_format=txt"), &handle);
+    order_document("a.txt", "42\n", FIELDS("source_lang=EN", "target_lang=FR", "output_format=txt"),
+                   &handle);
     await_document(&handle, &reply);
     ck_assert_str_eq(text_at(reply.json, "status"), "done");
     reply_done(&reply);
@@ -1024,15 +1142,20 @@ START_TEST(deepl_document_ends) {
     for (size_t ms = 1; !failed; ms++) {
         char deadline[32];
         snprintf(deadline, sizeof deadline, "X-Deadline-Ms: %zu", ms);
-        client_send(&served, &(struct call){.path = "/v2/document", .body = body, .headers = {MULTIPART, deadline}}, &handle);
-        ck_assert_msg(handle.status == 200 || handle.status == 504, "%ld %s", handle.status, handle.body);
+        client_send(
+            &served,
+            &(struct call){.path = "/v2/document", .body = body, .headers = {MULTIPART, deadline}},
+            &handle);
+        ck_assert_msg(handle.status == 200 || handle.status == 504, "%ld %s", handle.status,
+                      handle.body);
         if (handle.status == 504) {
             reply_done(&handle);
             continue;
         }
         await_document(&handle, &reply);
         ck_assert_str_eq(text_at(reply.json, "status"), "error");
-        ck_assert_str_eq(text_at(reply.json, "error_message"), "the request's deadline passed before it was answered");
+        ck_assert_str_eq(text_at(reply.json, "error_message"),
+                         "the request's deadline passed before it was answered");
         reply_done(&reply);
         ask_document(&handle, "/result", NULL, &reply);
         ck_assert_int_eq(reply.status, 400);
@@ -1045,7 +1168,8 @@ START_TEST(deepl_document_ends) {
 }
 END_TEST
 
-/* The client has its answer while the document is decoded, and a daemon that stops finishes it first. */
+/* The client has its answer while the document is decoded, and a daemon that stops finishes it
+ * first. */
 START_TEST(deepl_document_goes_on) {
     enum { LINES = 300 };
     struct daemon former = served;

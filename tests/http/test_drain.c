@@ -1,4 +1,5 @@
-/* SIGTERM: accepted requests are answered, later ones are refused, and the exit status says whether that succeeded. */
+/* SIGTERM: accepted requests are answered, later ones are refused, and the exit status says whether
+ * that succeeded. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -13,12 +14,13 @@
 
 /* One whose rows two sentences of endless work take. */
 static void start_full(struct daemon *daemon, const char *grace_ms) {
-    daemon_start(daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
-                                   "--deadline-ms", "60000", "--grace-ms", grace_ms));
+    daemon_start(daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0",
+                           WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", grace_ms));
 }
 
-/* When the signal arrives, one request is being decoded for as long as its client stays and holds all rows, and another waits after
- * it. */
+/* When the signal arrives, one request is being decoded for as long as its client stays and holds
+ * all rows, and another waits after it. */
 static void signal_under_load(int signal_number) {
     enum { CLIENTS = 40, TEXTS = 4 };
     struct daemon daemon;
@@ -59,7 +61,8 @@ END_TEST
 
 /* A page of markup with so many tags. */
 static char *page(size_t tags) {
-    static const char head[] = "{\"source\":\"en\",\"target\":\"fr\",\"format\":\"html\",\"q\":\"A boy plays.",
+    static const char head[] =
+        "{\"source\":\"en\",\"target\":\"fr\",\"format\":\"html\",\"q\":\"A boy plays.",
                       tag[] = "<b a=c></b>";
     char *body = malloc(sizeof head + tags * sizeof tag + 2), *out = stpcpy(body, head);
     for (size_t i = 0; i < tags; i++)
@@ -78,7 +81,8 @@ static int status_of(int connection) {
 }
 
 /* Whether so many large requests wait before so many have been read. */
-static bool some_wait(const struct daemon *daemon, struct flight *flight, double waiting, double read) {
+static bool some_wait(const struct daemon *daemon, struct flight *flight, double waiting,
+                      double read) {
     for (struct patience patience = {0};;) {
         flight_move(flight);
         if (metric(daemon, "alignd_chores_waiting") >= waiting)
@@ -89,16 +93,18 @@ static bool some_wait(const struct daemon *daemon, struct flight *flight, double
     }
 }
 
-/* Large requests that wait to be read have been accepted, too. They come after one that is many times as large, again and again
- * until it has not been read before they are there. */
+/* Large requests that wait to be read have been accepted, too. They come after one that is many
+ * times as large, again and again until it has not been read before they are there. */
 START_TEST(terminated_while_large_ones_wait) {
     enum { ROUNDS = 50, CLIENTS = 3, TAGS = 2000 };
     struct daemon daemon;
     struct reply replies[CLIENTS];
     char head[100], *first = page(30 * TAGS), *body = page(TAGS);
-    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000",
-                                    "--max-body-bytes", "100000000"));
-    snprintf(head, sizeof head, "POST /translate HTTP/1.0\r\nContent-Length: %zu\r\n\r\n", strlen(first));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--deadline-ms", "60000",
+                           "--grace-ms", "60000", "--max-body-bytes", "100000000"));
+    snprintf(head, sizeof head, "POST /translate HTTP/1.0\r\nContent-Length: %zu\r\n\r\n",
+             strlen(first));
     struct flight *flight = flight_open(&daemon);
     bool waited = false;
     for (size_t round = 1; !waited; round++) {
@@ -115,7 +121,8 @@ START_TEST(terminated_while_large_ones_wait) {
         ck_assert_int_eq(status_of(connection), 200);
         for (size_t i = 0; i < CLIENTS; i++) {
             ck_assert_int_eq(replies[i].status, 200);
-            ck_assert_ptr_nonnull(strstr(text_at(replies[i].json, "translatedText"), "<b a=\"c\"></b>"));
+            ck_assert_ptr_nonnull(
+                strstr(text_at(replies[i].json, "translatedText"), "<b a=\"c\"></b>"));
             reply_done(&replies[i]);
         }
     }
@@ -159,7 +166,8 @@ START_TEST(refused_while_draining) {
     metric_await(&daemon, "alignd_rows_live", 64, flight);
     for (size_t i = 0; i < CALLS; i++) {
         connections[i] = connection_open();
-        client_send(&daemon, &(struct call){.path = "/ready", .connection = connections[i]}, &reply);
+        client_send(&daemon, &(struct call){.path = "/ready", .connection = connections[i]},
+                    &reply);
         ck_assert_int_eq(reply.status, 200);
         reply_done(&reply);
     }
@@ -191,7 +199,8 @@ START_TEST(refused_while_draining) {
         reply_done(&reply);
         curl_easy_cleanup(connections[i]);
     }
-    flight_close(flight); /* the client of the slow one leaves, so that nothing is left to be done */
+    flight_close(
+        flight); /* the client of the slow one leaves, so that nothing is left to be done */
     reply_done(&slow);
     free(body);
     daemon_end(&daemon);
@@ -219,7 +228,8 @@ START_TEST(second_signal_quits_at_once) {
 }
 END_TEST
 
-/* A request that takes longer than the grace time is refused instead of cut off; the exit status says so. */
+/* A request that takes longer than the grace time is refused instead of cut off; the exit status
+ * says so. */
 START_TEST(grace_time_ends) {
     struct daemon daemon;
     struct reply reply;
@@ -240,15 +250,20 @@ START_TEST(grace_time_ends) {
 }
 END_TEST
 
-/* A request that has not come in whole is refused, in the manner of its service, and holds nothing up. */
+/* A request that has not come in whole is refused, in the manner of its service, and holds nothing
+ * up. */
 START_TEST(half_a_request) {
     static const struct {
         const char *sent, *error;
     } rows[] = {
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\":", "\"code\":\"unavailable\""},
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"text\":\r\n",
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\":",
          "\"code\":\"unavailable\""},
-        {"POST /v2/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{\"text\":", "\"message\":"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+         "chunked\r\n\r\n8\r\n{\"text\":\r\n",
+         "\"code\":\"unavailable\""},
+        {"POST /v2/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+         "1000000\r\n\r\n{\"text\":",
+         "\"message\":"},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     struct daemon daemon;
@@ -263,7 +278,8 @@ START_TEST(half_a_request) {
     ck_assert_int_eq(daemon_wait(&daemon), 0);
     for (size_t i = 0; i < ROWS; i++) {
         char reply[4096];
-        ssize_t length = recv(connections[i], reply, sizeof reply - 1, MSG_WAITALL); /* up to its end */
+        ssize_t length =
+            recv(connections[i], reply, sizeof reply - 1, MSG_WAITALL); /* up to its end */
         ck_assert_int_gt(length, 0);
         reply[length] = '\0';
         ck_assert_msg(strncmp(reply, "HTTP/1.1 503 ", strlen("HTTP/1.1 503 ")) == 0, "%s", reply);

@@ -35,7 +35,8 @@ static pid_t start_within(rlim_t space, const char *const *arguments, int in, in
     return pid;
 }
 
-static void run_within(rlim_t space, const char *const *arguments, const char *input, struct outcome *outcome) {
+static void run_within(rlim_t space, const char *const *arguments, const char *input,
+                       struct outcome *outcome) {
     int in = memory_file(input), out = memory_file(""), err = memory_file("");
     outcome->status = program_wait(start_within(space, arguments, in, out, err));
     outcome->out = read_from_start(out);
@@ -50,8 +51,9 @@ static void check_batch(rlim_t space, const char *const *arguments, const char *
     struct outcome outcome;
     run_within(space, arguments, "I am hungry.\n", &outcome);
     bool works = outcome.status == 0 && strcmp(outcome.out, expected) == 0;
-    ck_assert_msg(works || (outcome.status == 1 && strncmp(outcome.err, "alignd: ", 8) == 0), "%lu bytes: status %d: %s%s",
-                  (unsigned long)space, outcome.status, outcome.out, outcome.err);
+    ck_assert_msg(works || (outcome.status == 1 && strncmp(outcome.err, "alignd: ", 8) == 0),
+                  "%lu bytes: status %d: %s%s", (unsigned long)space, outcome.status, outcome.out,
+                  outcome.err);
     outcome_done(&outcome);
 }
 
@@ -63,15 +65,17 @@ static bool has_ended(pid_t pid) {
 static void check_daemon(rlim_t space) {
     struct daemon daemon = {.log = memory_file("")};
     int nothing = memory_file("");
-    daemon.pid = start_within(space, ARGUMENTS("--listen", "127.0.0.1:0", "--model", SHIPPED), nothing, nothing, daemon.log);
-    for (struct patience patience = {0}; !has_ended(daemon.pid) && !daemon_logged(&daemon, "event=ready");)
+    daemon.pid = start_within(space, ARGUMENTS("--listen", "127.0.0.1:0", "--model", SHIPPED),
+                              nothing, nothing, daemon.log);
+    for (struct patience patience = {0};
+         !has_ended(daemon.pid) && !daemon_logged(&daemon, "event=ready");)
         patience_wait(&patience, "an end or a beginning");
     bool ready = daemon_logged(&daemon, "event=ready");
     kill(daemon.pid, SIGTERM);
     int status = program_wait(daemon.pid);
     char *log = read_from_start(daemon.log);
-    ck_assert_msg(ready ? status == 0 : status == 1 && strstr(log, "alignd: "), "%lu bytes: status %d: %s", (unsigned long)space,
-                  status, log);
+    ck_assert_msg(ready ? status == 0 : status == 1 && strstr(log, "alignd: "),
+                  "%lu bytes: status %d: %s", (unsigned long)space, status, log);
     free(log);
     close(nothing);
     close(daemon.log);
@@ -86,7 +90,8 @@ START_TEST(little_address_space) {
     ck_assert_int_eq(write(fd, "J'ai faim.\n", 11), 11);
     close(fd);
     check_batch(spaces[_i], ARGUMENTS("translate", "--model", SHIPPED), "J'ai faim.\n");
-    check_batch(spaces[_i], ARGUMENTS("attention", "--model", SHIPPED, "--target", target), "0-0 2-1\n");
+    check_batch(spaces[_i], ARGUMENTS("attention", "--model", SHIPPED, "--target", target),
+                "0-0 2-1\n");
     check_daemon(spaces[_i]);
     unlink(target);
 }
@@ -126,14 +131,16 @@ static void read_address(int stderr_end, struct daemon *daemon) {
     const char *address = strstr(log, "address=");
     ck_assert_ptr_nonnull(address);
     address += strlen("address=");
-    snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(address, " \r\n"), address);
+    snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(address, " \r\n"),
+             address);
 }
 
 /* It answers, tells how much it could not tell, and ends when it is asked to. */
 START_TEST(unread_stderr) {
     struct daemon daemon = {0};
     int err, stderr_end = channels[_i](&err), nothing = memory_file("");
-    daemon.pid = program_start(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL), nothing, nothing, err);
+    daemon.pid = program_start(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL), nothing,
+                               nothing, err);
     close(err);
     read_address(stderr_end, &daemon);
     CURL *connection = connection_open();

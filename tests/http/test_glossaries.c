@@ -1,5 +1,5 @@
-/* Glossaries that the server keeps: DeepL's calls for them, their owners, the effects of SIGHUP and a restart, and translations
- * that use them in both dialects. */
+/* Glossaries that the server keeps: DeepL's calls for them, their owners, the effects of SIGHUP and
+ * a restart, and translations that use them in both dialects. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <signal.h>
@@ -12,7 +12,9 @@
 #define FORM         "Content-Type: application/x-www-form-urlencoded"
 #define ALICE        "Authorization: DeepL-Auth-Key a-key-of-alice"
 #define BOB          "Authorization: DeepL-Auth-Key a-key-of-bob"
-#define MAKE         "{'name': 'winter', 'source_lang': 'EN', 'target_lang': 'FR', 'entries': 'snow\\tpoudreuse', 'entries_format': 'tsv'}"
+#define MAKE                                                                                       \
+    "{'name': 'winter', 'source_lang': 'EN', 'target_lang': 'FR', 'entries': 'snow\\tpoudreuse', " \
+    "'entries_format': 'tsv'}"
 
 static struct daemon served;
 static char folder[] = "/tmp/alignd-kept-XXXXXX", keys[64], file[64], option[128], tsv[64];
@@ -24,8 +26,8 @@ static void write_text(const char *path, const char *text) {
 }
 
 static void start(void) {
-    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr", "--api-keys", keys, "--glossaries", file, "--glossary", option,
-                                    "--cache-bytes", "1000000"));
+    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr", "--api-keys", keys, "--glossaries",
+                                    file, "--glossary", option, "--cache-bytes", "1000000"));
 }
 
 /* printf %s a-key-of-alice | sha256sum */
@@ -36,8 +38,10 @@ static void setup(void) {
     snprintf(file, sizeof file, "%s/made", folder);
     snprintf(tsv, sizeof tsv, "%s/ours.tsv", folder);
     snprintf(option, sizeof option, "ours:en:fr=%s", tsv);
-    write_text(keys, "alice user 370b0a5941b0eb30b08a9387a4dc408ac42696bedc7d70acb594caa2ce554299\nbob user "
-                     "d1661aa17a46829d523b0e6ad1da5597cd32597e95b9bcde4cec8949f4cf606c\n");
+    write_text(
+        keys,
+        "alice user 370b0a5941b0eb30b08a9387a4dc408ac42696bedc7d70acb594caa2ce554299\nbob user "
+        "d1661aa17a46829d523b0e6ad1da5597cd32597e95b9bcde4cec8949f4cf606c\n");
     write_text(tsv, "snow\tblizzard\n");
     start();
 }
@@ -51,8 +55,8 @@ static void teardown(void) {
 
 static void ask(const struct call *call, long status, struct reply *reply) {
     client_send(&served, call, reply);
-    ck_assert_msg(reply->status == status, "%s: wanted %ld, got %ld %s", call->path, status, reply->status,
-                  reply->body ? reply->body : "");
+    ck_assert_msg(reply->status == status, "%s: wanted %ld, got %ld %s", call->path, status,
+                  reply->status, reply->body ? reply->body : "");
 }
 
 static void refuse(const struct call *call, long status, const char *message) {
@@ -81,7 +85,9 @@ static void expect(const char *glossary, const char *key, const char *word) {
     char json[256];
     struct reply reply;
     snprintf(json, sizeof json,
-             "{'text': 'A boy plays in the snow.', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", glossary);
+             "{'text': 'A boy plays in the snow.', 'source_lang': 'EN', 'target_lang': 'FR', "
+             "'glossary_id': '%s'}",
+             glossary);
     ask(&(struct call){.path = "/v2/translate", .json = json, .headers = {key}}, 200, &reply);
     ck_assert_msg(strstr(text_at(reply.json, "translations.0.text"), word), "%s", reply.body);
     reply_done(&reply);
@@ -97,10 +103,12 @@ START_TEST(made_listed_used_removed) {
     ck_assert_str_eq(text_at(reply.json, "target_lang"), "fr");
     ck_assert_double_eq(number_at(reply.json, "entry_count"), 1);
     ck_assert(json_is_true(json_at(reply.json, "ready")));
-    ck_assert_uint_eq(strlen(text_at(reply.json, "creation_time")), strlen("2021-08-03T14:16:18.329Z"));
+    ck_assert_uint_eq(strlen(text_at(reply.json, "creation_time")),
+                      strlen("2021-08-03T14:16:18.329Z"));
     reply_done(&reply);
     snprintf(entries, sizeof entries, "%s/entries", path);
-    ask(&(struct call){.path = entries, .headers = {ALICE, "Accept: text/tab-separated-values"}}, 200, &reply);
+    ask(&(struct call){.path = entries, .headers = {ALICE, "Accept: text/tab-separated-values"}},
+        200, &reply);
     ck_assert_str_eq(reply.body, "snow\tpoudreuse");
     reply_done(&reply);
     ask(&(struct call){.path = "/v2/glossaries", .headers = {ALICE}}, 200, &reply);
@@ -121,7 +129,8 @@ END_TEST
 START_TEST(forms_and_csv) {
     struct reply reply;
     ask(&(struct call){.path = "/v2/glossaries",
-                       .body = "name=w&source_lang=en&target_lang=fr&entries_format=csv&entries=%22snow%22%2Cpoudreuse%0Aice%2Cx",
+                       .body = "name=w&source_lang=en&target_lang=fr&entries_format=csv&entries=%"
+                               "22snow%22%2Cpoudreuse%0Aice%2Cx",
                        .headers = {ALICE, FORM}},
         201, &reply);
     ck_assert_double_eq(number_at(reply.json, "entry_count"), 2);
@@ -137,9 +146,13 @@ START_TEST(they_are_their_keys) {
     char *path = make(MAKE, ALICE), json[256];
     struct reply reply;
     refuse(&(struct call){.path = path, .headers = {BOB}}, 404, "glossary not found");
-    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404, "glossary not found");
-    snprintf(json, sizeof json, "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", id_of(path));
-    client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {BOB}}, &reply);
+    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404,
+           "glossary not found");
+    snprintf(json, sizeof json,
+             "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}",
+             id_of(path));
+    client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {BOB}},
+                &reply);
     ck_assert_int_eq(reply.status, 404);
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "not found for"));
     reply_done(&reply);
@@ -185,9 +198,11 @@ END_TEST
 
 /* ---- version 3 ---- */
 
-#define WINTER                                                                                                                     \
-    "{'name': 'winter', 'dictionaries': [{'source_lang': 'EN', 'target_lang': 'FR', 'entries': 'snow\\tpoudreuse'}, "              \
-    "{'source_lang': 'en', 'target_lang': 'fr-CA', 'entries': 'ice\\tglace', 'entries_format': 'tsv'}]}"
+#define WINTER                                                                                     \
+    "{'name': 'winter', 'dictionaries': [{'source_lang': 'EN', 'target_lang': 'FR', 'entries': "   \
+    "'snow\\tpoudreuse'}, "                                                                        \
+    "{'source_lang': 'en', 'target_lang': 'fr-CA', 'entries': 'ice\\tglace', 'entries_format': "   \
+    "'tsv'}]}"
 
 static char *make_multilingual(const char *json, const char *key) {
     struct reply reply;
@@ -217,9 +232,11 @@ static size_t count_dictionaries(const char *path) {
     return count;
 }
 
-/* The same glossaries as version 2 has: those of one pair are found in both, dictionaries are used by their pair. */
+/* The same glossaries as version 2 has: those of one pair are found in both, dictionaries are used
+ * by their pair. */
 START_TEST(dictionaries) {
-    static const char en_fr[] = "source_lang=en&target_lang=FR", en_ca[] = "source_lang=en&target_lang=fr-ca";
+    static const char en_fr[] = "source_lang=en&target_lang=FR",
+                      en_ca[] = "source_lang=en&target_lang=fr-ca";
     struct reply reply;
     char *path = make_multilingual(WINTER, ALICE), part[160];
     const char *id = path + strlen("/v3/glossaries/");
@@ -228,7 +245,8 @@ START_TEST(dictionaries) {
     ck_assert_str_eq(text_at(reply.json, "dictionaries.0.source_lang"), "en");
     ck_assert_str_eq(text_at(reply.json, "dictionaries.1.target_lang"), "fr-ca");
     ck_assert_double_eq(number_at(reply.json, "dictionaries.0.entry_count"), 1);
-    ck_assert_uint_eq(strlen(text_at(reply.json, "creation_time")), strlen("2021-08-03T14:16:18.329Z"));
+    ck_assert_uint_eq(strlen(text_at(reply.json, "creation_time")),
+                      strlen("2021-08-03T14:16:18.329Z"));
     reply_done(&reply);
     expect(id, ALICE, "poudreuse");
     ask(&(struct call){.path = "/v3/glossaries", .headers = {ALICE}}, 200, &reply);
@@ -242,7 +260,8 @@ START_TEST(dictionaries) {
 
     ask(&(struct call){.method = "PATCH",
                        .path = path,
-                       .json = "{'name': 'cold', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': "
+                       .json = "{'name': 'cold', 'dictionaries': [{'source_lang': 'en', "
+                               "'target_lang': 'fr', 'entries': "
                                "'ice\\tverglas\\nsnow\\tblizzard'}]}",
                        .headers = {ALICE}},
         200, &reply);
@@ -254,10 +273,12 @@ START_TEST(dictionaries) {
     expect_entries(path, en_ca, "ice\tglace");
     native("cold", "blizzard");
     snprintf(part, sizeof part, "%s/dictionaries", path);
-    ask(&(struct call){.method = "PUT",
-                       .path = part,
-                       .body = "source_lang=en&target_lang=fr&entries=snow%2Cverglas&entries_format=csv",
-                       .headers = {ALICE, FORM}},
+    ask(
+        &(struct call){
+            .method = "PUT",
+            .path = part,
+            .body = "source_lang=en&target_lang=fr&entries=snow%2Cverglas&entries_format=csv",
+            .headers = {ALICE, FORM}},
         200, &reply);
     ck_assert_double_eq(number_at(reply.json, "entry_count"), 1);
     reply_done(&reply);
@@ -271,7 +292,8 @@ START_TEST(dictionaries) {
     snprintf(part, sizeof part, "%s/dictionaries?%s", path, en_ca);
     ask(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 204, &reply);
     reply_done(&reply);
-    refuse(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 404, "No dictionary found for language pair");
+    refuse(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 404,
+           "No dictionary found for language pair");
     ck_assert_uint_eq(count_dictionaries(path), 1);
     ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
     reply_done(&reply);
@@ -287,24 +309,34 @@ START_TEST(dictionaries_refused) {
     } rows[] = {
         {"POST", "/v3/glossaries", "{'name': 'x'}", "dictionaries is missing", 400},
         {"POST", "/v3/glossaries", "{'dictionaries': []}", "name is missing", 400},
-        {"POST", "/v3/glossaries", "{'name': 'x', 'dictionaries': 1}", "dictionaries must be an array of objects, got an integer",
+        {"POST", "/v3/glossaries", "{'name': 'x', 'dictionaries': 1}",
+         "dictionaries must be an array of objects, got an integer", 400},
+        {"POST", "/v3/glossaries", "{'name': 'x', 'dictionaries': [1]}", "source_lang is missing",
          400},
-        {"POST", "/v3/glossaries", "{'name': 'x', 'dictionaries': [1]}", "source_lang is missing", 400},
         {"POST", "/v3/glossaries",
-         "{'name': 'x', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}, {'source_lang': 'EN', "
+         "{'name': 'x', 'dictionaries': [{'source_lang': 'en', 'target_lang': 'fr', 'entries': "
+         "'a\\tb'}, {'source_lang': 'EN', "
          "'target_lang': 'FR', 'entries': 'a\\tb'}]}",
          "dictionaries contains two dictionaries from \"en\" to \"fr\"", 400},
-        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}", "this glossary belongs to the server and cannot be changed", 403},
-        {"PUT", "/v3/glossaries/none/dictionaries", "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}",
-         "glossary not found", 404},
+        {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}",
+         "this glossary belongs to the server and cannot be changed", 403},
+        {"PUT", "/v3/glossaries/none/dictionaries",
+         "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "glossary not found",
+         404},
         {"DELETE", "/v3/glossaries/ours/dictionaries", NULL, "source_lang is missing", 400},
-        {"PUT", "/v3/glossaries/ours", "{}", "the method must be one of GET, HEAD, PATCH, DELETE, OPTIONS", 405},
+        {"PUT", "/v3/glossaries/ours", "{}",
+         "the method must be one of GET, HEAD, PATCH, DELETE, OPTIONS", 405},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        refuse(&(struct call){.method = rows[i].method, .path = rows[i].path, .json = rows[i].json, .headers = {ALICE}},
+        refuse(&(struct call){.method = rows[i].method,
+                              .path = rows[i].path,
+                              .json = rows[i].json,
+                              .headers = {ALICE}},
                rows[i].status, rows[i].message);
     char *path = make_multilingual(WINTER, ALICE);
-    refuse(&(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}}, 404, "glossary not found");
+    refuse(
+        &(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}},
+        404, "glossary not found");
     free(path);
 }
 END_TEST
@@ -322,21 +354,25 @@ START_TEST(what_is_refused) {
          "Value for target_lang not supported: no model writes \"qq\""},
         {"{'name': 'x', 'source_lang': 'fr', 'target_lang': 'en', 'entries': 'a\\tb'}",
          "Value for source_lang not supported: no model reads \"fr\""},
-        {"{'name': 'x\\n', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "name must have no control characters"},
+        {"{'name': 'x\\n', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}",
+         "name must have no control characters"},
         {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb\\nc'}",
          "entries: line 2: a line must have two phrases separated by a tab"},
-        {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb', 'entries_format': 'x'}",
+        {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb', "
+         "'entries_format': 'x'}",
          "entries_format must be tsv or csv, got \"x\""},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        refuse(&(struct call){.path = "/v2/glossaries", .json = rows[i].json, .headers = {ALICE}}, 400, rows[i].message);
+        refuse(&(struct call){.path = "/v2/glossaries", .json = rows[i].json, .headers = {ALICE}},
+               400, rows[i].message);
     refuse(&(struct call){.path = "/v2/translate",
                           .json = "{'text': 'x', 'target_lang': 'FR', 'glossary_id': 'ours'}",
                           .headers = {ALICE}},
            400, "source_lang is required with glossary_id");
     for (size_t i = 0; i < 100; i++)
         free(make(MAKE, BOB));
-    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456, "a key may have at most 100 glossaries");
+    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456,
+           "a key may have at most 100 glossaries");
     free(make(MAKE, ALICE));
 }
 END_TEST

@@ -11,14 +11,16 @@
 #define HALF  "recurrent-self-attention"
 #define OTHER "transformer-luong-lstm"
 
-static const double tolerance = 1e-3; /* weights are written with four digits, and a row has up to a hundred */
+static const double tolerance =
+    1e-3; /* weights are written with four digits, and a row has up to a hundred */
 
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/" BIG, "--model", "tests/golden/" SSRU, "--model",
-                                    "tests/golden/" HALF, "--model", "tests/golden/" OTHER, "--max-reply-bytes", "200000",
-                                    "--workers", "2"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--model", "tests/golden/" BIG, "--model",
+                           "tests/golden/" SSRU, "--model", "tests/golden/" HALF, "--model",
+                           "tests/golden/" OTHER, "--max-reply-bytes", "200000", "--workers", "2"));
 }
 
 static void teardown(void) {
@@ -29,7 +31,8 @@ static const json_t *nth(const json_t *array, size_t i) {
     return json_array_get(array, i);
 }
 
-/* [layers][heads][rows][columns], whose rows each sum to 1; before: row i has nothing after column i. */
+/* [layers][heads][rows][columns], whose rows each sum to 1; before: row i has nothing after column
+ * i. */
 static void check_part(const json_t *part, size_t rows, size_t columns, bool before) {
     ck_assert_uint_gt(json_array_size(part), 0);
     for (size_t l = 0; l < json_array_size(part); l++) {
@@ -54,7 +57,8 @@ static void check_part(const json_t *part, size_t rows, size_t columns, bool bef
 /* Only what the model has. */
 static void check_sentence(const json_t *sentence, bool encoder, bool decoder, bool cross) {
     const json_t *heads = json_object_get(sentence, "heads");
-    size_t m = json_array_size(json_at(sentence, "source_tokens")), n = json_array_size(json_at(sentence, "tokens"));
+    size_t m = json_array_size(json_at(sentence, "source_tokens")),
+           n = json_array_size(json_at(sentence, "tokens"));
     ck_assert_uint_eq(json_object_size(heads), (size_t)encoder + decoder + cross);
     if (encoder)
         check_part(json_object_get(heads, "encoder"), m, m, false);
@@ -74,27 +78,36 @@ START_TEST(what_there_is) {
     static const struct {
         const char *model;
         bool encoder, decoder, cross;
-    } all[] = {{BIG, true, true, true}, {SSRU, true, false, true}, {HALF, false, true, true}, {OTHER, true, false, false}};
-    static const char *const searches[] = {"'strategy': 'greedy'", "'beam_size': 4", "'strategy': 'sample', 'seed': 3",
+    } all[] = {{BIG, true, true, true},
+               {SSRU, true, false, true},
+               {HALF, false, true, true},
+               {OTHER, true, false, false}};
+    static const char *const searches[] = {"'strategy': 'greedy'", "'beam_size': 4",
+                                           "'strategy': 'sample', 'seed': 3",
                                            "'strategy': 'exact', 'max_length': 4"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t s = 0; s < sizeof searches / sizeof *searches; s++)
             for (int eos = 0; eos < 2; eos++) {
                 char fields[200];
                 struct reply reply;
-                snprintf(fields, sizeof fields, "%s, 'include': ['tokens', 'heads'%s]", searches[s], eos ? ", 'eos'" : "");
+                snprintf(fields, sizeof fields, "%s, 'include': ['tokens', 'heads'%s]", searches[s],
+                         eos ? ", 'eos'" : "");
                 ask("/translate", all[i].model, fields, &reply);
-                check_sentence(json_at(reply.json, "translations.0.sentences.0"), all[i].encoder, all[i].decoder, all[i].cross);
+                check_sentence(json_at(reply.json, "translations.0.sentences.0"), all[i].encoder,
+                               all[i].decoder, all[i].cross);
                 reply_done(&reply);
             }
 }
 END_TEST
 
-/* Nothing else is added or changed, in what the model does; hypotheses beside the best have none. */
+/* Nothing else is added or changed, in what the model does; hypotheses beside the best have none.
+ */
 START_TEST(only_the_best_has_them) {
     struct reply with, without;
-    ask("/translate", BIG, "'n_best': 3, 'verbatim': true, 'include': ['tokens', 'attention', 'heads']", &with);
-    ask("/translate", BIG, "'n_best': 3, 'verbatim': true, 'include': ['tokens', 'attention']", &without);
+    ask("/translate", BIG,
+        "'n_best': 3, 'verbatim': true, 'include': ['tokens', 'attention', 'heads']", &with);
+    ask("/translate", BIG, "'n_best': 3, 'verbatim': true, 'include': ['tokens', 'attention']",
+        &without);
     json_t *sentence = json_at(with.json, "translations.0.sentences.0");
     check_sentence(sentence, true, true, true);
     json_object_del(sentence, "heads");
@@ -136,7 +149,8 @@ START_TEST(digits_of_weights) {
     for (size_t i = 0; i < 4; i++) {
         char all[200];
         snprintf(all, sizeof all,
-                 "'include': ['log_probs', 'attention', 'soft_alignment', 'words', 'heads', 'entropy', 'top_k', 'beam']%s",
+                 "'include': ['log_probs', 'attention', 'soft_alignment', 'words', 'heads', "
+                 "'entropy', 'top_k', 'beam']%s",
                  fields[i]);
         ask("/attention", BIG, all, &replies[i]);
     }
@@ -144,7 +158,8 @@ START_TEST(digits_of_weights) {
     ck_assert(replies[1].length < replies[2].length && replies[2].length < replies[3].length);
     for (size_t i = 0; i < 4; i++)
         check_digits(replies[i].json, digits[i]);
-    ck_assert_uint_gt(count_longer(json_at(replies[0].json, "results.0.sentences.0.log_probs"), 5), 0);
+    ck_assert_uint_gt(count_longer(json_at(replies[0].json, "results.0.sentences.0.log_probs"), 5),
+                      0);
     for (size_t i = 1; i < 4; i++)
         ck_assert(json_equal(replies[i].json, replies[0].json));
     for (size_t i = 0; i < 4; i++)
@@ -155,13 +170,15 @@ END_TEST
 /* The alignment head, the third of the first layer, is what `attention` shows. */
 START_TEST(of_a_given_translation) {
     struct reply reply;
-    ask("/attention", BIG, "'translation': 'Le chien.', 'include': ['tokens', 'attention', 'heads', 'eos']", &reply);
+    ask("/attention", BIG,
+        "'translation': 'Le chien.', 'include': ['tokens', 'attention', 'heads', 'eos']", &reply);
     const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
     check_sentence(sentence, true, true, true);
     size_t shown = 0;
     for (size_t l = 0; l < json_array_size(json_at(sentence, "heads.cross")); l++)
         for (size_t h = 0; h < json_array_size(nth(json_at(sentence, "heads.cross"), l)); h++)
-            shown += (size_t)json_equal(nth(nth(json_at(sentence, "heads.cross"), l), h), json_at(sentence, "attention"));
+            shown += (size_t)json_equal(nth(nth(json_at(sentence, "heads.cross"), l), h),
+                                        json_at(sentence, "attention"));
     ck_assert_uint_eq(shown, 1);
     reply_done(&reply);
 }

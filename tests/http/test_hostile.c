@@ -1,4 +1,5 @@
-/* Requests that no decent client sends: the daemon refuses them or closes the connection, and continues to serve. */
+/* Requests that no decent client sends: the daemon refuses them or closes the connection, and
+ * continues to serve. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -41,11 +42,12 @@ static unsigned next_random(unsigned *state) {
 }
 
 START_TEST(truncated_bodies) {
-    static const char whole[] =
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 21\r\n\r\n{\"text\": \"A boy plays.\"";
+    static const char whole[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                                "21\r\n\r\n{\"text\": \"A boy plays.\"";
     for (size_t length = 0; length < sizeof whole - 2; length++) {
         int status = raw_status(whole, length, true);
-        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%zu bytes: %d", length, status);
+        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%zu bytes: %d", length,
+                      status);
     }
     metric_await(&served, "alignd_requests_in_flight", 1, NULL); /* nothing is left behind */
 }
@@ -53,13 +55,17 @@ END_TEST
 
 START_TEST(chunks_cut_short) {
     static const char *const requests[] = {
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n15\r\n{\"text\":",
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{}\r\n",
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n15\r\n{\"text\":",
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "chunked\r\n\r\nzz\r\n{}\r\n",
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "chunked\r\n\r\nffffffffffffffffff\r\n{}\r\n",
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         int status = raw_status(requests[i], strlen(requests[i]), true);
-        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%s: %d", requests[i], status);
+        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%s: %d", requests[i],
+                      status);
     }
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
 }
@@ -72,9 +78,12 @@ START_TEST(malformed_requests) {
         "GET /health\r\n\r\n",
         "GET /health HTTP/9.9\r\nConnection: close\r\n\r\n",
         "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n",
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999999\r\nConnection: close\r\n\r\n",
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\nConnection: close\r\n\r\n",
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\nConnection: "
+        "close\r\n\r\n",
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+        "99999999999999999999999\r\nConnection: close\r\n\r\n",
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\nConnection: "
+        "close\r\n\r\n",
         "GET /hea\x01lth HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         "GET http://[ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         "GET /health HTTP/1.1\r\nno colon\r\nConnection: close\r\n\r\n",
@@ -102,7 +111,8 @@ END_TEST
 /* A valid body with bytes changed, dropped or doubled: an answer every time, and never 500. */
 START_TEST(changed_bodies) {
     static const char valid[] =
-        "{\"text\": [\"A boy plays. \\u00e9\\ud83d\\ude00\", \"naïve\"], \"beam_size\": 3, \"n_best\": 2, \"include\": "
+        "{\"text\": [\"A boy plays. \\u00e9\\ud83d\\ude00\", \"naïve\"], \"beam_size\": 3, "
+        "\"n_best\": 2, \"include\": "
         "[\"tokens\", \"attention\", \"words\", \"offsets\"], \"max_length\": 20}";
     unsigned state = 2;
     CURL *connection = connection_open();
@@ -120,10 +130,13 @@ START_TEST(changed_bodies) {
             length++;
         }
         struct reply reply;
-        client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length, .connection = connection},
-                    &reply);
-        ck_assert_msg(reply.status == 200 || reply.status == 400 || reply.status == 415, "%ld for %.*s", reply.status, (int)length,
-                      body);
+        client_send(
+            &served,
+            &(struct call){
+                .path = "/translate", .body = body, .length = length, .connection = connection},
+            &reply);
+        ck_assert_msg(reply.status == 200 || reply.status == 400 || reply.status == 415,
+                      "%ld for %.*s", reply.status, (int)length, body);
         ck_assert_ptr_nonnull(reply.json);
         reply_done(&reply);
     }
@@ -133,14 +146,16 @@ END_TEST
 
 /* So many of the byte, between a beginning and an end. */
 static void send_bomb(const char *head, char byte, size_t count, const char *tail) {
-    size_t head_length = strlen(head), tail_length = strlen(tail), length = head_length + count + tail_length;
+    size_t head_length = strlen(head), tail_length = strlen(tail),
+           length = head_length + count + tail_length;
     char *body = malloc(length);
     ck_assert_ptr_nonnull(body);
     memcpy(body, head, head_length);
     memset(body + head_length, byte, count);
     memcpy(body + head_length + count, tail, tail_length);
     struct reply reply;
-    client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length}, &reply);
+    client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length},
+                &reply);
     ck_assert_int_eq(reply.status, 400);
     ck_assert_str_eq(text_at(reply.json, "code"), "invalid_request");
     reply_done(&reply);
@@ -152,7 +167,8 @@ START_TEST(deep_json) {
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
         send_bomb("{\"text\": ", '[', depths[i], "");
     send_bomb("{\"text\": 1", '1', 1000000, "}");
-    send_bomb("{\"", 'x', 1000000, "\": 1}"); /* the name of an unknown field is quoted in the message, within reason */
+    send_bomb("{\"", 'x', 1000000,
+              "\": 1}"); /* the name of an unknown field is quoted in the message, within reason */
     send_bomb("{\"text\": \"x\", \"model\": \"", 'm', 1000000, "\"}");
     char *body = malloc(1000000), *end = body + sprintf(body, "{\"text\": \"x\"");
     for (int i = 0; i < 70000; i++)
@@ -188,12 +204,14 @@ START_TEST(huge_headers) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *request = malloc(sizes[i] + 256);
         ck_assert_ptr_nonnull(request);
-        size_t length = (size_t)sprintf(request, "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Filler: ");
+        size_t length = (size_t)sprintf(
+            request, "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Filler: ");
         memset(request + length, 'x', sizes[i]);
         length += sizes[i];
         length += (size_t)sprintf(request + length, "\r\n\r\n");
         int status = raw_status(request, length, false);
-        ck_assert_msg(status == 0 || status == 200 || (status >= 400 && status < 500), "%zu: %d", sizes[i], status);
+        ck_assert_msg(status == 0 || status == 200 || (status >= 400 && status < 500), "%zu: %d",
+                      sizes[i], status);
         free(request);
         check_serving();
     }
@@ -203,7 +221,8 @@ END_TEST
 /* Two requests in one packet are answered in order. */
 START_TEST(pipelined) {
     static const char two[] =
-        "POST /translate HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: one\r\nContent-Length: 12\r\n\r\n{\"text\":\"x\"}"
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: one\r\nContent-Length: "
+        "12\r\n\r\n{\"text\":\"x\"}"
         "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: two\r\nConnection: close\r\n\r\n";
     char *text = raw_send(&served, two, sizeof two - 1, false);
     const char *one = strstr(text, "X-Request-Id: one"), *other = strstr(text, "X-Request-Id: two");
@@ -214,12 +233,16 @@ START_TEST(pipelined) {
 }
 END_TEST
 
-/* How a reply to raw bytes begins, and all of its body, which must be JSON. The connection is closed by the daemon. */
+/* How a reply to raw bytes begins, and all of its body, which must be JSON. The connection is
+ * closed by the daemon. */
 static void check_raw_error(const char *request, const char *status_line, const char *message) {
-    char *text = raw_send(&served, request, strlen(request), false), *body = strstr(text, "\r\n\r\n");
-    ck_assert_msg(strncmp(text, status_line, strlen(status_line)) == 0, "%.100s: %.400s", request, text);
+    char *text = raw_send(&served, request, strlen(request), false),
+         *body = strstr(text, "\r\n\r\n");
+    ck_assert_msg(strncmp(text, status_line, strlen(status_line)) == 0, "%.100s: %.400s", request,
+                  text);
     ck_assert_ptr_nonnull(strstr(text, "\r\nContent-Type: application/json"));
-    json_t *json = json_loads(body + 4, 0, NULL); /* nothing after it: what followed was not taken for a request */
+    json_t *json = json_loads(
+        body + 4, 0, NULL); /* nothing after it: what followed was not taken for a request */
     ck_assert_msg(json != NULL, "%s", text);
     ck_assert_str_eq(text_at(json, "error"), message);
     json_decref(json);
@@ -228,15 +251,18 @@ static void check_raw_error(const char *request, const char *status_line, const 
 
 /* A zero byte ends nothing. */
 START_TEST(zero_bytes_in_urls) {
-    check_raw_error("GET /%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 404",
-                    "this path does not exist");
-    check_raw_error("GET /health%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 404",
-                    "this path does not exist");
-    check_raw_error("GET /health%00/%00x?%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 404",
-                    "this path does not exist");
-    check_raw_error("POST /translate?q=a%00b&source=en&target=fr HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    check_raw_error("GET /%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                    "HTTP/1.1 404", "this path does not exist");
+    check_raw_error("GET /health%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                    "HTTP/1.1 404", "this path does not exist");
+    check_raw_error(
+        "GET /health%00/%00x?%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 404", "this path does not exist");
+    check_raw_error("POST /translate?q=a%00b&source=en&target=fr HTTP/1.1\r\nHost: "
+                    "localhost\r\nConnection: close\r\n\r\n",
                     "HTTP/1.1 400", "the fields are not valid UTF-8");
-    check_raw_error("POST /translate?q=a&source=en&target=fr&x%00=y HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    check_raw_error("POST /translate?q=a&source=en&target=fr&x%00=y HTTP/1.1\r\nHost: "
+                    "localhost\r\nConnection: close\r\n\r\n",
                     "HTTP/1.1 400", "the fields are not valid UTF-8");
     struct reply reply;
     client_send(&served, &(struct call){.path = "/%68ealth"}, &reply); /* others are decoded */
@@ -261,9 +287,12 @@ START_TEST(unclear_lengths) {
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
             char request[400];
             snprintf(request, sizeof request,
-                     "%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n{}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n", methods[j],
-                     lengths[i]);
-            check_raw_error(request, "HTTP/1.1 400", "the body must have either one Content-Length or Transfer-Encoding: chunked");
+                     "%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n{}GET /health HTTP/1.1\r\nHost: "
+                     "localhost\r\n\r\n",
+                     methods[j], lengths[i]);
+            check_raw_error(
+                request, "HTTP/1.1 400",
+                "the body must have either one Content-Length or Transfer-Encoding: chunked");
         }
     }
 }
@@ -283,7 +312,7 @@ static void check_smuggled(const char *bytes, size_t length) {
 /* Heads that a proxy may read otherwise than libmicrohttpd does. */
 START_TEST(unclear_heads) {
 #define NEXT "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-#define HEAD(text)                                                                                                                 \
+#define HEAD(text)                                                                                 \
     { text "\r\n\r\n{}" NEXT, sizeof text "\r\n\r\n{}" NEXT - 1 }
     static const struct {
         const char *bytes;
@@ -334,13 +363,15 @@ START_TEST(odd_heads) {
         "GET /health HTTP/1.0\r\n\r\n",
         "\r\nGET /health HTTP/1.0\r\nX:\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost:\r\nX:\r\nConnection:close\r\n\r\n",
-        "GET /health HTTP/1.1\r\nhOST:\t localhost\r\nX:   \r\nY: a\tb \r\nCookie: a=b; c=\"d\"\r\nConnection: close\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhOST:\t localhost\r\nX:   \r\nY: a\tb \r\nCookie: a=b; "
+        "c=\"d\"\r\nConnection: close\r\n\r\n",
         "GET /health?a=b&c&&=&d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         "GET /health HTTP/1.1\r\nX: \xc3\xa9\r\nHost: localhost\r\nConnection: close\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         ck_assert_msg(raw_status(heads[i], strlen(heads[i]), false) == 200, "%s", heads[i]);
-    char *request = malloc(30000), *end = request + sprintf(request, "GET /health HTTP/1.1\r\nHost: localhost\r\n");
+    char *request = malloc(30000),
+         *end = request + sprintf(request, "GET /health HTTP/1.1\r\nHost: localhost\r\n");
     for (int i = 0; i < 60; i++) /* more than libmicrohttpd has room for at first */
         end += sprintf(end, "X-%d: %0*d\r\n", i, 350, i);
     end += sprintf(end, "Connection: close\r\n\r\n");
@@ -349,7 +380,8 @@ START_TEST(odd_heads) {
 }
 END_TEST
 
-/* The second request on a kept connection, and one in many pieces, are looked at as the first is. */
+/* The second request on a kept connection, and one in many pieces, are looked at as the first is.
+ */
 START_TEST(unclear_heads_later) {
     static const char good[] = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
                       bad[] = "GET /health HTTP/1.1\r\nHost: localhost\r\nX: y\r\n z\r\n\r\n";
@@ -380,24 +412,32 @@ START_TEST(library_refusals) {
         size_t filler; /* bytes that follow */
         const char *status, *message;
     } rows[] = {
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2;", 200000, "HTTP/1.1 400",
-         "a chunk extension is too long"},
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0;", 200000, "HTTP/1.1 400",
-         "a chunk extension is too long"},
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nz", 0, "HTTP/1.1 400",
-         "the request is not HTTP"},
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", 0,
-         "HTTP/1.1 413", "the body is too long"},
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999999\r\n\r\n", 0, "HTTP/1.1 413",
-         "the body is too long"},
-        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 0, "HTTP/1.1 400", "the request is not HTTP"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2;",
+         200000, "HTTP/1.1 400", "a chunk extension is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+         "chunked\r\n\r\n2\r\n{}\r\n0;",
+         200000, "HTTP/1.1 400", "a chunk extension is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nz", 0,
+         "HTTP/1.1 400", "the request is not HTTP"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+         "chunked\r\n\r\nffffffffffffffffff\r\n",
+         0, "HTTP/1.1 413", "the body is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+         "99999999999999999999999\r\n\r\n",
+         0, "HTTP/1.1 413", "the body is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 0,
+         "HTTP/1.1 400", "the request is not HTTP"},
         {"GET /", 200000, "HTTP/1.1 414", "the request line is too long"},
-        {"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ", 200000, "HTTP/1.1 431", "the request headers are too long"},
-        {"GET /health HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", 0, "HTTP/1.1 400", "the request is not HTTP"},
-        {"GET /health HTTP/2.0\r\nHost: localhost\r\n\r\n", 0, "HTTP/1.1 505", "the version must be HTTP/1.0 or HTTP/1.1"},
+        {"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ", 200000, "HTTP/1.1 431",
+         "the request headers are too long"},
+        {"GET /health HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", 0, "HTTP/1.1 400",
+         "the request is not HTTP"},
+        {"GET /health HTTP/2.0\r\nHost: localhost\r\n\r\n", 0, "HTTP/1.1 505",
+         "the version must be HTTP/1.0 or HTTP/1.1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *request = malloc(rows[i].filler + 200), *end = request + sprintf(request, "%s", rows[i].head);
+        char *request = malloc(rows[i].filler + 200),
+             *end = request + sprintf(request, "%s", rows[i].head);
         memset(end, 'x', rows[i].filler);
         end[rows[i].filler] = '\0';
         check_raw_error(request, rows[i].status, rows[i].message);
@@ -410,11 +450,13 @@ END_TEST
 START_TEST(many_arguments) {
     static const int counts[] = {1, 100, 101, 600, 10000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        char *request = malloc(30000), *end = request + sprintf(request, "GET /health?"), expected[100];
+        char *request = malloc(30000), *end = request + sprintf(request, "GET /health?"),
+             expected[100];
         for (int j = 0; j < counts[i]; j++)
             end += sprintf(end, j > 0 ? "&q" : "q");
         sprintf(end, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        snprintf(expected, sizeof expected, "the query string must have at most 100 fields, got %d", counts[i]);
+        snprintf(expected, sizeof expected, "the query string must have at most 100 fields, got %d",
+                 counts[i]);
         if (counts[i] <= 100)
             ck_assert_int_eq(raw_status(request, strlen(request), false), 200);
         else

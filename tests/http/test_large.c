@@ -1,4 +1,5 @@
-/* The worst bodies that the limits allow, while they are prepared: other clients do not wait for them. */
+/* The worst bodies that the limits allow, while they are prepared: other clients do not wait for
+ * them. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/load/worst.h"
@@ -7,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-/* PATIENCE_MS: within which /health answers; where a body takes long, so may that: by SHARE of it. */
+/* PATIENCE_MS: within which /health answers; where a body takes long, so may that: by SHARE of it.
+ */
 enum { MEBIBYTE = 1 << 20, ROUNDS = 3, PATIENCE_MS = 100, SHARE = 4 };
 
 static double now_ms(void) {
@@ -16,8 +18,10 @@ static double now_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Sends it and waits for its reply: how long that took. health: asked meanwhile, again and again; *slowest: its slowest answer. */
-static double ask(const struct daemon *daemon, const struct call *call, CURL *health, double *slowest) {
+/* Sends it and waits for its reply: how long that took. health: asked meanwhile, again and again;
+ * *slowest: its slowest answer. */
+static double ask(const struct daemon *daemon, const struct call *call, CURL *health,
+                  double *slowest) {
     struct flight *flight = flight_open(daemon);
     struct reply reply, alive;
     double began_ms = now_ms();
@@ -34,16 +38,19 @@ static double ask(const struct daemon *daemon, const struct call *call, CURL *he
         *slowest = took_ms > *slowest ? took_ms : *slowest;
     }
     double took_ms = now_ms() - began_ms;
-    ck_assert_msg(reply.status >= 200 && reply.status < 500 && reply.status != 429, "%ld", reply.status);
+    ck_assert_msg(reply.status >= 200 && reply.status < 500 && reply.status != 429, "%ld",
+                  reply.status);
     reply_done(&reply);
     flight_close(flight);
     return took_ms;
 }
 
-/* With a queue that has no work to spare all is refused once it is prepared: no time is spent on decoding. */
+/* With a queue that has no work to spare all is refused once it is prepared: no time is spent on
+ * decoding. */
 START_TEST(health_answers_meanwhile) {
     struct daemon daemon;
-    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--queue-work", "1", "--workers", "1", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--queue-work", "1", "--workers",
+                                    "1", "--deadline-ms", "60000"));
     char *body = worst_body((size_t)_i), type[64];
     sprintf(type, "Content-Type: %s", worst_type((size_t)_i));
     ck_assert_uint_lt(strlen(body), MEBIBYTE);
@@ -76,20 +83,25 @@ static char *words(size_t count, const char *fields) {
     return body;
 }
 
-/* The memory of sentences that are being decoded is bounded: if two do not fit together, one waits, and one that would not fit
- * alone is refused. A sentence of this model has 65,536 bytes whatever it is, and some dozens for each token. */
+/* The memory of sentences that are being decoded is bounded: if two do not fit together, one waits,
+ * and one that would not fit alone is refused. A sentence of this model has 65,536 bytes whatever
+ * it is, and some dozens for each token. */
 START_TEST(memory_of_what_is_decoded) {
     enum { LIMIT = 66500 };
     struct daemon daemon;
     struct reply slow, small, large;
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--decode-memory", "66500", "--deadline-ms", "100000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--decode-memory", "66500",
+                                    "--deadline-ms", "100000"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text':'a b'}"}, &small);
     ck_assert_int_eq(small.status, 200);
     struct flight *flight = flight_open(&daemon);
-    flight_send(flight,
-                &(struct call){.path = "/translate",
-                               .json = "{'text':['a','b','c','d'],'beam_size':32,'max_length':1000,'min_length':1000}"},
-                &slow);
+    flight_send(
+        flight,
+        &(struct call){
+            .path = "/translate",
+            .json =
+                "{'text':['a','b','c','d'],'beam_size':32,'max_length':1000,'min_length':1000}"},
+        &slow);
     metric_await_least(&daemon, "alignd_rows_live", 1, flight);
     ck_assert_double_le(metric(&daemon, "alignd_decoding_bytes"), LIMIT);
     ck_assert_double_le(metric(&daemon, "alignd_rows_live"), 32);
@@ -109,16 +121,17 @@ START_TEST(memory_of_what_is_decoded) {
 }
 END_TEST
 
-/* The memory of requests that were read but not answered is bounded: large ones are accepted as far as they fit, but always one,
- * and small ones always. */
+/* The memory of requests that were read but not answered is bounded: large ones are accepted as far
+ * as they fit, but always one, and small ones always. */
 START_TEST(memory_of_what_is_read) {
     enum { WORDS = 50000 };
     struct daemon daemon;
     struct reply first, second, third, small;
     char *slow = words(WORDS, ",\"beam_size\":32,\"max_length\":500,\"min_length\":500"),
          *quick = words(WORDS, ",\"max_length\":1"), seconds[HEADER_BYTES];
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--request-memory", "100000", "--max-text-chars", "1000000", "--queue",
-                                    "100000", "--queue-work", "1000000000", "--deadline-ms", "100000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--request-memory", "100000",
+                                    "--max-text-chars", "1000000", "--queue", "100000",
+                                    "--queue-work", "1000000000", "--deadline-ms", "100000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .body = slow}, &first);
     metric_await_least(&daemon, "alignd_rows_live", 1, flight);
@@ -128,7 +141,10 @@ START_TEST(memory_of_what_is_read) {
     ck_assert_str_eq(text_at(second.json, "error"), "the queue has no room for so large a request");
     ck_assert(reply_header(&second, "Retry-After", seconds));
     ck_assert(metric(&daemon, "alignd_rejected_total{reason=\"request_memory\"}") == 1);
-    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text':'a b c'}", .from = "127.0.0.2"}, &small);
+    client_send(
+        &daemon,
+        &(struct call){.path = "/translate", .json = "{'text':'a b c'}", .from = "127.0.0.2"},
+        &small);
     ck_assert_int_eq(small.status, 200);
     flight_close(flight);
     metric_await(&daemon, "alignd_requests_in_flight", 1, NULL);

@@ -1,4 +1,5 @@
-/* The LibreTranslate dialect: all ways to send requests, its answers, its error messages, and its clients. */
+/* The LibreTranslate dialect: all ways to send requests, its answers, its error messages, and its
+ * clients. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -20,8 +21,8 @@ static void setup(void) {
     folder_make(reverse, "reverse", "fr", "en");
     folder_make(parser, "parser", "en", "lf");
     folder_set(parser, "task", "parsing");
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", reverse, "--model", parser, "--max-text-chars", "1000",
-                                    "--max-body-bytes", "200000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", reverse, "--model", parser,
+                                    "--max-text-chars", "1000", "--max-body-bytes", "200000"));
 }
 
 static void teardown(void) {
@@ -60,17 +61,24 @@ static void check_text(const struct call *call, const char *expected) {
 START_TEST(encodings) {
     char *expected = native("The dog runs. \xc3\xa9");
     static const char form[] = "q=The+dog%20runs.%20%C3%A9&source=en&target=fr";
-    static const char multipart[] =
-        PART("q") "The dog runs. \xc3\xa9\r\n" PART("source") "en\r\n" PART("target") "fr\r\n--XX--\r\n";
+    static const char multipart[] = PART("q") "The dog runs. \xc3\xa9\r\n" PART(
+        "source") "en\r\n" PART("target") "fr\r\n--XX--\r\n";
     const struct call calls[] = {
         {.json = "{'q': 'The dog runs. \xc3\xa9', 'source': 'en', 'target': 'fr'}"},
-        {.json = " \n{'q': 'The dog runs. \xc3\xa9', 'source': 'en', 'target': 'fr'}", .headers = {"Content-Type: text/plain"}},
-        {.json = "{'q': 'The dog runs. \xc3\xa9', 'source': 'en', 'target': 'fr', 'format': 'text'}", .headers = {JSON}},
+        {.json = " \n{'q': 'The dog runs. \xc3\xa9', 'source': 'en', 'target': 'fr'}",
+         .headers = {"Content-Type: text/plain"}},
+        {.json =
+             "{'q': 'The dog runs. \xc3\xa9', 'source': 'en', 'target': 'fr', 'format': 'text'}",
+         .headers = {JSON}},
         {.body = form, .headers = {URLENCODED}},
         {.body = multipart, .headers = {MULTIPART}},
         {.path = "/translate?q=The+dog%20runs.%20%C3%A9&source=en&target=fr", .method = "POST"},
-        {.path = "/translate?source=en&target=fr", .body = "q=The+dog%20runs.%20%C3%A9", .headers = {URLENCODED}},
-        {.path = "/translate?q=no&source=fr", .body = form, .headers = {URLENCODED}}, /* the body's go first */
+        {.path = "/translate?source=en&target=fr",
+         .body = "q=The+dog%20runs.%20%C3%A9",
+         .headers = {URLENCODED}},
+        {.path = "/translate?q=no&source=fr",
+         .body = form,
+         .headers = {URLENCODED}}, /* the body's go first */
     };
     for (size_t i = 0; i < COUNT(calls); i++) {
         struct call call = calls[i];
@@ -87,11 +95,14 @@ START_TEST(long_values) {
     end += sprintf(end, "extra=");
     memset(end, 'x', 100000);
     strcpy(end + 100000, "&q=The%20dog%20runs.&source=en&target=fr");
-    check_text(&(struct call){.path = "/translate", .body = body, .headers = {URLENCODED}}, expected);
+    check_text(&(struct call){.path = "/translate", .body = body, .headers = {URLENCODED}},
+               expected);
     end = body + sprintf(body, PART("extra"));
     memset(end, 'x', 100000);
-    strcpy(end + 100000, "\r\n" PART("q") "The dog runs.\r\n" PART("source") "en\r\n" PART("target") "fr\r\n--XX--\r\n");
-    check_text(&(struct call){.path = "/translate", .body = body, .headers = {MULTIPART}}, expected);
+    strcpy(end + 100000, "\r\n" PART("q") "The dog runs.\r\n" PART("source") "en\r\n" PART(
+                             "target") "fr\r\n--XX--\r\n");
+    check_text(&(struct call){.path = "/translate", .body = body, .headers = {MULTIPART}},
+               expected);
     free(body);
     free(expected);
 }
@@ -102,7 +113,8 @@ START_TEST(ignored_and_absent) {
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'api_key': null}",
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'api_key': ''}",
         "{'q': 'The dog runs.', 'source': 'EN', 'target': 'Fr', 'apiKey': 'x', 'format': null}",
-        "{'q': 'The dog runs.', 'source': 'en-US', 'target': 'fr_CA', 'format': '', 'alternatives': 0}",
+        "{'q': 'The dog runs.', 'source': 'en-US', 'target': 'fr_CA', 'format': '', "
+        "'alternatives': 0}",
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'alternatives': -3}",
     };
     char *expected = native("The dog runs.");
@@ -116,7 +128,8 @@ END_TEST
 
 START_TEST(arrays) {
     struct reply reply;
-    post("{'q': ['The dog runs.', '', ' ', 'A boy plays.'], 'source': 'en', 'target': 'fr'}", &reply);
+    post("{'q': ['The dog runs.', '', ' ', 'A boy plays.'], 'source': 'en', 'target': 'fr'}",
+         &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translatedText")), 4);
     char *first = native("The dog runs."), *last = native("A boy plays.");
     ck_assert_str_eq(text_at(reply.json, "translatedText.0"), first);
@@ -136,7 +149,8 @@ START_TEST(detected_language) {
     ck_assert_str_eq(text_at(reply.json, "detectedLanguage.language"), "en");
     ck_assert_double_gt(number_at(reply.json, "detectedLanguage.confidence"), 50);
     reply_done(&reply);
-    post("{'q': ['O\xc3\xb9 est la gare ?', 'Je ne sais pas.'], 'source': 'Auto', 'target': 'en'}", &reply);
+    post("{'q': ['O\xc3\xb9 est la gare ?', 'Je ne sais pas.'], 'source': 'Auto', 'target': 'en'}",
+         &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "detectedLanguage")), 2);
     ck_assert_str_eq(text_at(reply.json, "detectedLanguage.1.language"), "fr");
     reply_done(&reply);
@@ -149,27 +163,36 @@ END_TEST
 /* As LibreTranslate does: an empty text is not an error. */
 START_TEST(same_language) {
     struct reply reply;
-    post("{'q': 'O\xc3\xb9 est la <b>gare</b> ?', 'source': 'auto', 'target': 'fr', 'alternatives': 1, 'format': 'html'}", &reply);
+    post("{'q': 'O\xc3\xb9 est la <b>gare</b> ?', 'source': 'auto', 'target': 'fr', "
+         "'alternatives': 1, 'format': 'html'}",
+         &reply);
     ck_assert_str_eq(text_at(reply.json, "translatedText"), "O\xc3\xb9 est la <b>gare</b> ?");
     reply_done(&reply);
-    check_text(&(struct call){.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'en-GB'}"}, "x");
+    check_text(&(struct call){.path = "/translate",
+                              .json = "{'q': 'x', 'source': 'en', 'target': 'en-GB'}"},
+               "x");
 }
 END_TEST
 
 START_TEST(alternatives) {
     struct reply reply;
-    post("{'q': 'A boy plays in the snow.', 'source': 'en', 'target': 'fr', 'alternatives': 3}", &reply);
+    post("{'q': 'A boy plays in the snow.', 'source': 'en', 'target': 'fr', 'alternatives': 3}",
+         &reply);
     const json_t *others = json_at(reply.json, "alternatives");
     ck_assert_uint_ge(json_array_size(others), 1);
     ck_assert_uint_le(json_array_size(others), 3);
     for (size_t i = 0; i < json_array_size(others); i++)
         ck_assert(!json_equal(json_array_get(others, i), json_at(reply.json, "translatedText")));
     reply_done(&reply);
-    post("{'q': ['A boy plays.', 'The dog runs. A boy plays.'], 'source': 'en', 'target': 'fr', 'alternatives': '2'}", &reply);
+    post("{'q': ['A boy plays.', 'The dog runs. A boy plays.'], 'source': 'en', 'target': 'fr', "
+         "'alternatives': '2'}",
+         &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "alternatives")), 2);
     ck_assert(json_is_array(json_at(reply.json, "alternatives.1")));
     reply_done(&reply);
-    post("{'q': '<b>A boy</b>', 'source': 'en', 'target': 'fr', 'alternatives': 2, 'format': 'html'}", &reply);
+    post("{'q': '<b>A boy</b>', 'source': 'en', 'target': 'fr', 'alternatives': 2, 'format': "
+         "'html'}",
+         &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "alternatives")), 0);
     reply_done(&reply);
 }
@@ -179,15 +202,18 @@ END_TEST
 
 START_TEST(markup) {
     struct reply reply;
-    post("{'q': '<p id=a>The <b>dog</b> runs.</p><pre>x  y</pre><p class=notranslate>A boy</p>', 'source': 'en', 'target': 'fr', "
+    post("{'q': '<p id=a>The <b>dog</b> runs.</p><pre>x  y</pre><p class=notranslate>A boy</p>', "
+         "'source': 'en', 'target': 'fr', "
          "'format': 'html'}",
          &reply);
     const char *text = text_at(reply.json, "translatedText");
     ck_assert_msg(strncmp(text, "<p id=\"a\">", 10) == 0, "%s", text);
     ck_assert_msg(strstr(text, "<b>") && strstr(text, "</b>"), "%s", text);
-    ck_assert_msg(strstr(text, "</p><pre>x  y</pre><p class=\"notranslate\">A boy</p>"), "%s", text);
+    ck_assert_msg(strstr(text, "</p><pre>x  y</pre><p class=\"notranslate\">A boy</p>"), "%s",
+                  text);
     reply_done(&reply);
-    post("{'q': ['<p>A boy', '<br>', ''], 'source': 'en', 'target': 'fr', 'format': 'html'}", &reply);
+    post("{'q': ['<p>A boy', '<br>', ''], 'source': 'en', 'target': 'fr', 'format': 'html'}",
+         &reply);
     text = text_at(reply.json, "translatedText.0");
     ck_assert_msg(strcmp(text + strlen(text) - 4, "</p>") == 0, "%s", text);
     ck_assert_str_eq(text_at(reply.json, "translatedText.1"), "<br/>");
@@ -210,7 +236,8 @@ START_TEST(never_empty) {
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct reply reply;
         post(bodies[i], &reply);
-        ck_assert_msg(text_at(reply.json, "translatedText")[0] != '\0', "%s: %s", bodies[i], reply.body);
+        ck_assert_msg(text_at(reply.json, "translatedText")[0] != '\0', "%s: %s", bodies[i],
+                      reply.body);
         reply_done(&reply);
     }
 }
@@ -218,7 +245,9 @@ END_TEST
 
 static char *make_deep_markup(size_t depth) {
     char *body = malloc(200000),
-         *end = body + sprintf(body, "{\"source\": \"en\", \"target\": \"fr\", \"format\": \"html\", \"q\": \"");
+         *end = body +
+                sprintf(body,
+                        "{\"source\": \"en\", \"target\": \"fr\", \"format\": \"html\", \"q\": \"");
     for (size_t i = 0; i < depth; i++)
         end += sprintf(end, "<i title='x'>");
     strcpy(end, "A boy plays.\"}");
@@ -231,7 +260,8 @@ START_TEST(deep_markup) {
     client_send(&served, &(struct call){.path = "/translate", .body = body}, &reply);
     ck_assert_msg(reply.status == 200, "%.200s", reply.body);
     size_t count = 0;
-    for (const char *at = text_at(reply.json, "translatedText"); (at = strstr(at, "</i>")) != NULL; at++)
+    for (const char *at = text_at(reply.json, "translatedText"); (at = strstr(at, "</i>")) != NULL;
+         at++)
         count++;
     ck_assert_uint_eq(count, 256);
     reply_done(&reply);
@@ -239,7 +269,8 @@ START_TEST(deep_markup) {
     body = make_deep_markup(12000);
     client_send(&served, &(struct call){.path = "/translate", .body = body}, &reply);
     ck_assert_int_eq(reply.status, 400);
-    ck_assert_str_eq(text_at(reply.json, "error"), "Invalid request: line 1: elements nest deeper than 256");
+    ck_assert_str_eq(text_at(reply.json, "error"),
+                     "Invalid request: line 1: elements nest deeper than 256");
     ck_assert_str_eq(text_at(reply.json, "field"), "q");
     reply_done(&reply);
     free(body);
@@ -250,7 +281,8 @@ END_TEST
 START_TEST(long_sentences) {
     struct reply reply;
     post(
-        "{'q': '<p>a boy and a dog play in the snow, while the old man <b>sleeps near the fire</b>; nobody sees that the night has "
+        "{'q': '<p>a boy and a dog play in the snow, while the old man <b>sleeps near the "
+        "fire</b>; nobody sees that the night has "
         "come and that the wind has turned</p>', 'source': 'en', 'target': 'fr', 'format': 'html'}",
         &reply);
     const char *text = text_at(reply.json, "translatedText"), *open = strstr(text, "<b>");
@@ -261,10 +293,12 @@ END_TEST
 
 /* ---- errors ---- */
 
-static void check_refusal(const struct call *call, long status, const char *field, const char *message) {
+static void check_refusal(const struct call *call, long status, const char *field,
+                          const char *message) {
     struct reply reply;
     client_send(&served, call, &reply);
-    ck_assert_msg(reply.status == status, "wanted %ld, got %ld %s", status, reply.status, reply.body ? reply.body : "");
+    ck_assert_msg(reply.status == status, "wanted %ld, got %ld %s", status, reply.status,
+                  reply.body ? reply.body : "");
     ck_assert_str_eq(text_at(reply.json, "error"), message);
     if (field)
         ck_assert_str_eq(text_at(reply.json, "field"), field);
@@ -279,19 +313,24 @@ START_TEST(refusals) {
         {"{'format': 'text'}", "q", "Invalid request: missing q parameter"},
         {"{'q': '', 'source': 'en', 'target': 'fr'}", "q", "Invalid request: missing q parameter"},
         {"{'q': [], 'source': 'en', 'target': 'fr'}", "q", "Invalid request: missing q parameter"},
-        {"{'q': null, 'source': 'en', 'target': 'fr'}", "q", "Invalid request: missing q parameter"},
-        {"{'q': 1, 'source': 'en', 'target': 'fr'}", "q", "Invalid request: q parameter is not a string or an array of strings"},
+        {"{'q': null, 'source': 'en', 'target': 'fr'}", "q",
+         "Invalid request: missing q parameter"},
+        {"{'q': 1, 'source': 'en', 'target': 'fr'}", "q",
+         "Invalid request: q parameter is not a string or an array of strings"},
         {"{'q': ['x', 1], 'source': 'en', 'target': 'fr'}", "q",
          "Invalid request: q parameter is not a string or an array of strings"},
         {"{'q': 'x', 'target': 'fr'}", "source", "Invalid request: missing source parameter"},
-        {"{'q': 'x', 'source': '', 'target': 'fr'}", "source", "Invalid request: missing source parameter"},
+        {"{'q': 'x', 'source': '', 'target': 'fr'}", "source",
+         "Invalid request: missing source parameter"},
         {"{'q': 'x', 'source': 'en'}", "target", "Invalid request: missing target parameter"},
-        {"{'q': 'x', 'source': 1, 'target': 'fr'}", "source", "Invalid request: source parameter is not a string"},
+        {"{'q': 'x', 'source': 1, 'target': 'fr'}", "source",
+         "Invalid request: source parameter is not a string"},
         {"{'q': 'x', 'source': 'zz', 'target': 'fr'}", "source", "zz is not supported"},
         {"{'q': 'x', 'source': 'en', 'target': 'zz'}", "target", "zz is not supported"},
         {"{'q': 'x', 'source': 'en', 'target': 'auto'}", "target", "auto is not supported"},
         {"{'q': 'x', 'source': 'en', 'target': 'x-y-z'}", "target", "x-y-z is not supported"},
-        {"{'q': 'x', 'source': 'en', 'target': 'fr', 'format': 'xml'}", "format", "xml format is not supported"},
+        {"{'q': 'x', 'source': 'en', 'target': 'fr', 'format': 'xml'}", "format",
+         "xml format is not supported"},
         {"{'q': 'x', 'source': 'en', 'target': 'fr', 'alternatives': 'x'}", "alternatives",
          "Invalid request: alternatives parameter is not a number"},
         {"{'q': 'x', 'source': 'en', 'target': 'fr', 'alternatives': 1.5}", "alternatives",
@@ -300,24 +339,34 @@ START_TEST(refusals) {
          "Invalid request: alternatives parameter is not a number"},
         {"{'q': 'x', 'source': 'en', 'target': 'fr', 'alternatives': 32}", "alternatives",
          "Invalid request: alternatives parameter must be <= 31"},
-        {"{'text': 'x', 'q': 'y'}", "q", "unknown field \"q\""}, /* with text it is native, and strict */
+        {"{'text': 'x', 'q': 'y'}", "q",
+         "unknown field \"q\""}, /* with text it is native, and strict */
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        check_refusal(&(struct call){.path = "/translate", .json = rows[i].json}, 400, rows[i].field, rows[i].message);
-    check_refusal(&(struct call){.path = "/translate", .body = "source=en&target=fr", .headers = {URLENCODED}}, 400, "q",
-                  "Invalid request: missing q parameter");
-    check_refusal(&(struct call){.path = "/translate", .body = "api_key=", .headers = {URLENCODED}}, 400, "q",
-                  "Invalid request: missing q parameter");
-    check_refusal(&(struct call){.path = "/translate", .body = "q=%ff&source=en&target=fr", .headers = {URLENCODED}}, 400, NULL,
-                  "the fields are not valid UTF-8");
-    check_refusal(&(struct call){.path = "/translate", .body = "q=x", .headers = {"Content-Type: text/plain"}}, 415, NULL,
-                  "the body must be a JSON object (content type application/json)");
-    check_refusal(&(struct call){.path = "/attention", .json = "{'q': 'x'}"}, 400, "q", "unknown field \"q\"");
+        check_refusal(&(struct call){.path = "/translate", .json = rows[i].json}, 400,
+                      rows[i].field, rows[i].message);
+    check_refusal(&(struct call){.path = "/translate",
+                                 .body = "source=en&target=fr",
+                                 .headers = {URLENCODED}},
+                  400, "q", "Invalid request: missing q parameter");
+    check_refusal(&(struct call){.path = "/translate", .body = "api_key=", .headers = {URLENCODED}},
+                  400, "q", "Invalid request: missing q parameter");
+    check_refusal(&(struct call){.path = "/translate",
+                                 .body = "q=%ff&source=en&target=fr",
+                                 .headers = {URLENCODED}},
+                  400, NULL, "the fields are not valid UTF-8");
+    check_refusal(&(struct call){.path = "/translate",
+                                 .body = "q=x",
+                                 .headers = {"Content-Type: text/plain"}},
+                  415, NULL, "the body must be a JSON object (content type application/json)");
+    check_refusal(&(struct call){.path = "/attention", .json = "{'q': 'x'}"}, 400, "q",
+                  "unknown field \"q\"");
 }
 END_TEST
 
 START_TEST(limits) {
-    char *body = malloc(8192), *end = body + sprintf(body, "{'source': 'en', 'target': 'fr', 'q': ['x'");
+    char *body = malloc(8192),
+         *end = body + sprintf(body, "{'source': 'en', 'target': 'fr', 'q': ['x'");
     for (size_t i = 1; i < 65; i++)
         end += sprintf(end, ", 'x'");
     strcpy(end, "]}");
@@ -352,10 +401,13 @@ START_TEST(detect) {
         ck_assert_double_gt(number_at(reply.json, "0.confidence"), 50);
         reply_done(&reply);
     }
-    check_refusal(&(struct call){.path = "/detect", .json = "{}"}, 400, "q", "Invalid request: missing q parameter");
-    check_refusal(&(struct call){.path = "/detect", .json = "x"}, 400, "q", "Invalid request: missing q parameter");
-    check_refusal(&(struct call){.path = "/detect", .json = "x", .headers = {"Content-Type: text/plain"}}, 415, NULL,
-                  "the body must be a JSON object (content type application/json)");
+    check_refusal(&(struct call){.path = "/detect", .json = "{}"}, 400, "q",
+                  "Invalid request: missing q parameter");
+    check_refusal(&(struct call){.path = "/detect", .json = "x"}, 400, "q",
+                  "Invalid request: missing q parameter");
+    check_refusal(
+        &(struct call){.path = "/detect", .json = "x", .headers = {"Content-Type: text/plain"}},
+        415, NULL, "the body must be a JSON object (content type application/json)");
 }
 END_TEST
 
@@ -364,10 +416,14 @@ START_TEST(languages) {
     static const struct call calls[] = {
         {.path = "/languages"},
         {.path = "/languages", .method = "GET", .json = "{'q': 'x'}", .headers = {JSON}},
-        {.path = "/languages", .method = "GET", .body = PART("q") "x\r\n--XX--\r\n", .headers = {MULTIPART}},
+        {.path = "/languages",
+         .method = "GET",
+         .body = PART("q") "x\r\n--XX--\r\n",
+         .headers = {MULTIPART}},
     };
-    json_t *expected = json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[s]}]", "code", "en", "name", "English", "targets", "fr", "code",
-                                 "fr", "name", "French", "targets", "en");
+    json_t *expected =
+        json_pack("[{s:s,s:s,s:[s]},{s:s,s:s,s:[s]}]", "code", "en", "name", "English", "targets",
+                  "fr", "code", "fr", "name", "French", "targets", "en");
     for (size_t i = 0; i < COUNT(calls); i++) {
         struct reply reply;
         client_send(&served, &calls[i], &reply);
@@ -380,7 +436,8 @@ START_TEST(languages) {
 END_TEST
 
 START_TEST(settings_and_spec) {
-    static const char *const formats[] = {"\".docx\"", "\".pptx\"", "\".xlsx\"", "\".odt\"", "\".odp\"", "\".ods\"", "\".epub\""};
+    static const char *const formats[] = {"\".docx\"", "\".pptx\"", "\".xlsx\"", "\".odt\"",
+                                          "\".odp\"",  "\".ods\"",  "\".epub\""};
     struct reply reply;
     char location[HEADER_BYTES];
     client_send(&served, &(struct call){.path = "/frontend/settings"}, &reply);
@@ -403,13 +460,13 @@ END_TEST
 
 START_TEST(mastodon) {
     struct reply reply;
-    client_send(
-        &served,
-        &(struct call){.path = "/translate",
-                       .json = "{'q': ['<p>The dog <a href=\\'x\\'>runs</a>.<br />A boy plays.</p>', 'A warning'], 'source': 'en', "
-                               "'target': 'fr', 'format': 'html', 'api_key': null}",
-                       .headers = {JSON}},
-        &reply);
+    client_send(&served,
+                &(struct call){.path = "/translate",
+                               .json = "{'q': ['<p>The dog <a href=\\'x\\'>runs</a>.<br />A boy "
+                                       "plays.</p>', 'A warning'], 'source': 'en', "
+                                       "'target': 'fr', 'format': 'html', 'api_key': null}",
+                               .headers = {JSON}},
+                &reply);
     ck_assert_msg(reply.status == 200, "%s", reply.body);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translatedText")), 2);
     const char *text = text_at(reply.json, "translatedText.0");
@@ -419,7 +476,9 @@ START_TEST(mastodon) {
 END_TEST
 
 START_TEST(weblate) {
-    char body[2048], *end = body + sprintf(body, "{'api_key': '', 'source': 'en', 'target': 'fr', 'q': ['Text 0'");
+    char body[2048],
+        *end =
+            body + sprintf(body, "{'api_key': '', 'source': 'en', 'target': 'fr', 'q': ['Text 0'");
     for (size_t i = 1; i < 20; i++)
         end += sprintf(end, ", 'Text number %zu'", i);
     strcpy(end, "]}");
@@ -435,12 +494,12 @@ END_TEST
 
 START_TEST(deadline) {
     struct reply reply;
-    client_send(
-        &served,
-        &(struct call){.path = "/translate",
-                       .json = "{'q': 'The dog runs. A boy plays. The dog runs. A boy plays.', 'source': 'en', 'target': 'fr'}",
-                       .headers = {"X-Deadline-Ms: 1"}},
-        &reply);
+    client_send(&served,
+                &(struct call){.path = "/translate",
+                               .json = "{'q': 'The dog runs. A boy plays. The dog runs. A boy "
+                                       "plays.', 'source': 'en', 'target': 'fr'}",
+                               .headers = {"X-Deadline-Ms: 1"}},
+                &reply);
     ck_assert_msg(reply.status == 504 || reply.status == 200, "%ld", reply.status);
     if (reply.status == 504)
         ck_assert_str_eq(text_at(reply.json, "code"), "deadline_exceeded");

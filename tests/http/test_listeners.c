@@ -1,4 +1,5 @@
-/* The daemon's addresses: several at once, Unix sockets, and sockets and notifications exchanged with systemd. */
+/* The daemon's addresses: several at once, Unix sockets, and sockets and notifications exchanged
+ * with systemd. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/work.h"
@@ -37,7 +38,8 @@ START_TEST(several_at_once) {
     struct daemon daemon;
     struct stat file;
     struct reply replies[3];
-    daemon_start(&daemon, ARGUMENTS("--listen", address, "--listen", "127.0.0.2:0", "--model", MODEL, "--socket-mode", "0600"));
+    daemon_start(&daemon, ARGUMENTS("--listen", address, "--listen", "127.0.0.2:0", "--model",
+                                    MODEL, "--socket-mode", "0600"));
     struct daemon local = daemon_at(&daemon, address), third = daemon_at(&daemon, "");
     char *log = read_from_start(daemon.log), *found = strstr(log, "address=127.0.0.2:");
     ck_assert_ptr_nonnull(found);
@@ -65,11 +67,13 @@ START_TEST(load_on_every_socket) {
     daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "2"));
     struct daemon local = daemon_at(&daemon, address);
     struct flight *flights[] = {flight_open(&daemon), flight_open(&local)};
-    const struct call call = {.path = "/translate",
-                              .json = "{'text': ['A boy plays. The dog runs.', 'x'], 'include': ['attention']}"};
+    const struct call call = {
+        .path = "/translate",
+        .json = "{'text': ['A boy plays. The dog runs.', 'x'], 'include': ['attention']}"};
     for (size_t i = 0; i < 2 * CLIENTS; i++)
         flight_send(flights[i % 2], &call, &replies[i % 2][i / 2]);
-    while (flight_move(flights[0]) + flight_move(flights[1]) > 0) { /* bounded by the clients' patience */
+    while (flight_move(flights[0]) + flight_move(flights[1]) >
+           0) { /* bounded by the clients' patience */
     }
     for (size_t i = 0; i < 2 * CLIENTS; i++) {
         ck_assert_int_eq(replies[i % 2][i / 2].status, 200);
@@ -87,7 +91,8 @@ START_TEST(ipv6) {
     struct daemon daemon;
     int probe = socket(AF_INET6, SOCK_STREAM, 0);
     struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    bool available = probe >= 0 && bind(probe, (const struct sockaddr *)&loopback, sizeof loopback) == 0;
+    bool available =
+        probe >= 0 && bind(probe, (const struct sockaddr *)&loopback, sizeof loopback) == 0;
     close(probe);
     if (!available)
         return;
@@ -108,10 +113,12 @@ START_TEST(drains_every_socket) {
     struct daemon daemon;
     struct reply gone, replies[2];
     char *body = work_body(TEXTS, 8, 600), *endless = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0",
-                                    WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "1",
+                                    "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms",
+                                    "60000", "--grace-ms", "60000"));
     struct daemon local = daemon_at(&daemon, address);
-    struct flight *leaving = flight_open(&local), *flights[] = {flight_open(&daemon), flight_open(&local)};
+    struct flight *leaving = flight_open(&local),
+                  *flights[] = {flight_open(&daemon), flight_open(&local)};
     flight_send(leaving, &(struct call){.path = "/translate", .json = endless}, &gone);
     metric_await(&daemon, "alignd_rows_live", 64, leaving);
     flight_close(leaving);
@@ -159,12 +166,17 @@ START_TEST(administrators) {
     enum { MOST = 16 };
     struct daemon daemon;
     int held[MOST];
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.2:0", "--admin-listen", address, "--connections",
-                                    "16", "--connections-per-address", "16", "--read-timeout-ms", "1000000000"));
-    struct daemon local = daemon_at(&daemon, address), remote = at_logged(&daemon, "listening_for_administrators address=");
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.2:0", "--admin-listen",
+                           address, "--connections", "16", "--connections-per-address", "16",
+                           "--read-timeout-ms", "1000000000"));
+    struct daemon local = daemon_at(&daemon, address),
+                  remote = at_logged(&daemon, "listening_for_administrators address=");
     for (size_t i = 0; i < MOST; i++) {
         held[i] = raw_open(&daemon);
-        raw_write(held[i], i % 2 ? "GET / HTTP/1.1\r\nX" : "PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+        raw_write(held[i],
+                  i % 2 ? "GET / HTTP/1.1\r\nX"
+                        : "PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
                   i % 2 ? 17 : 46);
     }
     const struct daemon *doors[] = {&remote, &local};
@@ -177,7 +189,8 @@ START_TEST(administrators) {
         ck_assert_int_eq(status_of(doors[i], "POST", "/translate"), 404);
     }
     ck_assert_int_eq(status_of(&remote, "POST", "/models/reload"), 403);
-    ck_assert_int_eq(status_of(&local, "POST", "/models/reload"), 200); /* the file's permissions say who may */
+    ck_assert_int_eq(status_of(&local, "POST", "/models/reload"),
+                     200); /* the file's permissions say who may */
     for (size_t i = 0; i < MOST; i++)
         close(held[i]);
     ck_assert_int_eq(status_of(&daemon, "GET", "/health"), 200); /* there as ever */
@@ -192,7 +205,8 @@ START_TEST(silence_at_the_administrators_door) {
     enum { MORE = 40 };
     struct daemon daemon;
     int held[MORE];
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.1:0", "--read-timeout-ms", "1000000000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.1:0",
+                                    "--read-timeout-ms", "1000000000"));
     struct daemon admin = at_logged(&daemon, "listening_for_administrators address=");
     for (size_t i = 0; i < MORE; i++) {
         held[i] = raw_open(&admin);
@@ -210,14 +224,16 @@ START_TEST(health_of_administrators) {
     struct daemon daemon;
     struct outcome outcome;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", address));
-    program_run(ARGUMENTS("health", "--listen", "127.0.0.1:1", "--admin-listen", address), NULL, &outcome);
+    program_run(ARGUMENTS("health", "--listen", "127.0.0.1:1", "--admin-listen", address), NULL,
+                &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     outcome_done(&outcome);
     daemon_stop(&daemon);
 }
 END_TEST
 
-/* A killed daemon leaves its socket: the next one takes the place, but not that of one that lives. */
+/* A killed daemon leaves its socket: the next one takes the place, but not that of one that lives.
+ */
 START_TEST(socket_left_behind) {
     struct daemon killed, daemon;
     struct outcome outcome;
@@ -259,12 +275,14 @@ static void activate(struct daemon *daemon, int fd) {
     program = "/bin/sh";
     daemon->log = memory_file("");
     daemon->certificate = NULL;
-    daemon->pid = program_start(ARGUMENTS("-c", script, "alignd", "--model", MODEL), daemon->log, daemon->log, daemon->log);
+    daemon->pid = program_start(ARGUMENTS("-c", script, "alignd", "--model", MODEL), daemon->log,
+                                daemon->log, daemon->log);
     program = alignd;
     close(HANDED_OVER);
 }
 
-/* The daemon serves the socket that it is given, alone and whoever connected before it was there, and leaves its file to systemd.
+/* The daemon serves the socket that it is given, alone and whoever connected before it was there,
+ * and leaves its file to systemd.
  */
 START_TEST(socket_activation) {
     struct daemon daemon;
@@ -297,7 +315,8 @@ START_TEST(unusable_activation) {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     activate(&daemon, fd);
     ck_assert_int_eq(daemon_wait(&daemon), 1);
-    ck_assert(daemon_logged(&daemon, "descriptor 3, passed by systemd, is not a listening stream socket"));
+    ck_assert(daemon_logged(&daemon,
+                            "descriptor 3, passed by systemd, is not a listening stream socket"));
     close(fd);
 }
 END_TEST
@@ -305,7 +324,8 @@ END_TEST
 static void check_note(int fd, const char *beginning) {
     char note[256] = "";
     ck_assert_int_gt(recv(fd, note, sizeof note - 1, 0), 0);
-    ck_assert_msg(strncmp(note, beginning, strlen(beginning)) == 0, "wanted %s, got %s", beginning, note);
+    ck_assert_msg(strncmp(note, beginning, strlen(beginning)) == 0, "wanted %s, got %s", beginning,
+                  note);
 }
 
 START_TEST(notes_to_systemd) {

@@ -1,4 +1,5 @@
-/* Many at once: the same answers, a short request among long ones, a full queue, deadlines, clients that leave. */
+/* Many at once: the same answers, a short request among long ones, a full queue, deadlines, clients
+ * that leave. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/work.h"
@@ -6,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check_error(const struct reply *reply, long status, const char *code, const char *message) {
-    ck_assert_msg(reply->status == status, "wanted %ld, got %ld %s", status, reply->status, reply->body ? reply->body : "");
+static void check_error(const struct reply *reply, long status, const char *code,
+                        const char *message) {
+    ck_assert_msg(reply->status == status, "wanted %ld, got %ld %s", status, reply->status,
+                  reply->body ? reply->body : "");
     ck_assert_str_eq(text_at(reply->json, "code"), code);
     ck_assert_str_eq(text_at(reply->json, "error"), message);
 }
@@ -16,23 +19,29 @@ static void check_error(const struct reply *reply, long status, const char *code
 
 enum { MIXED = 64 };
 
-/* Requests of all kinds: models, texts and options change with different periods. The caller frees the body. */
+/* Requests of all kinds: models, texts and options change with different periods. The caller frees
+ * the body. */
 static char *mixed_body(size_t i) {
-    static const char *const models[] = {"luong-general-gru", "conditional-additive-lstm", "luong-feeding-lstm"};
+    static const char *const models[] = {"luong-general-gru", "conditional-additive-lstm",
+                                         "luong-feeding-lstm"};
     static const char *const texts[] = {
-        "'Yes.'", "'A boy plays in the snow. Two dogs run after him, and nobody sees where they go.'",
-        "['Ça va, naïve 😀 friend?', '', 'The train is late.']", "'Where is the train station? I do not know.'",
+        "'Yes.'",
+        "'A boy plays in the snow. Two dogs run after him, and nobody sees where they go.'",
+        "['Ça va, naïve 😀 friend?', '', 'The train is late.']",
+        "'Where is the train station? I do not know.'",
         "['x', 'y', 'z', 'An old man sleeps near the fire while his wife reads the news.']"};
-    static const char *const options[] = {"",
-                                          ", 'strategy': 'greedy'",
-                                          ", 'beam_size': 12, 'n_best': 3",
-                                          ", 'include': ['tokens', 'attention', 'words', 'offsets', 'entropy', 'log_probs', 'eos']",
-                                          ", 'length_penalty': 0, 'beam_size': 2",
-                                          ", 'min_length': 60, 'max_length': 60",
-                                          ", 'beam_size': 32, 'split_sentences': true"};
+    static const char *const options[] = {
+        "",
+        ", 'strategy': 'greedy'",
+        ", 'beam_size': 12, 'n_best': 3",
+        ", 'include': ['tokens', 'attention', 'words', 'offsets', 'entropy', 'log_probs', 'eos']",
+        ", 'length_penalty': 0, 'beam_size': 2",
+        ", 'min_length': 60, 'max_length': 60",
+        ", 'beam_size': 32, 'split_sentences': true"};
     char *body = malloc(1024);
     ck_assert_ptr_nonnull(body);
-    snprintf(body, 1024, "{'model': '%s', 'text': %s%s}", models[i % 3], texts[i % 5], options[i % 7]);
+    snprintf(body, 1024, "{'model': '%s', 'text': %s%s}", models[i % 3], texts[i % 5],
+             options[i % 7]);
     return body;
 }
 
@@ -43,7 +52,8 @@ static const char *mixed_path(size_t i) {
 /* Every eleventh scores a target instead. */
 static struct call mixed_call(size_t i, char **body) {
     if (i % 11 == 5) {
-        *body = strdup("{'text': 'A boy plays in the snow.', 'translation': 'Un garçon joue dans la neige.'}");
+        *body = strdup(
+            "{'text': 'A boy plays in the snow.', 'translation': 'Un garçon joue dans la neige.'}");
         return (struct call){.path = "/attention", .json = *body};
     }
     *body = mixed_body(i);
@@ -55,8 +65,10 @@ START_TEST(concurrent_answers_equal_lone_ones) {
     struct call calls[MIXED];
     struct reply alone[MIXED], together[MIXED];
     char *bodies[MIXED];
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-lstm", "--model",
-                                    "tests/golden/luong-feeding-lstm", "--workers", "2", "--deadline-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-lstm",
+                           "--model", "tests/golden/luong-feeding-lstm", "--workers", "2",
+                           "--deadline-ms", "60000"));
     for (size_t i = 0; i < MIXED; i++) {
         calls[i] = mixed_call(i, &bodies[i]);
         client_send(&daemon, &calls[i], &alone[i]);
@@ -87,15 +99,16 @@ START_TEST(short_request_overtakes_long_ones) {
     struct daemon daemon;
     struct reply replies[LONG], reply;
     char *body = work_endless(1, 8);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024",
+                                    "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     for (size_t i = 0; i < LONG; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
     metric_await(&daemon, "alignd_rows_live", LONG * 8, flight);
     client_post(&daemon, "/translate", "{'text': 'A boy plays outside today.'}", 200, &reply);
     ck_assert_uint_eq(flight_move(flight), LONG);
-    ck_assert_double_eq(metric(&daemon, "alignd_rows_live"), LONG * 8); /* not one of them has ended */
+    ck_assert_double_eq(metric(&daemon, "alignd_rows_live"),
+                        LONG * 8); /* not one of them has ended */
     reply_done(&reply);
     flight_close(flight);
     for (size_t i = 0; i < LONG; i++)
@@ -112,8 +125,8 @@ START_TEST(step_target_bounds_the_rows) {
     struct reply reply;
     char *body = work_body(TEXTS, BEAM, 5);
     double most = 0;
-    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--rows", "1024", "--step-ms", "1",
-                                    "--deadline-ms", "600000"));
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--rows", "1024",
+                                    "--step-ms", "1", "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     while (flight_move(flight) > 0) {
@@ -136,8 +149,8 @@ START_TEST(departed_client_frees_its_rows) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
+                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight); /* two sentences; the others wait */
@@ -147,7 +160,8 @@ START_TEST(departed_client_frees_its_rows) {
     metric_await(&daemon, "alignd_requests_in_flight", 1, NULL); /* the one that asks */
     metric_await(&daemon, "alignd_cancelled_total{reason=\"client\"}", 1, NULL);
     metric_await(&daemon, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}", 1, NULL);
-    ck_assert_double_lt(metric(&daemon, "alignd_target_tokens_total{model=\"luong-general-gru\"}"), 64 * 1000);
+    ck_assert_double_lt(metric(&daemon, "alignd_target_tokens_total{model=\"luong-general-gru\"}"),
+                        64 * 1000);
     reply_done(&reply);
     free(body);
     daemon_stop(&daemon);
@@ -160,13 +174,15 @@ START_TEST(departure_harms_nobody_else) {
     struct daemon daemon;
     struct reply staying[CLIENTS], leaving[CLIENTS];
     char *body = work_body(2, 4, 60), *long_body = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--queue", "5000", WORK_ENDLESS, "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--queue", "5000",
+                                    WORK_ENDLESS, "--deadline-ms", "60000"));
     struct flight *stay = flight_open(&daemon), *leave = flight_open(&daemon);
     for (size_t i = 0; i < CLIENTS; i++) {
         flight_send(leave, &(struct call){.path = "/translate", .json = long_body}, &leaving[i]);
         flight_send(stay, &(struct call){.path = "/translate", .json = body}, &staying[i]);
     }
-    for (struct patience patience = {0}; metric(&daemon, "alignd_requests_in_flight") < 2 * CLIENTS + 1;) {
+    for (struct patience patience = {0};
+         metric(&daemon, "alignd_requests_in_flight") < 2 * CLIENTS + 1;) {
         flight_move(leave);
         flight_move(stay);
         patience_wait(&patience, "the requests to arrive");
@@ -195,12 +211,13 @@ START_TEST(full_queue) {
     struct daemon daemon;
     struct reply first, second;
     char seconds[HEADER_BYTES], *body = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--queue",
-                                    "64", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
+                                    "0", WORK_ENDLESS, "--queue", "64", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
-    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &second); /* 64 places, of which most are taken */
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body},
+                &second); /* 64 places, of which most are taken */
     check_error(&second, 429, "queue_full", "the queue is full");
     ck_assert(reply_header(&second, "Retry-After", seconds));
     ck_assert_int_ge(atoi(seconds), 1);
@@ -237,9 +254,11 @@ START_TEST(deadline_of_a_request) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
-    client_send(&daemon, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 1"}}, &reply);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
+                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+    client_send(&daemon,
+                &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 1"}},
+                &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
     metric_await(&daemon, "alignd_rows_live", 0, NULL);
@@ -253,8 +272,8 @@ START_TEST(deadline_of_the_daemon) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "50"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
+                                    "0", WORK_ENDLESS, "--deadline-ms", "50"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -268,12 +287,16 @@ START_TEST(deadline_in_the_queue) {
     struct daemon daemon;
     struct reply first, second;
     char *body = work_endless(64, 32);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
+                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
-    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Deadline-Ms: 20"}}, &second);
+    client_send(&daemon,
+                &(struct call){.path = "/translate",
+                               .json = "{'text': 'x'}",
+                               .headers = {"X-Deadline-Ms: 20"}},
+                &second);
     check_error(&second, 504, "deadline_exceeded", PASSED);
     ck_assert_uint_eq(flight_move(flight), 1); /* the first goes on */
     reply_done(&second);

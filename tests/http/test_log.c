@@ -1,4 +1,5 @@
-/* The log: a line for each request, every line whole, and no user data except a valid request id. */
+/* The log: a line for each request, every line whole, and no user data except a valid request id.
+ */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdlib.h>
@@ -14,11 +15,13 @@ static const struct call calls[] = {
     {.path = "/translate", .json = "{'text': 'x', 'strategy': '" SECRET "'}"},
     {.path = "/translate", .json = "{'text': 'x', 'model': '" SECRET "'}"},
     {.path = "/translate", .json = "{'text': 'x', '" SECRET "': 1}"},
-    {.path = "/translate", .json = "{'text': '" SECRET "', 'glossary': {'" SECRET "': '" SECRET "'}}"},
+    {.path = "/translate",
+     .json = "{'text': '" SECRET "', 'glossary': {'" SECRET "': '" SECRET "'}}"},
     {.path = "/translate", .json = "{" SECRET},
     {.path = "/translate", .json = SECRET},
     {.path = "/translate", .json = "{'q': '" SECRET "', 'source': 'auto', 'target': 'fr'}"},
-    {.path = "/translate", .json = "{'q': 'x', 'source': '" SECRET "', 'target': 'fr', 'api_key': '" SECRET "'}"},
+    {.path = "/translate",
+     .json = "{'q': 'x', 'source': '" SECRET "', 'target': 'fr', 'api_key': '" SECRET "'}"},
     {.path = "/translate", .body = "q=" SECRET "&source=en&target=fr"},
     {.path = "/translate?q=" SECRET "&source=en&target=" SECRET},
     {.path = "/detect", .json = "{'q': '" SECRET "'}"},
@@ -26,8 +29,11 @@ static const struct call calls[] = {
     {.path = "/page/" SECRET},
     {.path = "/health?" SECRET "=" SECRET},
     {.path = "/health", .method = SECRET},
-    {.path = "/health", .headers = {"User-Agent: " SECRET, "Authorization: Bearer " SECRET, "Cookie: " SECRET}},
-    {.path = "/translate", .json = "{}", .headers = {"Content-Type: " SECRET, "X-Deadline-Ms: " SECRET, "Origin: " SECRET}},
+    {.path = "/health",
+     .headers = {"User-Agent: " SECRET, "Authorization: Bearer " SECRET, "Cookie: " SECRET}},
+    {.path = "/translate",
+     .json = "{}",
+     .headers = {"Content-Type: " SECRET, "X-Deadline-Ms: " SECRET, "Origin: " SECRET}},
     {.path = "/health", .headers = {"X-Request-Id: " SECRET " with a space"}},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
@@ -55,7 +61,8 @@ static void send_all(const struct daemon *daemon) {
 START_TEST(never_the_users_text) {
     static const char *const formats[] = {"text", "json"};
     struct daemon daemon;
-    daemon_launch(&daemon, ARGUMENTS("--model", MODEL, "--log-level", "debug", "--log-format", formats[_i]));
+    daemon_launch(&daemon,
+                  ARGUMENTS("--model", MODEL, "--log-level", "debug", "--log-format", formats[_i]));
     daemon_await_ready(&daemon);
     send_all(&daemon);
     char *log = await_requests(&daemon, _i ? "\"event\":\"request\"" : "event=request ", CALLS + 1);
@@ -69,16 +76,19 @@ START_TEST(lines_are_objects) {
     struct daemon daemon;
     struct reply reply;
     size_t requests = 0, with_id = 0;
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--log-level", "debug", "--log-format", "json"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--log-level", "debug", "--log-format", "json"));
     send_all(&daemon);
-    client_send(&daemon, &(struct call){.path = "/health", .headers = {"X-Request-Id: my\"id\\"}}, &reply);
+    client_send(&daemon, &(struct call){.path = "/health", .headers = {"X-Request-Id: my\"id\\"}},
+                &reply);
     reply_done(&reply);
     daemon_await_log(&daemon, "my\\\"id"); /* a line is written after its reply */
     char *log = await_requests(&daemon, "\"event\":\"request\"", CALLS + 2), *rest = log;
     for (char *line; (line = strsep(&rest, "\n")) && *line;) {
         json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
         ck_assert_msg(root, "%s", line);
-        ck_assert(json_is_string(json_object_get(root, "time")) && json_is_string(json_object_get(root, "level")));
+        ck_assert(json_is_string(json_object_get(root, "time")) &&
+                  json_is_string(json_object_get(root, "level")));
         const char *event = json_string_value(json_object_get(root, "event"));
         if (strcmp(event, "request") == 0) {
             requests++;
@@ -97,19 +107,22 @@ END_TEST
 
 /* The resources of a request, and its trace. */
 START_TEST(traces) {
-    static const char *const bad[] = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
-                                      "traceparent: 00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-                                      "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-                                      "traceparent: 00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"};
+    static const char *const bad[] = {
+        "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+        "traceparent: 00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+        "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+        "traceparent: 00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"};
     struct daemon daemon;
     struct reply reply;
     char trace[HEADER_BYTES];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
-    client_send(&daemon,
-                &(struct call){.path = "/translate",
-                               .json = "{'text': 'word', 'min_length': 5, 'max_length': 5}",
-                               .headers = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
-                &reply);
+    client_send(
+        &daemon,
+        &(struct call){
+            .path = "/translate",
+            .json = "{'text': 'word', 'min_length': 5, 'max_length': 5}",
+            .headers = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
+        &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert(reply_header(&reply, "traceparent", trace));
     ck_assert_str_eq(trace, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
@@ -130,16 +143,19 @@ START_TEST(levels) {
     struct daemon daemon;
     struct reply reply;
     daemon_launch(&daemon, ARGUMENTS("--model", MODEL, "--log-level", "info"));
-    client_send(&daemon, &(struct call){.path = "/health", .headers = {"X-Request-Id: the-id"}}, &reply);
+    client_send(&daemon, &(struct call){.path = "/health", .headers = {"X-Request-Id: the-id"}},
+                &reply);
     reply_done(&reply);
-    free(await_requests(&daemon, "level=info event=request id=the-id method=GET endpoint=/health status=200", 1));
+    free(await_requests(
+        &daemon, "level=info event=request id=the-id method=GET endpoint=/health status=200", 1));
     daemon_stop(&daemon);
     struct outcome outcome;
     program_run(ARGUMENTS("--model", MODEL, "--log-level", "loud"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 2);
     outcome_done(&outcome);
-    program_run(ARGUMENTS("--model", "/nowhere", "--log-level", "error", "--log-format", "json", "--listen", "127.0.0.1:0"), NULL,
-                &outcome);
+    program_run(ARGUMENTS("--model", "/nowhere", "--log-level", "error", "--log-format", "json",
+                          "--listen", "127.0.0.1:0"),
+                NULL, &outcome);
     ck_assert_int_eq(outcome.status, 1);
     json_t *only = json_loads(outcome.err, 0, NULL);
     ck_assert_str_eq(text_at(only, "event"), "failed");

@@ -56,24 +56,30 @@ START_TEST(loaded_when_asked_for) {
     ck_assert_double_gt(metric(&models_served, "alignd_models_bytes"), 0);
     models_ask(TRANSLATE("b"), 200);
     ck_assert_double_eq(metric(&models_served, LOADS), 1);
-    metric_await(&models_served, "alignd_model_request_duration_seconds_count{model=\"b\"}", 2, NULL);
-    ck_assert_double_eq(metric(&models_served, "alignd_model_queue_duration_seconds_count{model=\"b\"}"), 2);
+    metric_await(&models_served, "alignd_model_request_duration_seconds_count{model=\"b\"}", 2,
+                 NULL);
+    ck_assert_double_eq(
+        metric(&models_served, "alignd_model_queue_duration_seconds_count{model=\"b\"}"), 2);
 }
 END_TEST
 
-/* While it loads other models decode; those who wait for it get it together, whatever they ask for. */
+/* While it loads other models decode; those who wait for it get it together, whatever they ask for.
+ */
 START_TEST(many_who_wait_load_it_once) {
     enum { WAITING = 9 };
-    static const char *const bodies[] = {TRANSLATE("a"), "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}",
-                                         "{'text': 'A boy plays.', 'model': 'a', 'strategy': 'greedy', 'stream': true}"};
+    static const char *const bodies[] = {
+        TRANSLATE("a"), "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}",
+        "{'text': 'A boy plays.', 'model': 'a', 'strategy': 'greedy', 'stream': true}"};
     struct reply replies[WAITING];
     models_start("--queue", "64");
     models_ask(TRANSLATE("b"), 200);
     folder_block(models_folders[0]);
     struct flight *flight = flight_open(&models_served);
     for (size_t i = 0; i < WAITING; i++)
-        flight_send(flight, &(struct call){.path = "/translate", .json = bodies[i % 3]}, &replies[i]);
-    for (struct patience patience = {0}; metric(&models_served, "alignd_requests_in_flight") < WAITING + 1;) {
+        flight_send(flight, &(struct call){.path = "/translate", .json = bodies[i % 3]},
+                    &replies[i]);
+    for (struct patience patience = {0};
+         metric(&models_served, "alignd_requests_in_flight") < WAITING + 1;) {
         flight_move(flight);
         patience_wait(&patience, "the requests to arrive");
     }
@@ -96,7 +102,9 @@ START_TEST(a_deadline_passes_while_it_loads) {
     struct reply reply;
     models_start("--queue", "64");
     folder_block(models_folders[0]);
-    client_send(&models_served, &(struct call){.path = "/translate", .json = TRANSLATE("a"), .headers = {"X-Deadline-Ms: 50"}},
+    client_send(&models_served,
+                &(struct call){
+                    .path = "/translate", .json = TRANSLATE("a"), .headers = {"X-Deadline-Ms: 50"}},
                 &reply);
     ck_assert_int_eq(reply.status, 504);
     reply_done(&reply);
@@ -170,11 +178,13 @@ START_TEST(what_does_not_load_is_told) {
     reply_done(&reply);
     models_translate(TRANSLATE("b"), 503, &reply);
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "target.spm"));
-    ck_assert_ptr_null(strstr(reply.body, models_directory)); /* where models are is nobody's business */
+    ck_assert_ptr_null(
+        strstr(reply.body, models_directory)); /* where models are is nobody's business */
     reply_done(&reply);
     check_state("b", "failed");
     client_send(&models_served, &(struct call){.path = "/models"}, &reply);
-    ck_assert_ptr_null(json_object_get(models_find(reply.json, "b"), "reason")); /* it is for administrators */
+    ck_assert_ptr_null(
+        json_object_get(models_find(reply.json, "b"), "reason")); /* it is for administrators */
     ck_assert_ptr_null(strstr(reply.body, models_directory));
     reply_done(&reply);
     ck_assert_double_eq(metric(&models_served, FAILURES), 1);
@@ -215,12 +225,14 @@ START_TEST(a_wrong_file_is_refused) {
 }
 END_TEST
 
-/* Beside use: it may have answered before it is found to be wrong; afterwards it does not load again. */
+/* Beside use: it may have answered before it is found to be wrong; afterwards it does not load
+ * again. */
 START_TEST(a_large_wrong_file_is_found) {
     folder_list(models_folders[0], "extra.bin", LARGE, ZEROS);
     models_start("--admin-listen", "unix:" ADMIN_SOCKET);
     struct reply reply;
-    client_send(&models_served, &(struct call){.path = "/translate", .json = TRANSLATE("a")}, &reply);
+    client_send(&models_served, &(struct call){.path = "/translate", .json = TRANSLATE("a")},
+                &reply);
     ck_assert(reply.status == 200 || reply.status == 503);
     reply_done(&reply);
     metric_await(&models_served, FAILURES, 1, NULL);
@@ -233,7 +245,8 @@ END_TEST
 /* The SHA-256 of eight zero bytes. */
 START_TEST(the_right_files_are_told) {
     struct reply reply;
-    folder_list(models_folders[0], "extra.bin", 8, "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc");
+    folder_list(models_folders[0], "extra.bin", 8,
+                "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc");
     models_start("--queue", "64");
     models_ask(TRANSLATE("a"), 200);
     models_ask(TRANSLATE("b"), 200);
@@ -250,8 +263,8 @@ static void check_modelless(const struct call *call) {
     struct reply reply;
     client_send(&models_served, call, &reply);
     ck_assert_msg(reply.status == 503, "%s: %s", call->path, reply.body);
-    ck_assert_msg(strstr(reply.body, "no models are in service") && !strstr(reply.body, "(null)"), "%s: %s", call->path,
-                  reply.body);
+    ck_assert_msg(strstr(reply.body, "no models are in service") && !strstr(reply.body, "(null)"),
+                  "%s: %s", call->path, reply.body);
     reply_done(&reply);
 }
 
@@ -301,8 +314,9 @@ static void start_with_room(double models) {
     char value[32];
     snprintf(value, sizeof value, "%.0f", models * (double)bytes_of_one());
     daemon_start(&models_served,
-                 ARGUMENTS("--models", models_directory, "--workers", "2", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "30000",
-                           "--admin-listen", "unix:" ADMIN_SOCKET, "--model-memory", value));
+                 ARGUMENTS("--models", models_directory, "--workers", "2", "--step-ms", "0",
+                           WORK_ENDLESS, "--deadline-ms", "30000", "--admin-listen",
+                           "unix:" ADMIN_SOCKET, "--model-memory", value));
 }
 
 START_TEST(the_longest_unused_goes_first) {
@@ -337,7 +351,8 @@ static struct flight *occupy(struct reply *slow) {
 }
 
 /* Ends what occupies the memory; the request that waits for it is answered. */
-static void vacate(struct flight *busy, struct reply *slow, struct flight *waiting, struct reply *patient) {
+static void vacate(struct flight *busy, struct reply *slow, struct flight *waiting,
+                   struct reply *patient) {
     flight_close(busy);
     reply_done(slow);
     flight_land(waiting);
@@ -346,14 +361,18 @@ static void vacate(struct flight *busy, struct reply *slow, struct flight *waiti
     flight_close(waiting);
 }
 
-/* Whoever has a longer deadline gets the model once there is room. Meanwhile the daemon answers others. */
+/* Whoever has a longer deadline gets the model once there is room. Meanwhile the daemon answers
+ * others. */
 START_TEST(requests_wait_for_room) {
     char retry[HEADER_BYTES];
     struct reply slow, refused, patient;
     struct flight *busy = occupy(&slow), *waiting = flight_open(&models_served);
     flight_send(waiting, &(struct call){.path = "/translate", .json = TRANSLATE("b")}, &patient);
     await_state("b", "loading", waiting);
-    client_send(&models_served, &(struct call){.path = "/translate", .json = TRANSLATE("c"), .headers = {"X-Deadline-Ms: 2000"}},
+    client_send(&models_served,
+                &(struct call){.path = "/translate",
+                               .json = TRANSLATE("c"),
+                               .headers = {"X-Deadline-Ms: 2000"}},
                 &refused);
     ck_assert_msg(refused.status == 503, "%ld %s", refused.status, refused.body);
     ck_assert_ptr_nonnull(strstr(text_at(refused.json, "error"), "do not fit into --model-memory"));
@@ -383,7 +402,8 @@ START_TEST(nobody_waits_for_room_any_more) {
 }
 END_TEST
 
-/* The request that waits has a set of models that it alone keeps, and does not keep their memory. */
+/* The request that waits has a set of models that it alone keeps, and does not keep their memory.
+ */
 START_TEST(a_model_that_is_removed_makes_room) {
     struct reply slow, removed, patient;
     struct flight *busy = occupy(&slow), *waiting = flight_open(&models_served);
@@ -402,10 +422,13 @@ END_TEST
 START_TEST(models_of_one_request_that_never_fit) {
     struct reply reply;
     start_with_room(1.2);
-    client_send(&models_served, &(struct call){.path = "/translate", .json = "{'text': 'x', 'source': 'pt-BR', 'target': 'fr'}"},
+    client_send(&models_served,
+                &(struct call){.path = "/translate",
+                               .json = "{'text': 'x', 'source': 'pt-BR', 'target': 'fr'}"},
                 &reply);
     ck_assert_msg(reply.status == 503, "%ld %s", reply.status, reply.body);
-    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "beside the other models of the request"));
+    ck_assert_ptr_nonnull(
+        strstr(text_at(reply.json, "error"), "beside the other models of the request"));
     reply_done(&reply);
     models_ask(TRANSLATE("a"), 200);
 }
@@ -415,7 +438,8 @@ START_TEST(what_never_fits_is_told) {
     struct reply reply;
     models_start("--model-memory", "1000");
     models_translate(TRANSLATE("a"), 503, &reply);
-    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "which is more than --model-memory (1000)"));
+    ck_assert_ptr_nonnull(
+        strstr(text_at(reply.json, "error"), "which is more than --model-memory (1000)"));
     reply_done(&reply);
     check_state("a", "failed");
 }
@@ -426,7 +450,8 @@ START_TEST(the_idle_are_unloaded) {
     models_ask(TRANSLATE("a"), 200);
     metric_await(&models_served, UNLOADS, 1, NULL);
     check_state("a", "cold");
-    metric_await(&models_served, "alignd_models_bytes", 0, NULL); /* given back after it is counted */
+    metric_await(&models_served, "alignd_models_bytes", 0,
+                 NULL); /* given back after it is counted */
     models_ask(TRANSLATE("a"), 200);
 }
 END_TEST
@@ -462,7 +487,8 @@ START_TEST(administrators_add_and_remove) {
     snprintf(body, sizeof body, "{'folder': '%s'}", made);
     models_start("--admin-listen", address);
     struct daemon door = daemon_at(&models_served, address);
-    const struct call add = {.path = "/models", .json = body}, other = {.path = "/models", .json = "{'folder': '/nowhere'}"},
+    const struct call add = {.path = "/models", .json = body},
+                      other = {.path = "/models", .json = "{'folder': '/nowhere'}"},
                       wrong = {.path = "/models", .json = "{'path': '/nowhere'}"},
                       take = {.path = "/models/new", .method = "DELETE"};
     change(&models_served, &add, 403);

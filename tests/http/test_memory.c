@@ -1,6 +1,7 @@
-/* Every allocation of the daemon fails in turn, one a request: the request is answered 503, or its connection closed where the HTTP
- * library had no memory, or answered correctly if the allocation was dispensable; the next request is answered as usual, and no
- * memory leaks. MEMORY_STRIDE: how many allocations to pass over between one that fails and the next. */
+/* Every allocation of the daemon fails in turn, one a request: the request is answered 503, or its
+ * connection closed where the HTTP library had no memory, or answered correctly if the allocation
+ * was dispensable; the next request is answered as usual, and no memory leaks. MEMORY_STRIDE: how
+ * many allocations to pass over between one that fails and the next. */
 #include "server/base/clock.h"
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
@@ -30,14 +31,16 @@ enum {
     STARTS_APART = 7
 };
 
-#define FORM_TYPE         "Content-Type: application/x-www-form-urlencoded"
-#define MULTIPART_TYPE    "Content-Type: multipart/form-data; boundary=XX"
-#define PART(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
-#define DOCUMENT(name, text)                                                                                                       \
-    "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" name "\"\r\n\r\n" text                                    \
+#define FORM_TYPE      "Content-Type: application/x-www-form-urlencoded"
+#define MULTIPART_TYPE "Content-Type: multipart/form-data; boundary=XX"
+#define PART(name, value)                                                                          \
+    "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
+#define DOCUMENT(name, text)                                                                       \
+    "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" name "\"\r\n\r\n" text    \
     "\r\n" PART("target", "fr") "--XX--\r\n"
-#define ALL                                                                                                                        \
-    "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', 'top_k', "      \
+#define ALL                                                                                        \
+    "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', "     \
+    "'offsets', 'entropy', 'top_k', "                                                              \
     "'eos', 'beam']"
 
 /* printf %s secret | sha256sum */
@@ -58,112 +61,201 @@ static const struct kind {
     struct call call;
     unsigned traits;
 } kinds[] = {
-    {"greedy", {.path = "/translate", .json = "{'text': 'A boy plays. It snows.', 'strategy': 'greedy', " ALL "}"}, 0},
-    {"beam", {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"}, 0},
-    {"sample", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 7, 'n_best': 2}"}, 0},
-    {"exact", {.path = "/translate", .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'prefix': 'Un'}"}, 0},
+    {"greedy",
+     {.path = "/translate",
+      .json = "{'text': 'A boy plays. It snows.', 'strategy': 'greedy', " ALL "}"},
+     0},
+    {"beam",
+     {.path = "/translate",
+      .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
+     0},
+    {"sample",
+     {.path = "/translate",
+      .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 7, 'n_best': 2}"},
+     0},
+    {"exact",
+     {.path = "/translate",
+      .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'prefix': 'Un'}"},
+     0},
     {"glossary",
-     {.path = "/translate", .json = "{'text': 'A boy {name} plays.', 'glossary': {'boy': 'chat'}, 'max_length': 9}"},
+     {.path = "/translate",
+      .json = "{'text': 'A boy {name} plays.', 'glossary': {'boy': 'chat'}, 'max_length': 9}"},
      0},
     {"protect",
      {.path = "/translate",
-      .json = "{'text': 'A boy sees AB-12.', 'max_length': 9, 'protect': ['boy', {'pattern': '[A-Z]{2}-\\\\d+'}]}"},
+      .json = "{'text': 'A boy sees AB-12.', 'max_length': 9, 'protect': ['boy', {'pattern': "
+              "'[A-Z]{2}-\\\\d+'}]}"},
      0},
-    {"wrong pattern", {.path = "/translate", .json = "{'text': 'A boy.', 'protect': [{'pattern': '[a-'}]}"}, 0},
-    {"stream", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, 0},
+    {"wrong pattern",
+     {.path = "/translate", .json = "{'text': 'A boy.', 'protect': [{'pattern': '[a-'}]}"},
+     0},
+    {"stream",
+     {.path = "/translate",
+      .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"},
+     0},
     {"attention", {.path = "/attention", .json = "{'text': 'A boy plays.'}"}, 0},
     {"head",
-     {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
+     {.path = "/translate",
+      .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
      HEADED},
-    {"head stream", {.path = "/attention", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, HEADED},
+    {"head stream",
+     {.path = "/attention",
+      .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"},
+     HEADED},
     {"transformer",
-     {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
+     {.path = "/translate",
+      .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
      FORMER},
-    {"heads", {.path = "/attention", .json = "{'text': 'A boy plays.', 'max_length': 9, 'include': ['heads', 'eos']}"}, FORMER},
+    {"heads",
+     {.path = "/attention",
+      .json = "{'text': 'A boy plays.', 'max_length': 9, 'include': ['heads', 'eos']}"},
+     FORMER},
     {"exact past",
-     {.path = "/attention", .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'include': ['heads']}"},
+     {.path = "/attention",
+      .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'include': ['heads']}"},
      FORMER},
-    {"native form", {.path = "/attention", .body = "text=A+boy&text=plays.&beam_size=2&include=tokens,alignment"}, 0},
-    {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, 0},
-    {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, 0},
+    {"native form",
+     {.path = "/attention", .body = "text=A+boy&text=plays.&beam_size=2&include=tokens,alignment"},
+     0},
+    {"target",
+     {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"},
+     0},
+    {"force",
+     {.path = "/attention",
+      .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"},
+     0},
     {"wide", {.path = "/attention", .json = wide}, 0},
-    {"key", {.path = "/translate", .json = "{'text': 'A'}", .headers = {"Authorization: Bearer secret"}}, KEYED},
-    {"member", {.path = "/translate", .json = "{'q': 'A', 'source': 'en', 'target': 'fr', 'api_key': 'secret'}"}, KEYED},
+    {"key",
+     {.path = "/translate", .json = "{'text': 'A'}", .headers = {"Authorization: Bearer secret"}},
+     KEYED},
+    {"member",
+     {.path = "/translate",
+      .json = "{'q': 'A', 'source': 'en', 'target': 'fr', 'api_key': 'secret'}"},
+     KEYED},
     {"libre",
-     {.path = "/translate", .json = "{'q': ['A boy plays.', 'It snows.'], 'source': 'auto', 'target': 'fr', 'alternatives': 2}"},
+     {.path = "/translate",
+      .json = "{'q': ['A boy plays.', 'It snows.'], 'source': 'auto', 'target': 'fr', "
+              "'alternatives': 2}"},
      0},
     {"html",
-     {.path = "/translate", .json = "{'q': '<p>A <b>boy</b> plays.</p>', 'source': 'en', 'target': 'fr', 'format': 'html'}"},
+     {.path = "/translate",
+      .json =
+          "{'q': '<p>A <b>boy</b> plays.</p>', 'source': 'en', 'target': 'fr', 'format': 'html'}"},
      0},
-    {"form", {.path = "/translate", .body = "q=A+boy+plays.&source=en&target=fr", .headers = {FORM_TYPE}}, 0},
+    {"form",
+     {.path = "/translate", .body = "q=A+boy+plays.&source=en&target=fr", .headers = {FORM_TYPE}},
+     0},
     {"multipart",
      {.path = "/translate",
       .body = PART("q", "A boy.") PART("source", "en") PART("target", "fr") "--XX--\r\n",
       .headers = {MULTIPART_TYPE}},
      0},
-    {"txt", {.path = "/documents", .body = DOCUMENT("a.txt", "A boy\nplays.\n\n- It snows.\n"), .headers = {MULTIPART_TYPE}}, 0},
+    {"txt",
+     {.path = "/documents",
+      .body = DOCUMENT("a.txt", "A boy\nplays.\n\n- It snows.\n"),
+      .headers = {MULTIPART_TYPE}},
+     0},
     {"srt",
      {.path = "/documents",
-      .body = DOCUMENT("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nA <i>boy</i>\n\n2\n00:00:02,000 --> 00:00:03,000\n"
-                                "plays in the white, white, white snow.\n"),
+      .body = DOCUMENT(
+          "a.srt",
+          "1\n00:00:01,000 --> 00:00:02,000\nA <i>boy</i>\n\n2\n00:00:02,000 --> 00:00:03,000\n"
+          "plays in the white, white, white snow.\n"),
       .headers = {MULTIPART_TYPE}},
      0},
     {"vtt",
      {.path = "/documents",
-      .body = DOCUMENT("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v B>A boy</v> &amp; <c>plays</c>.\n"),
+      .body = DOCUMENT("a.vtt",
+                       "WEBVTT\n\n00:01.000 --> 00:02.000\n<v B>A boy</v> &amp; <c>plays</c>.\n"),
       .headers = {MULTIPART_TYPE}},
      0},
-    {"json", {.path = "/documents", .body = DOCUMENT("a.json", "{\"a\": [\"A \\u0062oy.\", 1]}"), .headers = {MULTIPART_TYPE}}, 0},
-    {"md", {.path = "/documents", .body = DOCUMENT("a.md", "# A *boy*\n\n- plays &amp; `x`\n"), .headers = {MULTIPART_TYPE}}, 0},
-    {"html file", {.path = "/documents", .body = DOCUMENT("a.html", "<p>A <b>boy</b>.</p>"), .headers = {MULTIPART_TYPE}}, 0},
+    {"json",
+     {.path = "/documents",
+      .body = DOCUMENT("a.json", "{\"a\": [\"A \\u0062oy.\", 1]}"),
+      .headers = {MULTIPART_TYPE}},
+     0},
+    {"md",
+     {.path = "/documents",
+      .body = DOCUMENT("a.md", "# A *boy*\n\n- plays &amp; `x`\n"),
+      .headers = {MULTIPART_TYPE}},
+     0},
+    {"html file",
+     {.path = "/documents",
+      .body = DOCUMENT("a.html", "<p>A <b>boy</b>.</p>"),
+      .headers = {MULTIPART_TYPE}},
+     0},
     {"po",
      {.path = "/documents",
-      .body = DOCUMENT("a.po", "#, c-format\nmsgid \"%s boy\"\nmsgid_plural \"%d\\tboys\\nplay.\\n\"\n"
-                               "msgstr[0] \"\"\nmsgstr[1] \"\"\n"),
+      .body =
+          DOCUMENT("a.po", "#, c-format\nmsgid \"%s boy\"\nmsgid_plural \"%d\\tboys\\nplay.\\n\"\n"
+                           "msgstr[0] \"\"\nmsgstr[1] \"\"\n"),
       .headers = {MULTIPART_TYPE}},
      0},
     {"xliff",
      {.path = "/documents",
-      .body = DOCUMENT("a.xlf", "<xliff><file><trans-unit><source>A <g id='1'>boy</g> &amp; <bx id='1'/>snow<ex id='1'/>.</source>"
+      .body = DOCUMENT("a.xlf", "<xliff><file><trans-unit><source>A <g id='1'>boy</g> &amp; <bx "
+                                "id='1'/>snow<ex id='1'/>.</source>"
                                 "</trans-unit></file></xliff>"),
       .headers = {MULTIPART_TYPE}},
      0},
     {"streamed file",
-     {.path = "/documents", .body = PART("stream", "true") DOCUMENT("a.txt", "A boy."), .headers = {MULTIPART_TYPE}},
+     {.path = "/documents",
+      .body = PART("stream", "true") DOCUMENT("a.txt", "A boy."),
+      .headers = {MULTIPART_TYPE}},
      0},
     {"kept file",
-     {.path = "/translate_file", .body = PART("source", "en") DOCUMENT("a.txt", "A boy."), .headers = {MULTIPART_TYPE}},
+     {.path = "/translate_file",
+      .body = PART("source", "en") DOCUMENT("a.txt", "A boy."),
+      .headers = {MULTIPART_TYPE}},
      MOVING},
     {"bilingual file",
      {.path = "/documents",
-      .body = PART("bilingual", "below") DOCUMENT("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nA boy.\n"),
+      .body = PART("bilingual", "below")
+          DOCUMENT("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nA boy.\n"),
       .headers = {MULTIPART_TYPE}},
      0},
     {"document to fetch",
-     {.path = "/v2/document", .body = PART("target_lang", "fr") DOCUMENT("a.txt", "A boy."), .headers = {MULTIPART_TYPE}},
+     {.path = "/v2/document",
+      .body = PART("target_lang", "fr") DOCUMENT("a.txt", "A boy."),
+      .headers = {MULTIPART_TYPE}},
      MOVING},
-    {"wrong file", {.path = "/documents", .body = DOCUMENT("a.json", "{\"a\": oops}"), .headers = {MULTIPART_TYPE}}, 0},
+    {"wrong file",
+     {.path = "/documents",
+      .body = DOCUMENT("a.json", "{\"a\": oops}"),
+      .headers = {MULTIPART_TYPE}},
+     0},
     {"deepl",
      {.path = "/v2/translate",
-      .json =
-          "{'text': ['A <b>boy</b> <x>plays</x> &amp; \nruns.'], 'source_lang': 'EN', 'target_lang': 'FR', 'tag_handling': 'xml', "
-          "'ignore_tags': ['x'], 'splitting_tags': 'p,q', 'split_sentences': 'nonewlines', 'show_billed_characters': true}"},
+      .json = "{'text': ['A <b>boy</b> <x>plays</x> &amp; \nruns.'], 'source_lang': 'EN', "
+              "'target_lang': 'FR', 'tag_handling': 'xml', "
+              "'ignore_tags': ['x'], 'splitting_tags': 'p,q', 'split_sentences': 'nonewlines', "
+              "'show_billed_characters': true}"},
      0},
-    {"google", {.path = "/language/translate/v2?q=A+boy+plays.&q=It+snows.&target=fr&format=text"}, 0},
+    {"google",
+     {.path = "/language/translate/v2?q=A+boy+plays.&q=It+snows.&target=fr&format=text"},
+     0},
     {"microsoft",
-     {.path = "/translate?api-version=3.0&to=fr,en&includeAlignment=true&includeSentenceLength=true",
+     {.path =
+          "/translate?api-version=3.0&to=fr,en&includeAlignment=true&includeSentenceLength=true",
       .json = "[{'Text': 'A boy plays. It snows.'}, {'Text': 'It snows.'}]"},
      0},
-    {"sentences", {.path = "/breaksentence?api-version=3.0", .json = "[{'Text': 'A boy plays. It snows.'}]"}, 0},
+    {"sentences",
+     {.path = "/breaksentence?api-version=3.0", .json = "[{'Text': 'A boy plays. It snows.'}]"},
+     0},
     {"names", {.path = "/languages?api-version=3.0"}, 0},
-    {"deeplx", {.path = "/deeplx", .json = "{'text': 'A boy.', 'source_lang': 'auto', 'target_lang': 'FR'}"}, 0},
+    {"deeplx",
+     {.path = "/deeplx", .json = "{'text': 'A boy.', 'source_lang': 'auto', 'target_lang': 'FR'}"},
+     0},
     {"wrong", {.path = "/translate", .json = "{'text': 'A boy.', 'beam_size': 99}"}, 0},
     {"detect", {.path = "/detect", .json = "{'q': 'A boy plays in the snow.'}"}, 0},
     {"glossaries", {.path = "/v2/glossaries"}, 0},
     {"dictionaries", {.path = "/v3/glossaries"}, 0},
     {"dictionary", {.path = "/v3/glossaries/ours/entries?source_lang=en&target_lang=fr"}, 0},
     {"entries", {.path = "/v2/glossaries/ours/entries"}, 0},
-    {"kept glossary", {.path = "/translate", .json = "{'text': 'A boy plays.', 'glossary': 'ours', 'strategy': 'greedy'}"}, 0},
+    {"kept glossary",
+     {.path = "/translate",
+      .json = "{'text': 'A boy plays.', 'glossary': 'ours', 'strategy': 'greedy'}"},
+     0},
     {"languages", {.path = "/languages"}, 0},
     {"settings", {.path = "/frontend/settings"}, 0},
     {"models", {.path = "/models"}, 0},
@@ -179,7 +271,8 @@ static struct shortage *shortage;
 
 static const char *library(void) {
     static char path[4096];
-    snprintf(path, sizeof path, "%.*s/tests/memory/shortage.so", (int)(strrchr(program, '/') - program), program);
+    snprintf(path, sizeof path, "%.*s/tests/memory/shortage.so",
+             (int)(strrchr(program, '/') - program), program);
     return path;
 }
 
@@ -207,7 +300,8 @@ struct answer {
     char *body;
 };
 
-/* libmicrohttpd's loop forgets whom to look at where it has no room for the list of its sockets, until something else happens. */
+/* libmicrohttpd's loop forgets whom to look at where it has no room for the list of its sockets,
+ * until something else happens. */
 static void poke(const struct daemon *daemon) {
     struct reply reply;
     client_send(daemon, &(struct call){.path = "/health"}, &reply);
@@ -232,23 +326,28 @@ static struct answer ask(const struct daemon *daemon, const struct kind *kind) {
     return answer;
 }
 
-/* Of a stream the last event counts: without memory for its tokens they are sent late, or not at all. */
+/* Of a stream the last event counts: without memory for its tokens they are sent late, or not at
+ * all. */
 static const char *essence(const struct answer *answer) {
     const char *last = strstr(answer->body, "event: result");
     return last ? last : answer->body;
 }
 
 static bool same(const struct kind *kind, const struct answer *a, const struct answer *b) {
-    return a->status == b->status && ((kind->traits & MOVING) || strcmp(essence(a), essence(b)) == 0);
+    return a->status == b->status &&
+           ((kind->traits & MOVING) || strcmp(essence(a), essence(b)) == 0);
 }
 
 static bool is_stream(const struct call *call) {
-    return (call->json && strstr(call->json, "'stream'")) || (call->body && strstr(call->body, "\"stream\""));
+    return (call->json && strstr(call->json, "'stream'")) ||
+           (call->body && strstr(call->body, "\"stream\""));
 }
 
-/* An answer that tells of the shortage. A stream has sent its status before, and ends with the error or without an end. */
+/* An answer that tells of the shortage. A stream has sent its status before, and ends with the
+ * error or without an end. */
 static bool tells(const struct kind *kind, const struct answer *answer) {
-    bool cut = answer->status == 0 || (is_stream(&kind->call) && !strstr(answer->body, "event: result"));
+    bool cut =
+        answer->status == 0 || (is_stream(&kind->call) && !strstr(answer->body, "event: result"));
     return cut || (answer->status == 503 && strstr(answer->body, "out of memory"));
 }
 
@@ -268,23 +367,27 @@ static void disarm(void) {
 }
 
 /* The so many-th allocation of a request fails; false: it has not so many. */
-static bool fail_one(const struct daemon *daemon, const struct kind *kind, long allocation, const struct answer *right) {
+static bool fail_one(const struct daemon *daemon, const struct kind *kind, long allocation,
+                     const struct answer *right) {
     arm(allocation);
     struct answer got = ask(daemon, kind);
     disarm();
     bool failed = atomic_load(&shortage->failed) > 0;
     bool fine = same(kind, &got, right) || (failed && tells(kind, &got));
-    ck_assert_msg(fine, "%s, allocation %ld: %ld %.500s", kind->name, allocation, got.status, got.body);
+    ck_assert_msg(fine, "%s, allocation %ld: %ld %.500s", kind->name, allocation, got.status,
+                  got.body);
     free(got.body);
     struct answer next = ask(daemon, kind);
-    ck_assert_msg(same(kind, &next, right), "%s, after allocation %ld: %ld %.500s", kind->name, allocation, next.status, next.body);
+    ck_assert_msg(same(kind, &next, right), "%s, after allocation %ld: %ld %.500s", kind->name,
+                  allocation, next.status, next.body);
     free(next.body);
     return failed;
 }
 
-/* The same, and again where there are more blocks after it than before: what stays the same each time is kept for reuse, what
- * grows each time leaks. */
-static bool check_one(const struct daemon *daemon, const struct kind *kind, long allocation, const struct answer *right) {
+/* The same, and again where there are more blocks after it than before: what stays the same each
+ * time is kept for reuse, what grows each time leaks. */
+static bool check_one(const struct daemon *daemon, const struct kind *kind, long allocation,
+                      const struct answer *right) {
     for (int i = 0; i < LEAK_TRIES; i++) {
         long before = atomic_load(&shortage->live);
         bool failed = fail_one(daemon, kind, allocation, right);
@@ -300,10 +403,12 @@ static bool check_one(const struct daemon *daemon, const struct kind *kind, long
 static struct daemon served;
 
 static void write_wide(void) {
-    size_t length = (size_t)snprintf(wide, sizeof wide, "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1");
+    size_t length = (size_t)snprintf(wide, sizeof wide,
+                                     "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1");
     for (int i = 1; i < WIDE_WEIGHTS; i++)
         length += (size_t)snprintf(wide + length, sizeof wide - length, ", 1");
-    ck_assert_int_lt(snprintf(wide + length, sizeof wide - length, "]}]}"), (int)(sizeof wide - length));
+    ck_assert_int_lt(snprintf(wide + length, sizeof wide - length, "]}]}"),
+                     (int)(sizeof wide - length));
 }
 
 static void start(const struct kind *kind) {
@@ -319,8 +424,9 @@ static void start(const struct kind *kind) {
     char option[64];
     int glossary = memory_file("boy\tgars|jeune homme\n");
     snprintf(option, sizeof option, "ours:en:fr=/proc/%d/fd/%d", (int)getpid(), glossary);
-    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000", "--keep-files-bytes", "1",
-                                    "--glossary", option)); /* one kept file takes the place of the other */
+    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000",
+                                    "--keep-files-bytes", "1", "--glossary",
+                                    option)); /* one kept file takes the place of the other */
     close(glossary);
     close(keys);
 }
@@ -334,7 +440,8 @@ static void check_empty(void) {
 static void walk(const struct kind *kind) {
     struct answer right = ask(&served, kind);
     long allocation = 1, step = (long)stride();
-    ck_assert_msg(right.status == 200 || right.status == 400, "%s: %ld %.500s", kind->name, right.status, right.body);
+    ck_assert_msg(right.status == 200 || right.status == 400, "%s: %ld %.500s", kind->name,
+                  right.status, right.body);
     for (int i = 0; i < 3; i++) /* what libraries keep from their first calls on */
         free(ask(&served, kind).body);
     while (allocation < MANY && check_one(&served, kind, allocation, &right))
@@ -369,8 +476,10 @@ static void run_daemon(struct outcome *outcome) {
     struct daemon daemon = {.log = memory_file("")};
     int nothing = memory_file("");
     daemon.pid =
-        program_start(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--workers", "1"), nothing, nothing, daemon.log);
-    for (struct patience patience = {0}; !has_ended(daemon.pid) && !daemon_logged(&daemon, "event=ready");)
+        program_start(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--workers", "1"),
+                      nothing, nothing, daemon.log);
+    for (struct patience patience = {0};
+         !has_ended(daemon.pid) && !daemon_logged(&daemon, "event=ready");)
         patience_wait(&patience, "an end or a beginning");
     kill(daemon.pid, SIGTERM);
     outcome->status = program_wait(daemon.pid);
@@ -402,7 +511,8 @@ START_TEST(starting) {
         disarm();
         bool works = outcome.status == 0 && strcmp(outcome.out, right.out) == 0;
         ck_assert_msg(works || (failed && outcome.status == 1 && strstr(outcome.err, "alignd: ")),
-                      "%s, allocation %ld: status %d: %.500s", starts[_i].name, allocation, outcome.status, outcome.err);
+                      "%s, allocation %ld: status %d: %.500s", starts[_i].name, allocation,
+                      outcome.status, outcome.err);
         outcome_done(&outcome);
     }
     printf("memory: %-10s %6ld allocations\n", starts[_i].name, allocation - step);

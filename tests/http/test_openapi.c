@@ -1,4 +1,5 @@
-/* /openapi.json matches the daemon: every field with its range, its names and its default, and every path with its method. */
+/* /openapi.json matches the daemon: every field with its range, its names and its default, and
+ * every path with its method. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -12,7 +13,8 @@ static char glossaries[] = "/tmp/alignd-openapi-XXXXXX";
 
 static void setup(void) {
     close(mkstemp(glossaries)); /* an empty file keeps none yet */
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--exact-steps", "20", "--glossaries", glossaries));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--exact-steps", "20",
+                                    "--glossaries", glossaries));
     client_send(&served, &(struct call){.path = "/openapi.json"}, &document);
     ck_assert_int_eq(document.status, 200);
     ck_assert_ptr_nonnull(document.json);
@@ -69,7 +71,8 @@ static json_t *schema_of(json_t *property) {
 }
 
 START_TEST(every_field) {
-    json_t *translate = properties_of("TranslateRequest"), *attention = properties_of("AttentionRequest");
+    json_t *translate = properties_of("TranslateRequest"),
+           *attention = properties_of("AttentionRequest");
     for (size_t i = 0; i < FIELDS; i++) {
         ck_assert_ptr_nonnull(json_object_get(translate, fields[i]));
         ck_assert_ptr_nonnull(json_object_get(attention, fields[i]));
@@ -80,7 +83,8 @@ START_TEST(every_field) {
     ck_assert_uint_eq(json_object_size(attention), FIELDS + 2);
     ck_assert_ptr_nonnull(json_object_get(attention, "translation"));
     ck_assert_ptr_nonnull(json_object_get(attention, "force_attention"));
-    ck_assert(json_is_false(json_at(document.json, "components.schemas.TranslateRequest.additionalProperties")));
+    ck_assert(json_is_false(
+        json_at(document.json, "components.schemas.TranslateRequest.additionalProperties")));
 }
 END_TEST
 
@@ -92,8 +96,8 @@ static void check_value(const char *name, const char *value, bool right) {
     const char *strategy = "beam";
     for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
         strategy = strcmp(name, sampled[i]) == 0 ? "sample" : strategy;
-    snprintf(json, sizeof json, "{'text': 'A', 'strategy': '%s', '%s': %s%s}", strategy, name, value,
-             strcmp(name, "n_best") == 0 ? ", 'beam_size': 32" : "");
+    snprintf(json, sizeof json, "{'text': 'A', 'strategy': '%s', '%s': %s%s}", strategy, name,
+             value, strcmp(name, "n_best") == 0 ? ", 'beam_size': 32" : "");
     client_send(&served, &(struct call){.path = "/translate", .json = json}, &reply);
     ck_assert_msg(reply.status == (right ? 200 : 400), "%s: %s", json, reply.body);
     if (!right)
@@ -102,11 +106,15 @@ static void check_value(const char *name, const char *value, bool right) {
 }
 
 static void check_integers(const char *name, const json_t *schema) {
-    long long low = json_integer_value(json_at(schema, "minimum")), high = json_integer_value(json_at(schema, "maximum"));
+    long long low = json_integer_value(json_at(schema, "minimum")),
+              high = json_integer_value(json_at(schema, "maximum"));
     const struct {
         long long number;
         bool right;
-    } tried[] = {{low - 1, false}, {low, true}, {high, strcmp(name, "min_length") != 0}, {high + (high < INT64_MAX), false}};
+    } tried[] = {{low - 1, false},
+                 {low, true},
+                 {high, strcmp(name, "min_length") != 0},
+                 {high + (high < INT64_MAX), false}};
     char value[32];
     for (size_t i = 0; i < (high < INT64_MAX ? 4 : 3); i++) {
         if (i == 2 && !tried[i].right)
@@ -147,18 +155,22 @@ END_TEST
 
 START_TEST(every_name) {
     const json_t *properties = properties_of("TranslateRequest");
-    const json_t *included = json_at(schema_of(json_object_get(properties, "include")), "oneOf.0.items.enum"),
+    const json_t *included = json_at(schema_of(json_object_get(properties, "include")),
+                                     "oneOf.0.items.enum"),
                  *strategies = json_at(schema_of(json_object_get(properties, "strategy")), "enum");
     for (size_t i = 0; i < json_array_size(included); i++) {
         char value[100];
         const char *name = json_string_value(json_array_get(included, i));
         snprintf(value, sizeof value, "['%s']", name);
-        check_value("include", value, strcmp(name, "quality") != 0 && strcmp(name, "heads") != 0); /* which this model has not */
+        check_value("include", value,
+                    strcmp(name, "quality") != 0 &&
+                        strcmp(name, "heads") != 0); /* which this model has not */
     }
     for (size_t i = 0; i < json_array_size(strategies); i++) {
         char json[100];
         struct reply reply;
-        snprintf(json, sizeof json, "{'text': 'A', 'strategy': '%s'}", json_string_value(json_array_get(strategies, i)));
+        snprintf(json, sizeof json, "{'text': 'A', 'strategy': '%s'}",
+                 json_string_value(json_array_get(strategies, i)));
         client_post(&served, "/translate", json, 200, &reply);
         reply_done(&reply);
     }
@@ -174,7 +186,8 @@ START_TEST(every_default) {
     const char *name;
     struct reply plain, spelt;
     json_object_foreach(properties_of("TranslateRequest"), name, schema) {
-        bool sampling = strstr(json_string_value(json_object_get(schema, "description")), "only for strategy sample");
+        bool sampling = strstr(json_string_value(json_object_get(schema, "description")),
+                               "only for strategy sample");
         json_t *value = json_object_get(schema_of(schema), "default");
         if (value && !sampling)
             json_object_set(request, name, value);
@@ -203,9 +216,11 @@ START_TEST(every_path) {
         ck_assert(reply_header(&reply, "Allow", allowed));
         ck_assert_int_eq(strstr(allowed, "GET") != NULL, json_object_get(methods, "get") != NULL);
         ck_assert_int_eq(strstr(allowed, "POST") != NULL, json_object_get(methods, "post") != NULL);
-        ck_assert_int_eq(strstr(allowed, "DELETE") != NULL, json_object_get(methods, "delete") != NULL);
+        ck_assert_int_eq(strstr(allowed, "DELETE") != NULL,
+                         json_object_get(methods, "delete") != NULL);
         ck_assert_int_eq(strstr(allowed, "PUT") != NULL, json_object_get(methods, "put") != NULL);
-        ck_assert_int_eq(strstr(allowed, "PATCH") != NULL, json_object_get(methods, "patch") != NULL);
+        ck_assert_int_eq(strstr(allowed, "PATCH") != NULL,
+                         json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
     ck_assert_uint_eq(json_object_size(paths), 41);
@@ -219,13 +234,16 @@ START_TEST(every_example) {
     json_t *methods, *example;
     json_object_foreach(json_at(document.json, "paths"), path, methods) {
         json_t *body_of = json_object_get(json_object_get(methods, "post"), "requestBody");
-        if (!json_object_get(json_object_get(body_of, "content"), "application/json")) /* none, or a file */
+        if (!json_object_get(json_object_get(body_of, "content"),
+                             "application/json")) /* none, or a file */
             continue;
-        json_object_foreach(json_at(methods, "post.requestBody.content.application/json.examples"), name, example) {
+        json_object_foreach(json_at(methods, "post.requestBody.content.application/json.examples"),
+                            name, example) {
             char *body = json_dumps(json_object_get(example, "value"), 0);
             struct reply reply;
             client_send(&served, &(struct call){.path = path, .body = body}, &reply);
-            ck_assert_msg(reply.status == 200 || reply.status == 201, "%s %s: %s", path, body, reply.body);
+            ck_assert_msg(reply.status == 200 || reply.status == 201, "%s %s: %s", path, body,
+                          reply.body);
             reply_done(&reply);
             free(body);
             count++;
@@ -244,7 +262,8 @@ static const char *const statuses[][2] = {
     {"/health.get", "200 405 default"},
 };
 
-/* The statuses of some operations, one schema for each; a name for every one; and a key where one may be needed. */
+/* The statuses of some operations, one schema for each; a name for every one; and a key where one
+ * may be needed. */
 START_TEST(every_operation) {
     const char *path, *method, *status;
     json_t *methods, *operation, *response;
@@ -255,13 +274,17 @@ START_TEST(every_operation) {
             ck_assert_msg(strstr(statuses[i][1], status) != NULL, "%s %s", statuses[i][0], status);
             ck_assert_uint_eq(json_object_size(json_object_get(response, "content")), 1);
         }
-        ck_assert_uint_eq(json_object_size(json_at(document.json, at)), (strlen(statuses[i][1]) - 3) / 4);
+        ck_assert_uint_eq(json_object_size(json_at(document.json, at)),
+                          (strlen(statuses[i][1]) - 3) / 4);
     }
     json_object_foreach(json_at(document.json, "paths"), path, methods) {
-        json_object_foreach(methods, method, operation) ck_assert_msg(strlen(text_at(operation, "operationId")) > 0, "%s", path);
+        json_object_foreach(methods, method, operation)
+            ck_assert_msg(strlen(text_at(operation, "operationId")) > 0, "%s", path);
     }
-    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./translate.post.security")), 3); /* or none */
-    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./models/reload.post.security")), 2);
+    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./translate.post.security")),
+                      3); /* or none */
+    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./models/reload.post.security")),
+                      2);
     ck_assert_ptr_null(json_object_get(json_at(document.json, "paths./health.get"), "security"));
     ck_assert_str_eq(text_at(document.json, "components.securitySchemes.bearer.scheme"), "bearer");
 }
@@ -272,9 +295,11 @@ static void check_same(const json_t *a, const json_t *b, const char *key) {
     ck_assert_msg(of_a == of_b || json_equal(of_a, of_b), "%s", key);
 }
 
-/* A query string may have the same fields as a body: each is a parameter with the same description. */
+/* A query string may have the same fields as a body: each is a parameter with the same description.
+ */
 START_TEST(every_parameter) {
-    static const char *const of[][2] = {{"/translate", "TranslateRequest"}, {"/attention", "AttentionRequest"}};
+    static const char *const of[][2] = {{"/translate", "TranslateRequest"},
+                                        {"/attention", "AttentionRequest"}};
     for (size_t i = 0; i < 2; i++) {
         char at[64];
         size_t n;
@@ -287,7 +312,8 @@ START_TEST(every_parameter) {
             json_t *property = json_object_get(properties, name);
             ck_assert_str_eq(text_at(parameter, "in"), "query");
             ck_assert_str_eq(text_at(parameter, "description"), text_at(property, "description"));
-            ck_assert_int_eq(json_is_true(json_object_get(parameter, "required")), strcmp(name, "text") == 0);
+            ck_assert_int_eq(json_is_true(json_object_get(parameter, "required")),
+                             strcmp(name, "text") == 0);
             json_t *schema = json_object_get(parameter, "schema");
             if (!schema) /* it is written as JSON */
                 schema = json_at(parameter, "content.application/json.schema");
@@ -326,7 +352,8 @@ START_TEST(docs_are_whole) {
         json_object_foreach(json_object_get(schema, "properties"), name, property)
             check_shown(docs.body, "<tr><th scope=\"row\"><code>", name, "</code>");
     }
-    check_shown(docs.body, "<code>beam_size</code></th><td>integer, ", "<code>1</code> to <code>32</code>", "");
+    check_shown(docs.body, "<code>beam_size</code></th><td>integer, ",
+                "<code>1</code> to <code>32</code>", "");
     reply_done(&docs);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* Endpoints for operators and browsers: health, readiness, models, metrics, request ids, CORS, HEAD and OPTIONS. */
+/* Endpoints for operators and browsers: health, readiness, models, metrics, request ids, CORS, HEAD
+ * and OPTIONS. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -11,7 +12,8 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/storage-int8", "--workers", "1"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/storage-int8",
+                                    "--workers", "1"));
 }
 
 static void teardown(void) {
@@ -85,11 +87,14 @@ START_TEST(metrics_count) {
     metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"200\"}", 1, NULL);
     metric_await(&served, "alignd_requests_total{endpoint=\"/attention\",code=\"400\"}", 1, NULL);
     metric_await(&served, "alignd_requests_total{endpoint=\"other\",code=\"404\"}", 1, NULL);
-    metric_await(&served, "alignd_source_tokens_total{model=\"luong-general-gru\"}", (double)source, NULL);
-    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", (double)target, NULL);
+    metric_await(&served, "alignd_source_tokens_total{model=\"luong-general-gru\"}", (double)source,
+                 NULL);
+    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", (double)target,
+                 NULL);
     metric_await(&served, "alignd_source_tokens_total{model=\"storage-int8\"}", 0, NULL);
     metric_await(&served, "alignd_queue_duration_seconds_count", 2, NULL);
-    metric_await(&served, "alignd_request_duration_seconds_count{endpoint=\"/translate\"}", 1, NULL);
+    metric_await(&served, "alignd_request_duration_seconds_count{endpoint=\"/translate\"}", 1,
+                 NULL);
     metric_await(&served, "alignd_rows_live", 0, NULL);
     metric_await(&served, "alignd_queue_depth", 0, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL); /* the one that asks */
@@ -111,7 +116,8 @@ START_TEST(metrics_are_well_formed) {
                 last = 0;
             continue;
         }
-        ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s outside of its family %s", line, family);
+        ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s outside of its family %s",
+                      line, family);
         const char *value = strrchr(line, ' ');
         char *end;
         ck_assert_ptr_nonnull(value);
@@ -174,10 +180,13 @@ END_TEST
 START_TEST(metrics_of_models_and_build) {
     struct reply reply;
     get("/metrics", &reply);
-    ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_model_info{model=\"luong-general-gru\",source=\"en\",target=\"fr\","));
+    ck_assert_ptr_nonnull(
+        strstr(reply.body,
+               "\nalignd_model_info{model=\"luong-general-gru\",source=\"en\",target=\"fr\","));
     ck_assert_ptr_nonnull(strstr(reply.body, ",compute=\"float32\","));
     ck_assert(daemon_logged(&served, " compute=float32 mapped=0/"));
-    ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_model_load_duration_seconds{model=\"storage-int8\"} "));
+    ck_assert_ptr_nonnull(
+        strstr(reply.body, "\nalignd_model_load_duration_seconds{model=\"storage-int8\"} "));
     ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_build_info{version=\""));
     ck_assert_ptr_nonnull(strstr(reply.body, "process_resident_memory_bytes "));
     ck_assert_ptr_nonnull(strstr(reply.body, "process_open_fds "));
@@ -197,14 +206,19 @@ START_TEST(request_ids) {
     ck_assert_str_ne(a, b);
     reply_done(&first);
     reply_done(&second);
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Request-Id: my-id.42"}},
+    client_send(&served,
+                &(struct call){.path = "/translate",
+                               .json = "{'text': 'x'}",
+                               .headers = {"X-Request-Id: my-id.42"}},
                 &first);
     check_header(&first, "X-Request-Id", "my-id.42");
     reply_done(&first);
-    client_send(&served, &(struct call){.path = "/nothing", .headers = {"X-Request-Id: lost"}}, &first);
+    client_send(&served, &(struct call){.path = "/nothing", .headers = {"X-Request-Id: lost"}},
+                &first);
     check_header(&first, "X-Request-Id", "lost");
     reply_done(&first);
-    for (struct patience patience = {0}; !daemon_logged(&served, "id=my-id.42 method=POST endpoint=/translate status=200");)
+    for (struct patience patience = {0};
+         !daemon_logged(&served, "id=my-id.42 method=POST endpoint=/translate status=200");)
         patience_wait(&patience, "the request's log line");
 }
 END_TEST
@@ -259,7 +273,8 @@ START_TEST(preflight) {
     client_send(&served,
                 &(struct call){.method = "OPTIONS",
                                .path = "/translate",
-                               .headers = {"Origin: https://example.org", "Access-Control-Request-Method: POST",
+                               .headers = {"Origin: https://example.org",
+                                           "Access-Control-Request-Method: POST",
                                            "Access-Control-Request-Headers: content-type"}},
                 &reply);
     ck_assert_int_eq(reply.status, 204);
@@ -267,7 +282,8 @@ START_TEST(preflight) {
     check_header(&reply, "Access-Control-Allow-Origin", "*");
     check_header(&reply, "Access-Control-Allow-Methods", "POST, GET, HEAD, OPTIONS");
     check_header(&reply, "Access-Control-Allow-Headers",
-                 "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
+                 "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, "
+                 "X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
                  "X-Request-Id");
     check_header(&reply, "Access-Control-Max-Age", "86400");
     check_header(&reply, "Allow", "POST, GET, HEAD, OPTIONS");
@@ -284,7 +300,8 @@ START_TEST(allowed_origin) {
     struct reply reply;
     client_post(&served, "/translate", "{}", 400, &reply);
     check_header(&reply, "Access-Control-Allow-Origin", "*");
-    check_header(&reply, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
+    check_header(&reply, "Access-Control-Expose-Headers",
+                 "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
     reply_done(&reply);
 }
 END_TEST
@@ -293,7 +310,10 @@ START_TEST(kept_connection) {
     CURL *connection = connection_open();
     for (int i = 0; i < 20; i++) {
         struct reply reply;
-        client_send(&served, &(struct call){.path = "/translate", .json = i % 2 ? "{'text': 'x'}" : "{", .connection = connection},
+        client_send(&served,
+                    &(struct call){.path = "/translate",
+                                   .json = i % 2 ? "{'text': 'x'}" : "{",
+                                   .connection = connection},
                     &reply);
         ck_assert_int_eq(reply.status, i % 2 ? 200 : 400);
         reply_done(&reply);
@@ -307,15 +327,19 @@ END_TEST
 
 /* ---- with other options ---- */
 
-/* The reply to a request from this origin; allowed: what Access-Control-Allow-Origin shall be, NULL: not there. */
-static void check_origin(const struct daemon *daemon, const char *method, const char *origin, const char *allowed) {
+/* The reply to a request from this origin; allowed: what Access-Control-Allow-Origin shall be,
+ * NULL: not there. */
+static void check_origin(const struct daemon *daemon, const char *method, const char *origin,
+                         const char *allowed) {
     struct reply reply;
     char value[HEADER_BYTES];
-    client_send(daemon, &(struct call){.method = method, .path = "/health", .headers = {origin}}, &reply);
+    client_send(daemon, &(struct call){.method = method, .path = "/health", .headers = {origin}},
+                &reply);
     ck_assert_int_eq(reply_header(&reply, "Access-Control-Allow-Origin", value), allowed != NULL);
     if (allowed)
         ck_assert_str_eq(value, allowed);
-    ck_assert_int_eq(reply_header(&reply, "Access-Control-Allow-Headers", value), allowed && strcmp(method, "OPTIONS") == 0);
+    ck_assert_int_eq(reply_header(&reply, "Access-Control-Allow-Headers", value),
+                     allowed && strcmp(method, "OPTIONS") == 0);
     check_header(&reply, "X-Content-Type-Options", "nosniff");
     reply_done(&reply);
 }
@@ -332,7 +356,8 @@ static void check_vary(const struct daemon *daemon, bool varies) {
 
 START_TEST(cors_list) {
     struct daemon daemon;
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", "https://example.org,http://localhost:3000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors",
+                                    "https://example.org,http://localhost:3000"));
     check_origin(&daemon, "GET", "Origin: https://example.org", "https://example.org");
     check_origin(&daemon, "OPTIONS", "Origin: http://localhost:3000", "http://localhost:3000");
     check_origin(&daemon, "GET", "Origin: https://example.com", NULL);

@@ -1,5 +1,5 @@
-/* GET / and the files of the page: those in server/page/, but for comments and indentation (embed.sh), with the headers that
- * browsers need. */
+/* GET / and the files of the page: those in server/page/, but for comments and indentation
+ * (embed.sh), with the headers that browsers need. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <dirent.h>
@@ -58,18 +58,23 @@ static size_t line_length(const char *text, const char *end) {
     return (size_t)((feed ? feed : end) - text);
 }
 
-/* Each line of a script or style sheet is sent without its indentation, or as an empty one if a comment has it to itself. */
-static void check_lines(const char *sent, size_t sent_length, const char *file, size_t file_length) {
+/* Each line of a script or style sheet is sent without its indentation, or as an empty one if a
+ * comment has it to itself. */
+static void check_lines(const char *sent, size_t sent_length, const char *file,
+                        size_t file_length) {
     const char *sent_end = sent + sent_length, *file_end = file + file_length;
     bool comment = false;
     while (file < file_end) {
-        size_t whole = line_length(file, file_end), got = line_length(sent, sent_end), indent = strspn(file, " \t");
+        size_t whole = line_length(file, file_end), got = line_length(sent, sent_end),
+               indent = strspn(file, " \t");
         const char *line = file + (indent < whole ? indent : whole);
         size_t length = (size_t)(file + whole - line);
         const char *closed = length >= 2 ? memmem(line, length, "*/", 2) : NULL;
-        bool alone = comment || (length >= 2 && memcmp(line, "/*", 2) == 0 && (!closed || closed + 2 == line + length));
+        bool alone = comment || (length >= 2 && memcmp(line, "/*", 2) == 0 &&
+                                 (!closed || closed + 2 == line + length));
         comment = alone && !closed;
-        ck_assert_msg(got == (alone ? 0 : length) && memcmp(sent, line, got) == 0, "%.*s", (int)whole, file);
+        ck_assert_msg(got == (alone ? 0 : length) && memcmp(sent, line, got) == 0, "%.*s",
+                      (int)whole, file);
         file += whole + 1;
         sent += got + 1;
     }
@@ -82,7 +87,8 @@ static void check_file(const char *name) {
     size_t length;
     char *bytes = read_file(name, &length);
     snprintf(path, sizeof path, "%s%s", strcmp(name, "embed.js") == 0 ? "/" : "/page/", name);
-    client_send(&served, &(struct call){.path = strcmp(name, "index.html") == 0 ? "/" : path}, &reply);
+    client_send(&served, &(struct call){.path = strcmp(name, "index.html") == 0 ? "/" : path},
+                &reply);
     ck_assert_int_eq(reply.status, 200);
     if (strstr(type_of(name), "javascript") || strstr(type_of(name), "css")) {
         check_lines(reply.body, reply.length, bytes, length);
@@ -143,7 +149,9 @@ START_TEST(a_known_file_is_not_sent_again) {
     ck_assert_uint_eq(reply.length, 0);
     check_header(&reply, "ETag", etag);
     reply_done(&reply);
-    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {"If-None-Match: \"x\""}}, &reply);
+    client_send(&served,
+                &(struct call){.path = "/page/app.js", .headers = {"If-None-Match: \"x\""}},
+                &reply);
     ck_assert_int_eq(reply.status, 200);
     reply_done(&reply);
 }
@@ -156,8 +164,13 @@ START_TEST(compressed_where_it_is_taken) {
         struct reply plain, packed, head;
         char value[HEADER_BYTES];
         client_send(&served, &(struct call){.path = paths[i]}, &plain);
-        client_send(&served, &(struct call){.path = paths[i], .headers = {"Accept-Encoding: br, gzip"}}, &packed);
-        client_send(&served, &(struct call){.method = "HEAD", .path = paths[i], .headers = {"Accept-Encoding: gzip"}}, &head);
+        client_send(&served,
+                    &(struct call){.path = paths[i], .headers = {"Accept-Encoding: br, gzip"}},
+                    &packed);
+        client_send(&served,
+                    &(struct call){
+                        .method = "HEAD", .path = paths[i], .headers = {"Accept-Encoding: gzip"}},
+                    &head);
         ck_assert(!reply_header(&plain, "Content-Encoding", value));
         check_header(&plain, "Vary", "Accept-Encoding");
         check_header(&packed, "Content-Encoding", "gzip");
@@ -177,12 +190,16 @@ END_TEST
 START_TEST(a_compressed_file_is_known_too) {
     struct reply reply;
     char etag[HEADER_BYTES], known[HEADER_BYTES + 40];
-    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {"Accept-Encoding: gzip"}}, &reply);
+    client_send(&served,
+                &(struct call){.path = "/page/app.js", .headers = {"Accept-Encoding: gzip"}},
+                &reply);
     ck_assert(reply_header(&reply, "ETag", etag));
     ck_assert_int_eq(strncmp(etag, "W/\"", 3), 0);
     reply_done(&reply);
     snprintf(known, sizeof known, "If-None-Match: %s", etag);
-    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {"Accept-Encoding: gzip", known}}, &reply);
+    client_send(&served,
+                &(struct call){.path = "/page/app.js", .headers = {"Accept-Encoding: gzip", known}},
+                &reply);
     ck_assert_int_eq(reply.status, 304);
     reply_done(&reply);
 }
@@ -194,17 +211,25 @@ START_TEST(answers_are_compressed) {
         const char *json;
         bool packed;
     } rows[] = {
-        {"{'text': 'A boy plays in the snow. A boy plays.', 'include': ['attention', 'beam', 'top_k']}", true},
+        {"{'text': 'A boy plays in the snow. A boy plays.', 'include': ['attention', 'beam', "
+         "'top_k']}",
+         true},
         {"{'text': 'A boy.', 'include': []}", false},
-        {"{'text': 'A boy plays in the snow.', 'include': ['attention', 'beam', 'top_k'], 'stream': true}", false},
+        {"{'text': 'A boy plays in the snow.', 'include': ['attention', 'beam', 'top_k'], "
+         "'stream': true}",
+         false},
         {"{'text': 1}", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct reply reply;
         char value[HEADER_BYTES];
-        client_send(&served, &(struct call){.path = "/translate", .json = rows[i].json, .headers = {"Accept-Encoding: gzip"}},
+        client_send(&served,
+                    &(struct call){.path = "/translate",
+                                   .json = rows[i].json,
+                                   .headers = {"Accept-Encoding: gzip"}},
                     &reply);
-        ck_assert_msg(reply_header(&reply, "Content-Encoding", value) == rows[i].packed, "%s", rows[i].json);
+        ck_assert_msg(reply_header(&reply, "Content-Encoding", value) == rows[i].packed, "%s",
+                      rows[i].json);
         reply_done(&reply);
     }
 }
@@ -214,7 +239,10 @@ START_TEST(other_pages_may_embed_the_element) {
     static const char *const paths[] = {"/embed.js", "/page/element.js"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct reply reply;
-        client_send(&served, &(struct call){.path = paths[i], .headers = {"Origin: https://elsewhere.example"}}, &reply);
+        client_send(
+            &served,
+            &(struct call){.path = paths[i], .headers = {"Origin: https://elsewhere.example"}},
+            &reply);
         ck_assert_int_eq(reply.status, 200);
         check_header(&reply, "Access-Control-Allow-Origin", "*");
         reply_done(&reply);
@@ -232,8 +260,9 @@ START_TEST(other_methods_and_paths) {
     ck_assert_int_eq(reply.status, 405);
     check_header(&reply, "Allow", "GET, HEAD, OPTIONS");
     reply_done(&reply);
-    static const char *const none[] = {"/page",       "/page/",         "/page/none.js",  "/page/../main.c",
-                                       "/index.html", "/page/embed.sh", "/page/embed.js", "/page/npm/index.js"};
+    static const char *const none[] = {
+        "/page",       "/page/",         "/page/none.js",  "/page/../main.c",
+        "/index.html", "/page/embed.sh", "/page/embed.js", "/page/npm/index.js"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         client_send(&served, &(struct call){.path = none[i]}, &reply);
         ck_assert_msg(reply.status == 404, "%s", none[i]);

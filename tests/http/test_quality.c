@@ -35,7 +35,8 @@ static void check_share(double number) {
 }
 
 static void check_quality(const json_t *object) {
-    const json_t *quality = json_object_get(object, "quality"), *words = json_object_get(quality, "words");
+    const json_t *quality = json_object_get(object, "quality"),
+                 *words = json_object_get(quality, "words");
     ck_assert_uint_eq(json_object_size(quality), 2);
     check_share(number_at(quality, "sentence"));
     ck_assert_uint_gt(json_array_size(words), 0);
@@ -44,21 +45,25 @@ static void check_quality(const json_t *object) {
         check_share(json_number_value(json_array_get(words, i)));
 }
 
-/* One number for each of words.target, whatever the search; and nothing else is added or changed. */
+/* One number for each of words.target, whatever the search; and nothing else is added or changed.
+ */
 START_TEST(every_sentence_and_hypothesis) {
-    static const char *const searches[] = {"'strategy': 'greedy'", "'n_best': 3", "'strategy': 'sample', 'seed': 1, 'n_best': 2",
+    static const char *const searches[] = {"'strategy': 'greedy'", "'n_best': 3",
+                                           "'strategy': 'sample', 'seed': 1, 'n_best': 2",
                                            "'strategy': 'exact', 'max_length': 4"};
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         char json[256];
         struct reply with, without;
-        snprintf(json, sizeof json, "{'text': '" TEXT "', %s, 'include': ['words', 'quality']}", searches[i]);
+        snprintf(json, sizeof json, "{'text': '" TEXT "', %s, 'include': ['words', 'quality']}",
+                 searches[i]);
         client_post(&served, "/translate", json, 200, &with);
         snprintf(json, sizeof json, "{'text': '" TEXT "', %s, 'include': ['words']}", searches[i]);
         client_post(&served, "/translate", json, 200, &without);
         json_t *sentences = json_at(with.json, "translations.0.sentences");
         ck_assert_uint_eq(json_array_size(sentences), 2);
         for (size_t s = 0; s < 2; s++) {
-            json_t *sentence = json_array_get(sentences, s), *hypotheses = json_object_get(sentence, "hypotheses");
+            json_t *sentence = json_array_get(sentences, s),
+                   *hypotheses = json_object_get(sentence, "hypotheses");
             check_quality(sentence);
             json_object_del(sentence, "quality");
             for (size_t h = 0; h < json_array_size(hypotheses); h++) {
@@ -76,7 +81,9 @@ END_TEST
 START_TEST(of_a_given_translation) {
     struct reply reply;
     client_post(&served, "/attention",
-                "{'text': 'The dog runs.', 'translation': 'Le chien court.', 'include': ['words', 'quality']}", 200, &reply);
+                "{'text': 'The dog runs.', 'translation': 'Le chien court.', 'include': ['words', "
+                "'quality']}",
+                200, &reply);
     check_quality(json_at(reply.json, "results.0.sentences.0"));
     reply_done(&reply);
 }
@@ -84,10 +91,13 @@ END_TEST
 
 START_TEST(refused_where_there_is_none) {
     struct reply reply;
-    client_post(&served, "/translate", "{'text': 'A boy.', 'model': 'luong-general-gru', 'include': ['quality']}", 400, &reply);
+    client_post(&served, "/translate",
+                "{'text': 'A boy.', 'model': 'luong-general-gru', 'include': ['quality']}", 400,
+                &reply);
     ck_assert_str_eq(text_at(reply.json, "field"), "include");
-    ck_assert_str_eq(text_at(reply.json, "error"),
-                     "include must not contain quality: model \"luong-general-gru\" does not estimate it");
+    ck_assert_str_eq(
+        text_at(reply.json, "error"),
+        "include must not contain quality: model \"luong-general-gru\" does not estimate it");
     reply_done(&reply);
 }
 END_TEST

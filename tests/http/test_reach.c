@@ -37,13 +37,14 @@ static long status_of(const struct daemon *daemon, const struct call *call, cons
     client_send(daemon, call, &reply);
     long status = reply.status;
     if (code)
-        ck_assert_msg(reply.body && strstr(reply.body, code), "%s %s: %ld %s", call->path, call->headers[0], status, reply.body);
+        ck_assert_msg(reply.body && strstr(reply.body, code), "%s %s: %ld %s", call->path,
+                      call->headers[0], status, reply.body);
     reply_done(&reply);
     return status;
 }
 
-static void check(const struct daemon *daemon, const char *path, const char *header, const char *other, long status,
-                  const char *code) {
+static void check(const struct daemon *daemon, const char *path, const char *header,
+                  const char *other, long status, const char *code) {
     struct call call = {.path = path, .headers = {header, other}};
     long got = status_of(daemon, &call, code);
     ck_assert_msg(got == status, "%s %s %s: %ld", path, header, other ? other : "", got);
@@ -56,12 +57,14 @@ START_TEST(a_name_that_is_not_this_machines) {
     struct daemon daemon;
     gethostname(own + strlen(own), sizeof own - 10);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--host", "translate.example"));
-    static const char *const good[] = {"Host: localhost",         "Host: LOCALHOST:1",         "Host: 127.0.0.1:80",
-                                       "Host: 192.0.2.1",         "Host: [::1]:8080",          "Host: a.localhost",
+    static const char *const good[] = {"Host: localhost",         "Host: LOCALHOST:1",
+                                       "Host: 127.0.0.1:80",      "Host: 192.0.2.1",
+                                       "Host: [::1]:8080",        "Host: a.localhost",
                                        "Host: translate.example", "Host: translate.example:80"};
-    static const char *const bad[] = {"Host: evil.example",    "Host: localhost.evil.example",
-                                      "Host: evil.example:80", "Host: 127.0.0.1.evil.example",
-                                      "Host: [::g]",           "Host: translate.example.evil.example"};
+    static const char *const bad[] = {
+        "Host: evil.example",    "Host: localhost.evil.example",
+        "Host: evil.example:80", "Host: 127.0.0.1.evil.example",
+        "Host: [::g]",           "Host: translate.example.evil.example"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         check(&daemon, "/health", good[i], NULL, 200, NULL);
     check(&daemon, "/health", own, NULL, 200, NULL);
@@ -71,9 +74,9 @@ START_TEST(a_name_that_is_not_this_machines) {
     daemon_stop(&daemon);
 
     snprintf(path, sizeof path, "%s", file);
-    const char *const *const others[] = {ARGUMENTS("--model", MODEL, "--host", "*"),
-                                         ARGUMENTS("--model", MODEL, "--api-keys", path),
-                                         ARGUMENTS("--model", MODEL, "--client-header", "X-Forwarded-For")};
+    const char *const *const others[] = {
+        ARGUMENTS("--model", MODEL, "--host", "*"), ARGUMENTS("--model", MODEL, "--api-keys", path),
+        ARGUMENTS("--model", MODEL, "--client-header", "X-Forwarded-For")};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         daemon_start(&daemon, others[i]);
         check(&daemon, "/health", "Host: evil.example", NULL, 200, NULL);
@@ -104,20 +107,26 @@ START_TEST(another_page) {
         {{CROSS, "Origin: chrome-extension://abc"}, false},
         {{CROSS, "Origin: https://chrome-extension://abc"}, true},
     };
-    static const char *const hidden[] = {"/models", "/metrics", "/v2/glossaries", "/v2/usage", "/download_file/x.txt"};
+    static const char *const hidden[] = {"/models", "/metrics", "/v2/glossaries", "/v2/usage",
+                                         "/download_file/x.txt"};
     static const char *const open[] = {"/languages", "/health", "/translate?text=A+boy.", "/"};
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", "https://named.example"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t j = 0; j < sizeof hidden / sizeof *hidden; j++) {
-            struct call call = {.path = hidden[j], .headers = {rows[i].headers[0], rows[i].headers[1]}};
-            long status = status_of(&daemon, &call, rows[i].other ? "a page of another site may not do this" : NULL);
-            ck_assert_msg((status == 403) == rows[i].other, "%s %s %zu: %ld", hidden[j], rows[i].headers[0], i, status);
+            struct call call = {.path = hidden[j],
+                                .headers = {rows[i].headers[0], rows[i].headers[1]}};
+            long status = status_of(
+                &daemon, &call, rows[i].other ? "a page of another site may not do this" : NULL);
+            ck_assert_msg((status == 403) == rows[i].other, "%s %s %zu: %ld", hidden[j],
+                          rows[i].headers[0], i, status);
         }
         for (size_t j = 0; j < sizeof open / sizeof *open; j++)
             check(&daemon, open[j], rows[i].headers[0], rows[i].headers[1], 200, NULL);
     }
-    struct call followed = {.path = "/metrics", .headers = {CROSS, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}};
+    struct call followed = {
+        .path = "/metrics",
+        .headers = {CROSS, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}};
     ck_assert_int_eq(status_of(&daemon, &followed, NULL), 200);
     followed.headers[2] = "Sec-Fetch-Dest: iframe";
     ck_assert_int_eq(status_of(&daemon, &followed, "cross_site"), 403);
@@ -133,16 +142,20 @@ END_TEST
 
 enum { COLUMNS = 4 };
 
-/* Sends the request without a key, with a key, with an admin's, and with that for another page. Where the table says yes, the reply
- * is neither 401 nor 403 (nor, from DeepL's endpoints without a key, its own 403). */
-static void check_row(const struct daemon *daemon, const char *method, const char *path, const bool may[COLUMNS]) {
+/* Sends the request without a key, with a key, with an admin's, and with that for another page.
+ * Where the table says yes, the reply is neither 401 nor 403 (nor, from DeepL's endpoints without a
+ * key, its own 403). */
+static void check_row(const struct daemon *daemon, const char *method, const char *path,
+                      const bool may[COLUMNS]) {
     const char *const headers[COLUMNS][2] = {{"X: none"}, {user}, {admin}, {admin, CROSS}};
     for (size_t i = 0; i < COLUMNS; i++) {
-        struct call call = {.method = method, .path = path, .headers = {headers[i][0], headers[i][1]}};
+        struct call call = {
+            .method = method, .path = path, .headers = {headers[i][0], headers[i][1]}};
         if (strcmp(method, "GET") != 0 && strcmp(method, "DELETE") != 0)
             call.json = "{}";
         long status = status_of(daemon, &call, NULL);
-        ck_assert_msg((status != 401 && status != 403) == may[i], "%s %s, column %zu: %ld", method, path, i, status);
+        ck_assert_msg((status != 401 && status != 403) == may[i], "%s %s, column %zu: %ld", method,
+                      path, i, status);
     }
 }
 
@@ -154,16 +167,17 @@ START_TEST(the_table) {
     size_t count = 0, listed = 0;
     close(mkstemp(glossaries));
     unlink(glossaries);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--api-keys", file, "--glossaries", glossaries));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--api-keys", file, "--glossaries", glossaries));
     FILE *in = fopen("server/OPERATIONS.md", "r");
     ck_assert_ptr_nonnull(in);
     while (fgets(line, sizeof line, in)) {
         char methods[100], path[100], columns[COLUMNS][10];
         bool may[COLUMNS];
-        if (sscanf(line, "| `%99[A-Z ]/%99[^`]` | %9s | %9s | %9s | %9s |", methods, path, columns[0], columns[1], columns[2],
-                   columns[3]) != 2 + COLUMNS &&
-            (sscanf(line, "| `%99[A-Z ]/` | %9s | %9s | %9s | %9s |", methods, columns[0], columns[1], columns[2], columns[3]) !=
-                 1 + COLUMNS ||
+        if (sscanf(line, "| `%99[A-Z ]/%99[^`]` | %9s | %9s | %9s | %9s |", methods, path,
+                   columns[0], columns[1], columns[2], columns[3]) != 2 + COLUMNS &&
+            (sscanf(line, "| `%99[A-Z ]/` | %9s | %9s | %9s | %9s |", methods, columns[0],
+                    columns[1], columns[2], columns[3]) != 1 + COLUMNS ||
              (*path = '\0', false)))
             continue;
         for (size_t i = 0; i < COLUMNS; i++)
@@ -193,7 +207,8 @@ START_TEST(the_table) {
                 bool found = false;
                 for (size_t j = 0; j < count; j++) {
                     const char *space = strchr(known[j], ' ');
-                    found |= strncasecmp(known[j], method, (size_t)(space - known[j])) == 0 && strcmp(space + 1, path) == 0;
+                    found |= strncasecmp(known[j], method, (size_t)(space - known[j])) == 0 &&
+                             strcmp(space + 1, path) == 0;
                 }
                 ck_assert_msg(found, "server/OPERATIONS.md lacks %s %s", method, path);
                 listed++;

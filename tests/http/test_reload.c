@@ -1,4 +1,5 @@
-/* SIGHUP and POST /models/reload: the models are loaded again beside those in service, and nobody is kept waiting or lost. */
+/* SIGHUP and POST /models/reload: the models are loaded again beside those in service, and nobody
+ * is kept waiting or lost. */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -20,8 +21,8 @@ static struct daemon served;
 static void setup(void) {
     strcpy(folder, FOLDER_TEMPLATE);
     folder_make(folder, "first", "en", "fr");
-    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2",
+                                    "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -96,7 +97,8 @@ START_TEST(a_replaced_folder_is_picked_up) {
     reply_done(&reply);
     client_send(&served, &(struct call){.path = "/metrics"}, &reply);
     ck_assert_ptr_nonnull(strstr(reply.body, "alignd_model_info{model=\"second\",source=\"de\""));
-    ck_assert_ptr_nonnull(strstr(reply.body, "alignd_model_load_duration_seconds{model=\"second\"}"));
+    ck_assert_ptr_nonnull(
+        strstr(reply.body, "alignd_model_load_duration_seconds{model=\"second\"}"));
     ck_assert_ptr_null(strstr(reply.body, "\"first\""));
     reply_done(&reply);
     metric_await(&served, SETS, 1, NULL);
@@ -108,12 +110,14 @@ END_TEST
 START_TEST(counters_do_not_fall) {
     static const char name[] = "alignd_source_tokens_total{model=\"luong-general-gru\"}";
     struct reply reply;
-    client_post(&served, "/translate", "{'text': 'A boy plays.', 'model': 'luong-general-gru'}", 200, &reply);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'model': 'luong-general-gru'}",
+                200, &reply);
     reply_done(&reply);
     double tokens = metric(&served, name);
     hang_up();
     metric_await(&served, SUCCESSES, 1, NULL);
-    client_post(&served, "/translate", "{'text': 'A boy plays.', 'model': 'luong-general-gru'}", 200, &reply);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'model': 'luong-general-gru'}",
+                200, &reply);
     reply_done(&reply);
     metric_await(&served, name, 2 * tokens, NULL);
 }
@@ -149,8 +153,9 @@ static const struct {
     void (*spoil)(void);
     const char *why;
 } broken[] = {
-    {break_config, "version"},    {break_weights, "past the end of the file"}, {break_vocabulary, "source.spm"},
-    {lose_config, "config.json"}, {lose_weights, "model.safetensors"},         {take_name, "already loaded"},
+    {break_config, "version"},           {break_weights, "past the end of the file"},
+    {break_vocabulary, "source.spm"},    {lose_config, "config.json"},
+    {lose_weights, "model.safetensors"}, {take_name, "already loaded"},
 };
 
 START_TEST(what_is_broken_changes_nothing) {
@@ -211,7 +216,8 @@ START_TEST(unread_streams_keep_no_models) {
     int connections[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
         connections[i] = work_unread(&served, true);
-        metric_await(&served, "alignd_target_tokens_total{model=\"first\"}", (i + 1) * WORK_UNREAD_TOKENS, NULL);
+        metric_await(&served, "alignd_target_tokens_total{model=\"first\"}",
+                     (i + 1) * WORK_UNREAD_TOKENS, NULL);
         hang_up();
         metric_await(&served, SUCCESSES, i + 1, NULL);
     }
@@ -250,7 +256,10 @@ START_TEST(terminated_while_a_reload_waits) {
     struct reply slow;
     char *body = work_endless(1, 2);
     struct flight *flight = flight_open(&served);
-    flight_send(flight, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 5000"}}, &slow);
+    flight_send(
+        flight,
+        &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 5000"}},
+        &slow);
     metric_await_least(&served, "alignd_rows_live", 1, flight);
     hang_up();
     metric_await(&served, SUCCESSES, 1, flight);
@@ -400,8 +409,9 @@ START_TEST(admins_are_told_why) {
     folder_lose(folder, "model.safetensors");
     post_reload(admin, 409, &reply);
     ck_assert_str_eq(text_at(reply.json, "code"), "reload_failed");
-    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"),
-                                 "reloading failed, and the loaded models stay in service: cannot load /tmp/alignd-http-"));
+    ck_assert_ptr_nonnull(strstr(
+        text_at(reply.json, "error"),
+        "reloading failed, and the loaded models stay in service: cannot load /tmp/alignd-http-"));
     reply_done(&reply);
     check_models("first", 1, "failed");
 }
@@ -409,7 +419,8 @@ END_TEST
 
 /* Which nobody writes to: a load that waited for that would never end. */
 START_TEST(a_pipe_is_no_file_of_a_model) {
-    static const char *const files[] = {"model.safetensors", "source.spm", "config.json"}; /* each is read before those */
+    static const char *const files[] = {"model.safetensors", "source.spm",
+                                        "config.json"}; /* each is read before those */
     char path[64];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct reply reply;
@@ -436,7 +447,8 @@ START_TEST(many_at_once) {
     for (size_t i = 1; i < WAITING; i++)
         flight_send(flight, &call, &replies[i]);
     flight_send(leaving, &call, &lost);
-    for (struct patience patience = {0}; metric(&served, "alignd_requests_in_flight") < WAITING + 2;) {
+    for (struct patience patience = {0};
+         metric(&served, "alignd_requests_in_flight") < WAITING + 2;) {
         flight_move(flight);
         flight_move(leaving);
         patience_wait(&patience, "the requests to arrive");

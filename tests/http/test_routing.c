@@ -46,7 +46,8 @@ START_TEST(the_nearest_is_taken) {
 }
 END_TEST
 
-/* The language of a text is compared with what the first of two models reads, also of a text with markup. */
+/* The language of a text is compared with what the first of two models reads, also of a text with
+ * markup. */
 START_TEST(the_first_of_two_reads) {
     static const char *const formats[] = {"text", "html"};
     models_start("--queue", "64");
@@ -54,10 +55,12 @@ START_TEST(the_first_of_two_reads) {
         struct reply reply;
         char json[256];
         snprintf(json, sizeof json,
-                 "{'text': 'A <i>boy</i> plays in the snow with the dog.', 'source': 'pt-BR', 'target': 'fr', 'format': '%s'}",
+                 "{'text': 'A <i>boy</i> plays in the snow with the dog.', 'source': 'pt-BR', "
+                 "'target': 'fr', 'format': '%s'}",
                  formats[i]);
         models_translate(json, 200, &reply);
-        const json_t *warnings = json_object_get(json_array_get(json_at(reply.json, "translations"), 0), "warnings"),
+        const json_t *warnings = json_object_get(
+                         json_array_get(json_at(reply.json, "translations"), 0), "warnings"),
                      *warning = NULL;
         size_t w;
         json_array_foreach(warnings, w, warning) {
@@ -65,7 +68,8 @@ START_TEST(the_first_of_two_reads) {
                 break;
         }
         ck_assert_ptr_nonnull(warning);
-        ck_assert_str_eq(text_at(warning, "message"), "the text looks like English, but the model reads Portuguese (Brazil)");
+        ck_assert_str_eq(text_at(warning, "message"),
+                         "the text looks like English, but the model reads Portuguese (Brazil)");
         reply_done(&reply);
     }
 }
@@ -73,17 +77,20 @@ END_TEST
 
 /* ---- what is left out ---- */
 
-/* A request without languages gets a model only if no other could be meant, for any content of the directory. */
+/* A request without languages gets a model only if no other could be meant, for any content of the
+ * directory. */
 START_TEST(nothing_said) {
     struct reply reply;
     models_start("--queue", "64");
     models_translate("{'text': 'x'}", 400, &reply);
     ck_assert_str_eq(text_at(reply.json, "error"),
-                     "source and target are missing, and so is model: the models are for en-fr, en-de, pt-BR-en");
+                     "source and target are missing, and so is model: the models are for en-fr, "
+                     "en-de, pt-BR-en");
     reply_done(&reply);
     models_ask("{'text': 'x', 'source': 'auto'}", 400);
     models_translate("{'text': 'x', 'source': 'en-GB'}", 400, &reply);
-    ck_assert_str_eq(text_at(reply.json, "error"), "target is missing: the models from \"en-GB\" are for en-fr, en-de");
+    ck_assert_str_eq(text_at(reply.json, "error"),
+                     "target is missing: the models from \"en-GB\" are for en-fr, en-de");
     reply_done(&reply);
     models_translate("{'text': 'x', 'source': 'pt'}", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "model"), "c");
@@ -113,12 +120,13 @@ END_TEST
 
 /* Each text has its own language, and the model for that. */
 START_TEST(source_is_detected) {
-    static const char *const bodies[] = {"{'text': ['The children are playing in the garden with the dog.', 'As crian\xc3\xa7"
-                                         "as est\xc3\xa3o brincando no jardim com o "
-                                         "cachorro.', ''], 'target': 'fr'}",
-                                         "{'text': ['The children are playing in the garden with the dog.', 'As crian\xc3\xa7"
-                                         "as est\xc3\xa3o brincando no jardim com o "
-                                         "cachorro.', ''], 'source': 'auto', 'target': 'fr'}"};
+    static const char *const bodies[] = {
+        "{'text': ['The children are playing in the garden with the dog.', 'As crian\xc3\xa7"
+        "as est\xc3\xa3o brincando no jardim com o "
+        "cachorro.', ''], 'target': 'fr'}",
+        "{'text': ['The children are playing in the garden with the dog.', 'As crian\xc3\xa7"
+        "as est\xc3\xa3o brincando no jardim com o "
+        "cachorro.', ''], 'source': 'auto', 'target': 'fr'}"};
     models_start("--queue", "64");
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct reply reply;
@@ -156,24 +164,31 @@ static double sum_of(const json_t *row) {
 START_TEST(two_models_meet_in_a_language) {
     struct reply reply, part;
     models_start("--queue", "64");
-    models_translate(VIA ", 'include': ['tokens', 'attention', 'alignment', 'offsets', 'words'], 'digits': 9}", 200, &reply);
+    models_translate(
+        VIA ", 'include': ['tokens', 'attention', 'alignment', 'offsets', 'words'], 'digits': 9}",
+        200, &reply);
     ck_assert_str_eq(text_at(reply.json, "source"), "pt-BR");
     ck_assert_str_eq(text_at(reply.json, "target"), "fr");
     ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 0)), "c");
     ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 1)), "a");
-    const json_t *answer = json_array_get(json_at(reply.json, "translations"), 0), *sentences = json_at(answer, "sentences");
+    const json_t *answer = json_array_get(json_at(reply.json, "translations"), 0),
+                 *sentences = json_at(answer, "sentences");
     ck_assert_uint_eq(json_array_size(sentences), 2);
     const json_t *sentence = json_array_get(sentences, 1), *rows = json_at(sentence, "attention");
     ck_assert_str_eq(text_at(sentence, "source_text"), "A dog runs.");
     ck_assert_uint_eq(json_array_size(rows), json_array_size(json_at(sentence, "tokens")));
-    ck_assert_uint_eq(json_array_size(json_array_get(rows, 0)), json_array_size(json_at(sentence, "source_tokens")));
+    ck_assert_uint_eq(json_array_size(json_array_get(rows, 0)),
+                      json_array_size(json_at(sentence, "source_tokens")));
     for (size_t i = 0; i < json_array_size(rows); i++)
         ck_assert_double_eq_tol(sum_of(json_array_get(rows, i)), 1, 1e-4);
-    models_translate("{'text': 'A boy plays. A dog runs.', 'model': 'c', 'include': []}", 200, &part);
-    ck_assert_str_eq(text_at(answer, "pivot_text"), text_at(json_array_get(json_at(part.json, "translations"), 0), "text"));
+    models_translate("{'text': 'A boy plays. A dog runs.', 'model': 'c', 'include': []}", 200,
+                     &part);
+    ck_assert_str_eq(text_at(answer, "pivot_text"),
+                     text_at(json_array_get(json_at(part.json, "translations"), 0), "text"));
     reply_done(&part);
     reply_done(&reply);
-    models_translate(VIA ", 'include': [], 'protect': ['dog', {'pattern': 'b.y'}]}", 200, &reply); /* by both */
+    models_translate(VIA ", 'include': [], 'protect': ['dog', {'pattern': 'b.y'}]}", 200,
+                     &reply); /* by both */
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "boy"));
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "dog"));
     reply_done(&reply);
@@ -182,13 +197,16 @@ END_TEST
 
 /* A document goes through both, sentence by sentence, and so do the events of its stream. */
 START_TEST(two_models_translate_a_document) {
-#define DOCUMENT(fields)                                                                                                           \
-    fields "--XX\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\npt-BR\r\n"                                              \
-           "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"                                                 \
-           "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nA boy plays. A dog "                  \
+#define DOCUMENT(fields)                                                                           \
+    fields "--XX\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\npt-BR\r\n"              \
+           "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"                 \
+           "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nA "   \
+           "boy plays. A dog "                                                                     \
            "runs.\n\r\n--XX--\r\n"
     struct reply text, reply;
-    struct call call = {.path = "/documents", .body = DOCUMENT(""), .headers = {"Content-Type: multipart/form-data; boundary=XX"}};
+    struct call call = {.path = "/documents",
+                        .body = DOCUMENT(""),
+                        .headers = {"Content-Type: multipart/form-data; boundary=XX"}};
     models_start("--queue", "64");
     models_translate(VIA ", 'include': []}", 200, &text);
     const char *expected = text_at(text.json, "translations.0.text");
@@ -203,10 +221,12 @@ START_TEST(two_models_translate_a_document) {
     client_send(&models_served, &call, &reply);
     struct sse sse = sse_read(reply.body);
     ck_assert_uint_eq(sse_count(&sse, "sentence"), 2);
-    ck_assert_int_eq(strncmp(text_at(sse_last(&sse, "result"), "text"), expected, strlen(expected)), 0);
+    ck_assert_int_eq(strncmp(text_at(sse_last(&sse, "result"), "text"), expected, strlen(expected)),
+                     0);
     for (size_t i = 0; i < 2; i++)
         ck_assert_str_eq(text_at(sse.events[i].data, "text"),
-                         text_at(text.json, i == 0 ? "translations.0.sentences.0.text" : "translations.0.sentences.1.text"));
+                         text_at(text.json, i == 0 ? "translations.0.sentences.0.text"
+                                                   : "translations.0.sentences.1.text"));
     sse_done(&sse);
     reply_done(&reply);
     reply_done(&text);
@@ -216,17 +236,19 @@ END_TEST
 START_TEST(two_models_in_other_dialects) {
     struct reply reply;
     models_start("--queue", "64");
-    client_post(&models_served, "/translate", "{'q': '<b>A boy</b> plays.', 'source': 'pt-BR', 'target': 'de', 'format': 'html'}",
+    client_post(&models_served, "/translate",
+                "{'q': '<b>A boy</b> plays.', 'source': 'pt-BR', 'target': 'de', 'format': 'html'}",
                 200, &reply);
     ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translatedText"), "<b>"));
     reply_done(&reply);
     client_post(&models_served, "/v2/translate",
-                "{'text': ['A boy plays.', 'A dog.'], 'source_lang': 'PT-BR', 'target_lang': 'DE'}", 200, &reply);
+                "{'text': ['A boy plays.', 'A dog.'], 'source_lang': 'PT-BR', 'target_lang': 'DE'}",
+                200, &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 2);
     reply_done(&reply);
     client_send(&models_served, &(struct call){.path = "/languages"}, &reply);
-    ck_assert_ptr_nonnull(
-        strstr(reply.body, "{\"code\":\"pt-BR\",\"name\":\"Portuguese (Brazil)\",\"targets\":[\"en\",\"fr\",\"de\"]}"));
+    ck_assert_ptr_nonnull(strstr(reply.body, "{\"code\":\"pt-BR\",\"name\":\"Portuguese "
+                                             "(Brazil)\",\"targets\":[\"en\",\"fr\",\"de\"]}"));
     reply_done(&reply);
 }
 END_TEST
@@ -237,7 +259,8 @@ static double source_tokens(const char *model) {
     return metric(&models_served, name);
 }
 
-/* Of a text for two targets the first model reads what it reads for one; the answers are those for each alone. */
+/* Of a text for two targets the first model reads what it reads for one; the answers are those for
+ * each alone. */
 START_TEST(targets_share_the_first_decoding) {
 #define TO(targets) "/translate?api-version=3.0&from=pt-BR" targets
     static const char body[] = "[{'Text': 'A boy plays. A dog runs.'}, {'Text': 'Two men walk.'}]";
@@ -253,8 +276,10 @@ START_TEST(targets_share_the_first_decoding) {
     ck_assert_double_gt(source_tokens("a"), 0);
     for (size_t i = 0; i < 2; i++) {
         const json_t *pair = json_at(json_array_get(both.json, i), "translations");
-        ck_assert(json_equal(json_array_get(pair, 0), json_at(json_array_get(german.json, i), "translations.0")));
-        ck_assert(json_equal(json_array_get(pair, 1), json_at(json_array_get(french.json, i), "translations.0")));
+        ck_assert(json_equal(json_array_get(pair, 0),
+                             json_at(json_array_get(german.json, i), "translations.0")));
+        ck_assert(json_equal(json_array_get(pair, 1),
+                             json_at(json_array_get(french.json, i), "translations.0")));
     }
     reply_done(&french);
     reply_done(&german);
@@ -264,8 +289,8 @@ START_TEST(targets_share_the_first_decoding) {
 END_TEST
 
 START_TEST(what_two_models_cannot_do) {
-    static const char *const fields[] = {"'stream': true", "'prefix': 'Un'", "'glossary': {'dog': 'chien'}",
-                                         "'include': ['quality']"};
+    static const char *const fields[] = {"'stream': true", "'prefix': 'Un'",
+                                         "'glossary': {'dog': 'chien'}", "'include': ['quality']"};
     models_start("--queue", "64");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         char body[256];
@@ -279,10 +304,12 @@ START_TEST(what_two_models_cannot_do) {
 }
 END_TEST
 
-/* The second model's beams are more work than the queue takes: what the first half was counted as is given back. */
+/* The second model's beams are more work than the queue takes: what the first half was counted as
+ * is given back. */
 START_TEST(what_is_refused_costs_nothing) {
-    daemon_start(&models_served, ARGUMENTS("--models", models_directory, "--workers", "1", "--deadline-ms", "30000", "--queue-work",
-                                           "200", "--rate", "0.001", "--burst", "2"));
+    daemon_start(&models_served,
+                 ARGUMENTS("--models", models_directory, "--workers", "1", "--deadline-ms", "30000",
+                           "--queue-work", "200", "--rate", "0.001", "--burst", "2"));
     models_ask(VIA ", 'beam_size': 32}", 429);
     models_ask(VIA ", 'beam_size': 1}", 200);
     struct reply reply;

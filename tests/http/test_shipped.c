@@ -14,7 +14,8 @@
 
 enum { PATH_BYTES = 128 };
 
-static char top[PATH_BYTES], root[PATH_BYTES], copy[PATH_BYTES]; /* top: nobody else's folder is looked into */
+static char top[PATH_BYTES], root[PATH_BYTES],
+    copy[PATH_BYTES]; /* top: nobody else's folder is looked into */
 
 static void in_tree(const char *name, char path[PATH_BYTES]) {
     ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/%s", root, name), PATH_BYTES);
@@ -35,7 +36,8 @@ static void setup(void) {
     ck_assert_int_eq(mkdir(root, 0700), 0);
     make_folder("build");
     in_tree("build/alignd", copy);
-    int from = open(program, O_RDONLY | O_CLOEXEC), to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    int from = open(program, O_RDONLY | O_CLOEXEC),
+        to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
     ck_assert(from >= 0 && to >= 0 && fstat(from, &status) == 0);
     for (off_t left = status.st_size; left > 0;) {
         ssize_t sent = sendfile(to, from, NULL, (size_t)left);
@@ -91,7 +93,8 @@ START_TEST(nothing_beside_it) {
     char expected[5 * PATH_BYTES];
     program_run(ARGUMENTS("--listen", "127.0.0.1:0"), NULL, &outcome);
     snprintf(expected, sizeof expected,
-             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: `alignd get en-fr` downloads one; or give "
+             "alignd: found no models in %s/share/alignd, %s/weights or %s/weights: `alignd get "
+             "en-fr` downloads one; or give "
              "--model DIR or "
              "--models DIR\n",
              root, root, top);
@@ -123,14 +126,19 @@ START_TEST(found_by_name_or_languages) {
     check_translates(ARGUMENTS("translate", "--workers", "1", "--model", "en-fr"));
     check_translates(ARGUMENTS("translate", "--workers", "1", "--model", "en-fr-CA"));
     check_translates(ARGUMENTS("translate", "--workers", "1", "--from", "de-AT", "--to", "en"));
-    check_translates(ARGUMENTS("translate", "--workers", "1", "--model", "de-en", "--from", "de", "--to", "en"));
-    check_translates(ARGUMENTS("translate", "--workers", "1", "--models", "tests/golden", "--model", "luong-general-gru"));
+    check_translates(
+        ARGUMENTS("translate", "--workers", "1", "--model", "de-en", "--from", "de", "--to", "en"));
+    check_translates(ARGUMENTS("translate", "--workers", "1", "--models", "tests/golden", "--model",
+                               "luong-general-gru"));
     check_unknown(ARGUMENTS("translate", "--model", "fr-de"), "--model: no model \"fr-de\" in ");
-    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), "no model translates from en to de in ");
+    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"),
+                  "no model translates from en to de in ");
     check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"),
                   ", which has en-fr, de-en; `alignd get PAIR` downloads others\n");
-    check_unknown(ARGUMENTS("translate", "--model", "en-fr", "--from", "fr", "--to", "en"), "does not translate from fr to en");
-    check_unknown(ARGUMENTS("attention", "--model", "nobody", "--target", "/dev/null"), "--model: no model \"nobody\" in ");
+    check_unknown(ARGUMENTS("translate", "--model", "en-fr", "--from", "fr", "--to", "en"),
+                  "does not translate from fr to en");
+    check_unknown(ARGUMENTS("attention", "--model", "nobody", "--target", "/dev/null"),
+                  "--model: no model \"nobody\" in ");
     check_unknown(ARGUMENTS("pack", "--model", "nobody"), "--model: no model \"nobody\" in ");
 }
 END_TEST
@@ -138,7 +146,8 @@ END_TEST
 /* ---- on a terminal ---- */
 
 /* Runs until the terminal shows that text. */
-static void run_on_terminal(const char *const *arguments, struct terminal *terminal, const char *until) {
+static void run_on_terminal(const char *const *arguments, struct terminal *terminal,
+                            const char *until) {
     int nothing = memory_file(""), out = memory_file("");
     terminal_open(terminal);
     pid_t pid = program_start(arguments, nothing, out, terminal->writer);
@@ -158,13 +167,16 @@ START_TEST(greeting_on_a_terminal) {
     struct terminal terminal;
     char models[2 * PATH_BYTES];
     add_models();
-    run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1"), &terminal, "station%3F'\r\n");
+    run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1"), &terminal,
+                    "station%3F'\r\n");
     ck_assert_ptr_nonnull(strstr(terminal.text, "\nalignd serves http://127.0.0.1:"));
     snprintf(models, sizeof models, "\nModels: en-fr, de-en, in %s/weights\r\n", root);
     ck_assert_ptr_nonnull(strstr(terminal.text, models));
-    ck_assert_ptr_nonnull(strstr(terminal.text, "\nDefault: en-fr, for requests without model and languages"));
+    ck_assert_ptr_nonnull(
+        strstr(terminal.text, "\nDefault: en-fr, for requests without model and languages"));
     terminal_close(&terminal);
-    run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1", "--log-format", "json"), &terminal, "\"ready\"");
+    run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1", "--log-format", "json"),
+                    &terminal, "\"ready\"");
     ck_assert_ptr_null(strstr(terminal.text, "Ctrl+C")); /* those lines are for programs */
     terminal_close(&terminal);
 }

@@ -1,4 +1,5 @@
-/* Slow and leaving peers: their cost, when they are cut off, and that other clients are not affected. */
+/* Slow and leaving peers: their cost, when they are cut off, and that other clients are not
+ * affected. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/http/work.h"
@@ -16,8 +17,9 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--read-timeout-ms", "1000", "--send-timeout-ms", "1000",
-                                    WORK_ENDLESS, "--deadline-ms", "55000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--read-timeout-ms", "1000",
+                           "--send-timeout-ms", "1000", WORK_ENDLESS, "--deadline-ms", "55000"));
 }
 
 static void teardown(void) {
@@ -66,8 +68,10 @@ START_TEST(slow_head) {
 END_TEST
 
 START_TEST(slow_body) {
-    drip_until_closed("POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{\"text\": \"");
-    drip_until_closed("POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n{\"text\": \"");
+    drip_until_closed("POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                      "100000\r\n\r\n{\"text\": \"");
+    drip_until_closed("POST /translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+                      "chunked\r\n\r\n100000\r\n{\"text\": \"");
     metric_await(&served, CUT "{reason=\"request\"}", 2, NULL);
     metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}", 2, NULL);
 }
@@ -93,7 +97,10 @@ START_TEST(kept_connections_are_no_slow_requests) {
     for (int i = 0; i < 2; i++) {
         struct reply reply;
         long opened;
-        client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .connection = connection}, &reply);
+        client_send(
+            &served,
+            &(struct call){.path = "/translate", .json = "{'text': 'x'}", .connection = connection},
+            &reply);
         ck_assert_int_eq(reply.status, 200);
         curl_easy_getinfo(connection, CURLINFO_NUM_CONNECTS, &opened);
         ck_assert_int_eq(opened, i == 0);
@@ -126,7 +133,8 @@ END_TEST
 START_TEST(slow_reader_of_a_matrix) {
     char byte;
     int connection = work_unread(&served, false);
-    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", WORK_UNREAD_TOKENS, NULL);
+    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}",
+                 WORK_UNREAD_TOKENS, NULL);
     ck_assert_double_eq(metric(&served, ROWS), 0); /* holds no worker */
     check_serving();
     for (struct patience patience = {0}; metric(&served, CUT "{reason=\"reader\"}") < 1;) {
@@ -141,7 +149,8 @@ END_TEST
 /* The time to read it does not add to the time to decode it. */
 START_TEST(slow_reader_of_a_stream) {
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000", "--deadline-ms", "1000000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000",
+                                    "--deadline-ms", "1000000"));
     int connection = work_unread(&served, true);
     metric_await(&served, CUT "{reason=\"reader\"}", 1, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
@@ -154,11 +163,13 @@ END_TEST
 
 START_TEST(connections_are_bounded) {
     enum { MOST = 20, MORE = 40 };
-    static const char head[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
+    static const char head[] =
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
     int connections[MORE];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--connections-per-address", "20", "--read-timeout-ms",
-                                    "1000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--connections", "20", "--connections-per-address",
+                           "20", "--read-timeout-ms", "1000"));
     for (size_t i = 0; i < MORE; i++) {
         connections[i] = raw_open(&served); /* those beyond are not accepted yet */
         raw_write(connections[i], head, strlen(head));
@@ -170,8 +181,8 @@ START_TEST(connections_are_bounded) {
 }
 END_TEST
 
-/* As many as hold every place and the backlog's next ones, with all the time that there is, send so much of a head; others are
- * served nevertheless. */
+/* As many as hold every place and the backlog's next ones, with all the time that there is, send so
+ * much of a head; others are served nevertheless. */
 static void check_room(int *connections, size_t count, const char *begin) {
     struct reply reply;
     for (size_t i = 0; i < count; i++) {
@@ -197,8 +208,9 @@ START_TEST(silent_connections_make_room) {
     enum { MORE = 140 };
     int connections[MORE];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "100", "--connections-per-address", "100",
-                                    "--read-timeout-ms", "1000000000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--connections", "100", "--connections-per-address",
+                           "100", "--read-timeout-ms", "1000000000"));
     check_room(connections, MORE, begins[_i]);
 }
 END_TEST
@@ -210,8 +222,9 @@ START_TEST(second_heads_make_room) {
     int connections[MOST];
     char reply[16];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "40", "--connections-per-address", "40", "--read-timeout-ms",
-                                    "1000000000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--connections", "40", "--connections-per-address",
+                           "40", "--read-timeout-ms", "1000000000"));
     for (size_t i = 0; i < MOST; i++) {
         connections[i] = raw_open(&served);
         raw_write(connections[i], whole, sizeof whole - 1);
@@ -228,10 +241,12 @@ END_TEST
 /* One address leaves places to others, however many connections it opens. */
 START_TEST(half_is_left_to_others) {
     enum { MORE = 60 };
-    static const char head[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
+    static const char head[] =
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
     int connections[MORE];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "40", "--read-timeout-ms", "1000000000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "40", "--read-timeout-ms",
+                                    "1000000000"));
     for (size_t i = 0; i < MORE; i++) {
         connections[i] = raw_open_from(&served, "127.0.0.2");
         send(connections[i], head, sizeof head - 1, MSG_NOSIGNAL); /* some are closed */
@@ -248,7 +263,8 @@ START_TEST(few_files) {
     int connections[MORE];
     daemon_stop(&served);
     program_files = 32;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections-per-address", "1000", "--read-timeout-ms", "1000000000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections-per-address", "1000",
+                                    "--read-timeout-ms", "1000000000"));
     check_room(connections, MORE, "");
 }
 END_TEST
@@ -259,7 +275,8 @@ START_TEST(idle_connections_make_room) {
     CURL *kept[MOST];
     struct reply reply;
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "16", "--connections-per-address", "16"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "16",
+                                    "--connections-per-address", "16"));
     for (size_t i = 0; i < MOST; i++) {
         kept[i] = connection_open();
         client_send(&served, &(struct call){.path = "/health", .connection = kept[i]}, &reply);
@@ -275,7 +292,8 @@ END_TEST
 
 START_TEST(connections_of_an_address_are_bounded) {
     enum { MOST = 3 };
-    static const char request[] = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    static const char request[] =
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     int connections[MOST];
     char reply[32];
     daemon_stop(&served);
@@ -296,7 +314,9 @@ END_TEST
 
 /* ---- clients that leave ---- */
 
-#define BYSTANDER "{'text': ['A boy plays in the snow.', 'Two dogs run.'], 'include': ['tokens', 'log_probs', 'attention']}"
+#define BYSTANDER                                                                                  \
+    "{'text': ['A boy plays in the snow.', 'Two dogs run.'], 'include': ['tokens', 'log_probs', "  \
+    "'attention']}"
 
 /* One that leaves, and one that stays from before to after: it gets what it gets alone. */
 struct scene {
@@ -322,14 +342,15 @@ static void scene_end(struct scene *scene, double client_gone) {
     reply_done(&scene->stayed);
     metric_await(&served, ROWS, 0, NULL);
     metric_await(&served, "alignd_queue_depth", 0, NULL);
-    metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}", client_gone, NULL);
+    metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}",
+                 client_gone, NULL);
 }
 
 /* 32 rows are taken: what comes next waits. */
 static void serve_few_rows(void) {
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--step-ms", "0", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--step-ms",
+                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
 }
 
 START_TEST(leaves_while_queued) {
@@ -343,7 +364,8 @@ START_TEST(leaves_while_queued) {
     metric_await(&served, ROWS, 32, flight);
     flight_send(scene.leaving, &(struct call){.path = "/translate", .json = body}, &scene.left);
     metric_await(&served, "alignd_queue_depth", 3, scene.leaving);
-    flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER}, &scene.stayed);
+    flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER},
+                &scene.stayed);
     metric_await(&served, "alignd_queue_depth", 5, scene.staying);
     flight_close(scene.leaving);
     scene.leaving = flight_open(&served);
@@ -365,11 +387,13 @@ START_TEST(leaves_while_decoding) {
     scene_begin(&scene);
     flight_send(scene.leaving, &(struct call){.path = "/translate", .json = body}, &scene.left);
     metric_await(&served, ROWS, 32, scene.leaving);
-    flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER}, &scene.stayed);
+    flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER},
+                &scene.stayed);
     metric_await(&served, "alignd_queue_depth", 2, scene.staying);
     flight_close(scene.leaving);
     scene.leaving = flight_open(&served);
-    metric_await(&served, CLIENT_GONE, 1, scene.staying); /* else it would be decoded until its deadline */
+    metric_await(&served, CLIENT_GONE, 1,
+                 scene.staying); /* else it would be decoded until its deadline */
     scene_end(&scene, 1);
     free(body);
 }
@@ -379,8 +403,9 @@ END_TEST
 START_TEST(leaves_while_streaming) {
     struct scene scene;
     struct reply lost;
-    static const char body[] = "{'strategy': 'greedy', 'min_length': 1000, 'max_length': 1000, 'stream': true, 'text': ["
-                               "'A','B','C','D','E','F','G','H','I','J','K','L','M','N','O','P']}";
+    static const char body[] =
+        "{'strategy': 'greedy', 'min_length': 1000, 'max_length': 1000, 'stream': true, 'text': ["
+        "'A','B','C','D','E','F','G','H','I','J','K','L','M','N','O','P']}";
     char *long_body = work_endless(64, 32);
     struct flight *hog = flight_open(&served);
     scene_begin(&scene);
@@ -391,7 +416,8 @@ START_TEST(leaves_while_streaming) {
         flight_move(scene.leaving);
         patience_wait(&patience, "events");
     }
-    flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER}, &scene.stayed);
+    flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER},
+                &scene.stayed);
     flight_close(scene.leaving);
     scene.leaving = hog;
     metric_await(&served, CLIENT_GONE, 1, scene.staying);
@@ -414,7 +440,9 @@ START_TEST(many_leave_at_any_time) {
             *c = *c == '\'' ? '"' : *c;
         int connection = raw_open(&served);
         int length =
-            snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", strlen(body));
+            snprintf(head, sizeof head,
+                     "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
+                     strlen(body));
         raw_write(connection, head, (size_t)length);
         raw_write(connection, body, strlen(body));
         state = state * 1664525u + 1013904223u;

@@ -1,5 +1,6 @@
-/* The answer to a sentence is the same to the last byte for any load: alone, in arrays, among others at once. On the shipped model,
- * whose matrices are large enough for every path of the kernels. */
+/* The answer to a sentence is the same to the last byte for any load: alone, in arrays, among
+ * others at once. On the shipped model, whose matrices are large enough for every path of the
+ * kernels. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #define SHIPPED "weights/en-fr"
 #define SOURCE  "tests/bench/sentences.txt"
 
-/* STEADY_SENTENCES sets how many sentences are compared. A sanitizer makes everything ten times slower and does not look for wrong
- * bits. */
+/* STEADY_SENTENCES sets how many sentences are compared. A sanitizer makes everything ten times
+ * slower and does not look for wrong bits. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { USUAL_SENTENCES = 36 };
 #else
@@ -32,12 +33,14 @@ enum {
 static const struct {
     const char *path, *array, *options;
 } ways[] = {
-    {"/translate", "translations", "'strategy': 'greedy', 'include': ['tokens', 'log_probs', 'eos']"},
+    {"/translate", "translations",
+     "'strategy': 'greedy', 'include': ['tokens', 'log_probs', 'eos']"},
     {"/translate", "translations", "'include': ['tokens', 'log_probs', 'entropy']"},
     {"/attention", "results", "'strategy': 'greedy'"},
     {"/translate", "translations", "'beam_size': 3, 'n_best': 3, 'length_penalty': 0.5"},
     {"/translate", "translations", "'strategy': 'greedy', 'min_length': 15, 'max_length': 15"},
-    {"/attention", "results", "'beam_size': 12, 'include': ['words', 'attention'], 'max_length': 5"},
+    {"/attention", "results",
+     "'beam_size': 12, 'include': ['words', 'attention'], 'max_length': 5"},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -75,13 +78,15 @@ static bool is_new(const char *text, size_t count) {
     return true;
 }
 
-/* The first half of one line and the second of another, in all combinations, as many as are needed. */
+/* The first half of one line and the second of another, in all combinations, as many as are needed.
+ */
 static void make_texts(void) {
     static char lines[LINES][LINE_BYTES];
     size_t count = read_lines(lines), made = 0;
     for (size_t i = 0; i < count * count && made < sentences; i++) {
         const char *first = lines[i / count], *second = lines[i % count];
-        snprintf(texts[made], TEXT_BYTES, "%.*s%s", (int)middle(first), first, second + middle(second));
+        snprintf(texts[made], TEXT_BYTES, "%.*s%s", (int)middle(first), first,
+                 second + middle(second));
         made += is_new(texts[made], made);
     }
     ck_assert_uint_eq(made, sentences);
@@ -89,19 +94,24 @@ static void make_texts(void) {
 
 /* ---- requests and answers ---- */
 
-/* One sentence, or the first `count` of those that are asked for in the same way from this one on. */
+/* One sentence, or the first `count` of those that are asked for in the same way from this one on.
+ */
 static struct call make_call(size_t first, size_t count, char body[BODY_BYTES]) {
-    size_t at = (size_t)snprintf(body, BODY_BYTES, "{%s, 'split_sentences': false, 'text': [", ways[first % WAYS].options);
+    size_t at = (size_t)snprintf(body, BODY_BYTES, "{%s, 'split_sentences': false, 'text': [",
+                                 ways[first % WAYS].options);
     for (size_t i = 0; i < count; i++)
-        at += (size_t)snprintf(body + at, BODY_BYTES - at, "%s'%s'", i == 0 ? "" : ", ", texts[first + i * WAYS]);
+        at += (size_t)snprintf(body + at, BODY_BYTES - at, "%s'%s'", i == 0 ? "" : ", ",
+                               texts[first + i * WAYS]);
     snprintf(body + at, BODY_BYTES - at, "]}");
     return (struct call){.path = ways[first % WAYS].path, .json = body};
 }
 
 /* The answer to one text of a reply, without what is around it; the caller frees it. */
 static char *answer(const struct reply *reply, size_t first, size_t place) {
-    ck_assert_msg(reply->status == 200, "%s: %ld %s", texts[first], reply->status, reply->body ? reply->body : "");
-    char *text = json_dumps(json_array_get(json_at(reply->json, ways[first % WAYS].array), place), JSON_COMPACT);
+    ck_assert_msg(reply->status == 200, "%s: %ld %s", texts[first], reply->status,
+                  reply->body ? reply->body : "");
+    char *text = json_dumps(json_array_get(json_at(reply->json, ways[first % WAYS].array), place),
+                            JSON_COMPACT);
     ck_assert_ptr_nonnull(text);
     return text;
 }
@@ -109,7 +119,8 @@ static char *answer(const struct reply *reply, size_t first, size_t place) {
 static void check_reply(struct reply *reply, size_t first, size_t count, const char *how) {
     for (size_t i = 0; i < count; i++) {
         char *got = answer(reply, first, i), *want = answers[first + i * WAYS];
-        ck_assert_msg(strcmp(got, want) == 0, "%s\nalone: %s\n%s: %s", texts[first + i * WAYS], want, how, got);
+        ck_assert_msg(strcmp(got, want) == 0, "%s\nalone: %s\n%s: %s", texts[first + i * WAYS],
+                      want, how, got);
         free(got);
     }
     reply_done(reply);
@@ -168,7 +179,8 @@ static void check_crowd(const struct daemon *daemon) {
 /* ---- per type of computation ---- */
 
 static void start(struct daemon *daemon, const char *compute, const char *workers) {
-    daemon_start(daemon, ARGUMENTS("--model", SHIPPED, "--compute", compute, "--workers", workers, "--deadline-ms", "600000"));
+    daemon_start(daemon, ARGUMENTS("--model", SHIPPED, "--compute", compute, "--workers", workers,
+                                   "--deadline-ms", "600000"));
 }
 
 static bool computes_in(const struct daemon *daemon, const char *compute) {

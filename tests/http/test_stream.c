@@ -1,5 +1,5 @@
-/* `stream`: the events and their order, and streams whose reader is slow or leaves, whose deadline passes, or whose daemon
- * stops. */
+/* `stream`: the events and their order, and streams whose reader is slow or leaves, whose deadline
+ * passes, or whose daemon stops. */
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
 #include "tests/http/suites.h"
@@ -19,7 +19,8 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "2", WORK_ENDLESS, "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "2", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -88,7 +89,8 @@ START_TEST(every_strategy) {
         {"{'text': 'A boy.', 'strategy': 'greedy', 'prefix': 'un  gar'}", true},
         {"{'text': 'A boy.', 'strategy': 'greedy', 'min_length': 500, 'max_length': 500}", true},
         {"{'text': 'A boy.', 'strategy': 'greedy', 'max_length': 1}", true},
-        {"{'text': 'A boy.', 'strategy': 'greedy', 'no_repeat_ngram': 2, 'repetition_penalty': 2, 'include': ['tokens', 'eos']}",
+        {"{'text': 'A boy.', 'strategy': 'greedy', 'no_repeat_ngram': 2, 'repetition_penalty': 2, "
+         "'include': ['tokens', 'eos']}",
          true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -97,11 +99,13 @@ START_TEST(every_strategy) {
 END_TEST
 
 START_TEST(every_output) {
-    static const char all[] = "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', "
+    static const char all[] = "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', "
+                              "'alignment', 'words', 'offsets', "
                               "'entropy', 'top_k', 'beam', "
                               "'eos']}";
     static const char *const cases[][2] = {
-        {"/translate", "{'text': [' A boy plays.  It \xC3\xA9t\xC3\xA9 \xF0\x9F\x98\x80. End. ', 'x'], 'strategy': 'greedy', "},
+        {"/translate", "{'text': [' A boy plays.  It \xC3\xA9t\xC3\xA9 \xF0\x9F\x98\x80. End. ', "
+                       "'x'], 'strategy': 'greedy', "},
         {"/translate", "{'text': [' A boy plays.  It snows. '], 'strategy': 'beam', 'n_best': 2, "},
         {"/attention", "{'text': ['A boy plays.  It snows.'], 'strategy': 'greedy', "},
     };
@@ -110,26 +114,32 @@ START_TEST(every_output) {
         snprintf(json, sizeof json, "%s%s", cases[i][1], all);
         check_like_plain(cases[i][0], json, i < 2 ? "translations" : "results", i != 1);
     }
-    check_like_plain("/attention", "{'text': ['a', 'b'], 'translation': ['c d', 'e']}", "results", false);
+    check_like_plain("/attention", "{'text': ['a', 'b'], 'translation': ['c d', 'e']}", "results",
+                     false);
     check_like_plain("/translate", "{'text': [' ', '']}", "translations", false);
 }
 END_TEST
 
 START_TEST(log_probs_add_up) {
-    struct sse sse = stream("/attention", "{'text': 'A boy.', 'strategy': 'greedy', 'include': ['eos'], 'stream': true}");
+    struct sse sse =
+        stream("/attention",
+               "{'text': 'A boy.', 'strategy': 'greedy', 'include': ['eos'], 'stream': true}");
     double sum = 0;
     for (size_t i = 0; strcmp(sse.events[i].name, "token") == 0; i++)
         sum += number_at(sse.events[i].data, "log_prob");
-    ck_assert_double_eq_tol(sum, number_at(sse_last(&sse, "result"), "results.0.sentences.0.log_prob"), 1e-3);
+    ck_assert_double_eq_tol(
+        sum, number_at(sse_last(&sse, "result"), "results.0.sentences.0.log_prob"), 1e-3);
     sse_done(&sse);
 }
 END_TEST
 
-/* Pieces, words, characters; words that are copied, replaced and spelt: the text is put together in each of them. */
+/* Pieces, words, characters; words that are copied, replaced and spelt: the text is put together in
+ * each of them. */
 START_TEST(every_vocabulary) {
-    static const char *const models[] = {"tests/golden/tokenizer-words",   "tests/golden/tokenizer-characters",
-                                         "tests/golden/copy-words",        "tests/golden/copy",
-                                         "tests/golden/output-characters", "tests/golden/pointer-generator"};
+    static const char *const models[] = {
+        "tests/golden/tokenizer-words",   "tests/golden/tokenizer-characters",
+        "tests/golden/copy-words",        "tests/golden/copy",
+        "tests/golden/output-characters", "tests/golden/pointer-generator"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char config[200];
         snprintf(config, sizeof config, "%s/config.json", models[i]);
@@ -137,11 +147,11 @@ START_TEST(every_vocabulary) {
         daemon_start(&served, ARGUMENTS("--model", models[i]));
         for (int seed = 0; seed < 20; seed++) {
             char json[200];
-            snprintf(
-                json, sizeof json,
-                "{'text': 'A boy plays in the snow, zyx.', 'strategy': 'sample', 'temperature': 3, 'min_length': 12, 'max_length': "
-                "30, 'seed': %d}",
-                seed);
+            snprintf(json, sizeof json,
+                     "{'text': 'A boy plays in the snow, zyx.', 'strategy': 'sample', "
+                     "'temperature': 3, 'min_length': 12, 'max_length': "
+                     "30, 'seed': %d}",
+                     seed);
             check_like_plain("/translate", json, "translations", true);
         }
         daemon_stop(&served);
@@ -153,8 +163,9 @@ START_TEST(connection_is_kept) {
     CURL *connection = connection_open();
     for (int i = 0; i < 3; i++) {
         struct reply reply;
-        struct call call = {
-            .path = "/translate", .json = "{'text': 'A boy.', 'strategy': 'greedy', 'stream': true}", .connection = connection};
+        struct call call = {.path = "/translate",
+                            .json = "{'text': 'A boy.', 'strategy': 'greedy', 'stream': true}",
+                            .connection = connection};
         long connects = -1;
         client_send(&served, &call, &reply);
         struct sse sse = sse_read(reply.body);
@@ -176,21 +187,25 @@ END_TEST
 #define B1  "\"A boy! A dog! A boy! A dog! A boy! A dog! A boy! A dog!\""
 #define B8  B1 "," B1 "," B1 "," B1 "," B1 "," B1 "," B1 "," B1
 #define B64 B8 "," B8 "," B8 "," B8 "," B8 "," B8 "," B8 "," B8
-#define GREEDY(texts, more)                                                                                                        \
-    "{\"text\": [" texts "], \"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"stream\": true" more "}"
+#define GREEDY(texts, more)                                                                        \
+    "{\"text\": [" texts "], \"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": "     \
+    "1000, \"stream\": true" more "}"
 
-/* Events come for long enough for the tests to come in between; nothing comes for as long as the client stays. */
+/* Events come for long enough for the tests to come in between; nothing comes for as long as the
+ * client stays. */
 static const char many_events[] = GREEDY(B64, "");
-static const char endless[] =
-    "{\"text\": \"A boy.\", \"strategy\": \"exact\", \"beam_size\": 32, \"max_length\": 1000, \"stream\": true}";
+static const char endless[] = "{\"text\": \"A boy.\", \"strategy\": \"exact\", \"beam_size\": 32, "
+                              "\"max_length\": 1000, \"stream\": true}";
 
 /* HTTP 1.0 streams without the lengths of chunks in between. */
 static int begin_raw(const char *json, int receive_bytes) {
     char head[200];
     int fd = raw_open(&served);
     if (receive_bytes > 0)
-        ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes), 0);
-    int length = snprintf(head, sizeof head, "POST /translate HTTP/1.0\r\nContent-Length: %zu\r\n\r\n", strlen(json));
+        ck_assert_int_eq(
+            setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes), 0);
+    int length = snprintf(head, sizeof head,
+                          "POST /translate HTTP/1.0\r\nContent-Length: %zu\r\n\r\n", strlen(json));
     raw_write(fd, head, (size_t)length);
     raw_write(fd, json, strlen(json));
     return fd;
@@ -234,7 +249,8 @@ static void leave(const char *json, const char *after, double rows) {
     metric_await(&served, CLIENT_GONE, 1, NULL);
     metric_await(&served, ROWS, 0, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
-    ck_assert_double_eq(metric(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}"), 1);
+    ck_assert_double_eq(
+        metric(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}"), 1);
     reply_done(&before);
     reply_done(&beside);
 }
@@ -265,10 +281,12 @@ START_TEST(slow_reader) {
     enum { TEXTS = 16, WANTED = 1000 };
     int fd = begin_raw(GREEDY(A16, ", \"include\": [\"tokens\", \"log_probs\", \"top_k\"]"), 65536);
     /* decoded to the end while nobody reads */
-    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", TEXTS * WANTED, NULL);
+    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", TEXTS * WANTED,
+                 NULL);
     metric_await(&served, ROWS, 0, NULL);
     ck_assert_double_eq(metric(&served, "alignd_requests_in_flight"), 2);
-    check_like_plain("/translate", "{'text': 'Others go on.', 'strategy': 'greedy'}", "translations", true);
+    check_like_plain("/translate", "{'text': 'Others go on.', 'strategy': 'greedy'}",
+                     "translations", true);
     char *reply = read_rest(fd);
     struct sse sse = sse_read(strstr(reply, "\r\n\r\n") + 4);
     sse_check(&sse, "translations");
@@ -282,7 +300,8 @@ START_TEST(slow_reader) {
 END_TEST
 
 START_TEST(heartbeat) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, WORK_ENDLESS, "--heartbeat-ms", "20", "--deadline-ms", "1500"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, WORK_ENDLESS, "--heartbeat-ms", "20",
+                                    "--deadline-ms", "1500"));
     struct sse sse = stream("/translate", endless);
     ck_assert_uint_gt(sse.comments, 1); /* it goes on */
     ck_assert_uint_lt(sse.comments, 100);
@@ -298,7 +317,8 @@ START_TEST(many_streams) {
     char json[2][STREAMS][200];
     for (size_t i = 0; i < STREAMS; i++) {
         for (size_t s = 0; s < 2; s++)
-            snprintf(json[s][i], sizeof json[s][i], "{'text': ['Text number %zu. It snows.', 'x'], 'strategy': '%s'%s}", i,
+            snprintf(json[s][i], sizeof json[s][i],
+                     "{'text': ['Text number %zu. It snows.', 'x'], 'strategy': '%s'%s}", i,
                      i % 3 == 0 ? "beam" : "greedy", s ? ", 'stream': true" : "");
         client_post(&served, "/translate", json[0][i], 200, &plain[i]);
         flight_send(flight, &(struct call){.path = "/translate", .json = json[1][i]}, &replies[i]);
@@ -327,7 +347,8 @@ START_TEST(deadline) {
     ck_assert_str_eq(text_at(sse_last(&sse, "error"), "code"), "deadline_exceeded");
     ck_assert_uint_eq(sse_count(&sse, "result"), 0);
     ck_assert_double_eq(metric(&served, DEADLINE), 1);
-    ck_assert_double_eq(metric(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"504\"}"), 1);
+    ck_assert_double_eq(
+        metric(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"504\"}"), 1);
     sse_done(&sse);
     reply_done(&reply);
 }
@@ -335,7 +356,8 @@ END_TEST
 
 static void check_error(const char *method, const char *json, long status, const char *message) {
     struct reply reply;
-    client_send(&served, &(struct call){.method = method, .path = "/translate", .json = json}, &reply);
+    client_send(&served, &(struct call){.method = method, .path = "/translate", .json = json},
+                &reply);
     ck_assert_int_eq(reply.status, status);
     if (message)
         ck_assert_str_eq(text_at(reply.json, "error"), message);
@@ -343,19 +365,23 @@ static void check_error(const char *method, const char *json, long status, const
 }
 
 START_TEST(errors_before_the_stream) {
-    check_error(NULL, "{'text': 'a', 'stream': 'yes'}", 400, "stream must be true or false, got a string");
-    check_error(NULL, "{'text': 'a', 'stream': null}", 400, "stream must be true or false, got null");
+    check_error(NULL, "{'text': 'a', 'stream': 'yes'}", 400,
+                "stream must be true or false, got a string");
+    check_error(NULL, "{'text': 'a', 'stream': null}", 400,
+                "stream must be true or false, got null");
     check_error(NULL, "{'text': 'a', 'stream': true, 'steam': 1}", 400, "unknown field \"steam\"");
-    check_error(NULL, "{'text': 'a', 'stream': true, 'beam_size': 99}", 400, "beam_size must be between 1 and 32, got 99");
-    check_error(NULL, "{'text': 'One. Two.', 'prefix': 'a', 'max_length': 0, 'stream': true}", 400, NULL);
+    check_error(NULL, "{'text': 'a', 'stream': true, 'beam_size': 99}", 400,
+                "beam_size must be between 1 and 32, got 99");
+    check_error(NULL, "{'text': 'One. Two.', 'prefix': 'a', 'max_length': 0, 'stream': true}", 400,
+                NULL);
     check_error("HEAD", NULL, 400, NULL); /* there is no text */
     check_error("OPTIONS", NULL, 204, NULL);
 }
 END_TEST
 
 START_TEST(full_queue) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "1", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue",
+                                    "1", WORK_ENDLESS, "--deadline-ms", "60000"));
     int live = begin_raw(endless, 0);
     metric_await(&served, ROWS, 32, NULL);
     int waiting = begin_raw(endless, 0);
@@ -364,23 +390,28 @@ START_TEST(full_queue) {
     close(waiting);
     close(live);
     metric_await(&served, CLIENT_GONE, 2, NULL);
-    check_like_plain("/translate", "{'text': 'A boy.', 'strategy': 'greedy'}", "translations", true);
+    check_like_plain("/translate", "{'text': 'A boy.', 'strategy': 'greedy'}", "translations",
+                     true);
     daemon_stop(&served);
 }
 END_TEST
 
 START_TEST(terminated_while_streaming) {
     enum { STREAMS = 8 };
-    static const char greedy[] = "{'text': 'A', 'strategy': 'greedy', 'min_length': 300, 'max_length': 300, 'stream': true}",
-                      beam[] = "{'text': 'A', 'beam_size': 32, 'min_length': 300, 'max_length': 300, 'stream': true}";
+    static const char greedy[] =
+        "{'text': 'A', 'strategy': 'greedy', 'min_length': 300, 'max_length': 300, 'stream': true}",
+                      beam[] = "{'text': 'A', 'beam_size': 32, 'min_length': 300, 'max_length': "
+                               "300, 'stream': true}";
     struct reply live, replies[STREAMS];
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", WORK_ENDLESS, "--deadline-ms", "60000",
-                                    "--grace-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32",
+                                    WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "60000"));
     struct flight *leaving = flight_open(&served), *flight = flight_open(&served);
     flight_send(leaving, &(struct call){.path = "/translate", .body = endless}, &live);
     metric_await(&served, ROWS, 32, leaving); /* all: the others wait */
     for (size_t i = 0; i < STREAMS; i++)
-        flight_send(flight, &(struct call){.path = "/translate", .json = i % 4 == 0 ? beam : greedy}, &replies[i]);
+        flight_send(flight,
+                    &(struct call){.path = "/translate", .json = i % 4 == 0 ? beam : greedy},
+                    &replies[i]);
     metric_await(&served, "alignd_queue_depth", STREAMS, flight);
     ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
     daemon_await_log(&served, "event=draining");
@@ -401,8 +432,8 @@ END_TEST
 /* Cut off after the grace time: the stream says so. */
 START_TEST(killed_while_streaming) {
     struct reply reply;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", WORK_ENDLESS, "--deadline-ms", "60000",
-                                    "--grace-ms", "1"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32",
+                                    WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "1"));
     struct flight *flight = flight_open(&served);
     flight_send(flight, &(struct call){.path = "/translate", .body = endless}, &reply);
     metric_await(&served, ROWS, 32, flight);

@@ -11,7 +11,8 @@
 
 enum { PATH_BYTES = 64 };
 
-static char folder[] = "/tmp/alignd-tls-XXXXXX", certificate[PATH_BYTES], key[PATH_BYTES], other[PATH_BYTES], other_key[PATH_BYTES];
+static char folder[] = "/tmp/alignd-tls-XXXXXX", certificate[PATH_BYTES], key[PATH_BYTES],
+            other[PATH_BYTES], other_key[PATH_BYTES];
 static struct daemon served;
 
 __attribute__((format(printf, 1, 2))) static void run(const char *format, ...) {
@@ -24,7 +25,8 @@ __attribute__((format(printf, 1, 2))) static void run(const char *format, ...) {
 }
 
 static void make_certificate(const char *certificate_file, const char *key_file) {
-    run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=alignd "
+    run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "
+        "/CN=alignd "
         "-addext subjectAltName=IP:127.0.0.1,DNS:localhost -keyout %s -out %s 2>/dev/null",
         key_file, certificate_file);
 }
@@ -42,8 +44,9 @@ static void setup(void) {
     snprintf(other, PATH_BYTES, "%s/other", folder);
     snprintf(other_key, PATH_BYTES, "%s/other_key", folder);
     make_certificate(certificate, key);
-    launch(ARGUMENTS("--model", MODEL, "--tls-cert", certificate, "--tls-key", key, "--workers", "1", "--rows", "64", "--step-ms",
-                     "0", WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "60000"));
+    launch(ARGUMENTS("--model", MODEL, "--tls-cert", certificate, "--tls-key", key, "--workers",
+                     "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "60000",
+                     "--grace-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -56,7 +59,9 @@ static long status_with(const char *trusted, long version) {
     struct reply reply;
     CURL *connection = connection_open();
     daemon.certificate = trusted;
-    client_send(&daemon, &(struct call){.path = "/health", .connection = connection, .tls_version = version}, &reply);
+    client_send(&daemon,
+                &(struct call){.path = "/health", .connection = connection, .tls_version = version},
+                &reply);
     long status = reply.status;
     reply_done(&reply);
     curl_easy_cleanup(connection);
@@ -68,12 +73,17 @@ START_TEST(answers) {
     char *body = work_body(64, 1, 30); /* a reply of many TLS records */
     CURL *connection = connection_open();
     for (int i = 0; i < 3; i++) {
-        client_send(&served, &(struct call){.path = "/translate", .json = body, .connection = connection}, &reply);
+        client_send(&served,
+                    &(struct call){.path = "/translate", .json = body, .connection = connection},
+                    &reply);
         ck_assert_int_eq(reply.status, 200);
         ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 64);
         reply_done(&reply);
     }
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'A boy plays.', 'stream': true}"}, &reply);
+    client_send(
+        &served,
+        &(struct call){.path = "/translate", .json = "{'text': 'A boy plays.', 'stream': true}"},
+        &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert_ptr_nonnull(strstr(reply.body, "event: result\n"));
     reply_done(&reply);
@@ -101,8 +111,10 @@ END_TEST
 static bool shakes_hands(const char *cipher) {
     const char *scheme = strstr(served.address, "://");
     char line[256];
-    snprintf(line, sizeof line, "openssl s_client -tls1_2 -cipher %s:@SECLEVEL=0 -connect %s </dev/null >/dev/null 2>&1", cipher,
-             scheme ? scheme + 3 : served.address);
+    snprintf(
+        line, sizeof line,
+        "openssl s_client -tls1_2 -cipher %s:@SECLEVEL=0 -connect %s </dev/null >/dev/null 2>&1",
+        cipher, scheme ? scheme + 3 : served.address);
     return system(line) == 0;
 }
 
@@ -158,7 +170,8 @@ START_TEST(terminated_under_load) {
 }
 END_TEST
 
-/* Connections that are open keep the old certificate, new ones get the new one; a pair that does not fit changes nothing. */
+/* Connections that are open keep the old certificate, new ones get the new one; a pair that does
+ * not fit changes nothing. */
 START_TEST(hangup_changes_the_certificate) {
     struct reply reply;
     CURL *connection = connection_open();
@@ -203,7 +216,8 @@ END_TEST
 static void check_health(const char *const *arguments, const char *reason) {
     struct outcome outcome;
     program_run(arguments, NULL, &outcome);
-    ck_assert_msg(*reason ? strstr(outcome.err, reason) != NULL : *outcome.err == '\0', "%s", outcome.err);
+    ck_assert_msg(*reason ? strstr(outcome.err, reason) != NULL : *outcome.err == '\0', "%s",
+                  outcome.err);
     ck_assert_int_eq(outcome.status, *reason ? 1 : 0);
     outcome_done(&outcome);
 }
@@ -212,7 +226,9 @@ static void check_health(const char *const *arguments, const char *reason) {
 START_TEST(health_in_https) {
     struct daemon plain;
     check_health(ARGUMENTS("health", "--listen", served.address, "--tls-cert", certificate), "");
-    check_health(ARGUMENTS("health", "--listen", served.address, "--tls-cert", certificate, "--path", "/nowhere"), "status 404");
+    check_health(ARGUMENTS("health", "--listen", served.address, "--tls-cert", certificate,
+                           "--path", "/nowhere"),
+                 "status 404");
     check_health(ARGUMENTS("health", "--listen", served.address), "the reply is not HTTP");
     setenv("ALIGND_LISTEN", served.address, 1);
     setenv("ALIGND_TLS_CERT", certificate, 1);
@@ -220,7 +236,8 @@ START_TEST(health_in_https) {
     unsetenv("ALIGND_TLS_CERT");
     daemon_stop(&served);
     daemon_start(&plain, ARGUMENTS("--model", MODEL));
-    check_health(ARGUMENTS("health", "--listen", plain.address, "--tls-cert", certificate), "no TLS: ");
+    check_health(ARGUMENTS("health", "--listen", plain.address, "--tls-cert", certificate),
+                 "no TLS: ");
     daemon_stop(&plain);
 }
 END_TEST
@@ -228,13 +245,15 @@ END_TEST
 START_TEST(unusable_files) {
     struct outcome outcome;
     make_certificate(other, other_key);
-    program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", certificate, "--tls-key", other_key), NULL,
-                &outcome);
+    program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", certificate,
+                          "--tls-key", other_key),
+                NULL, &outcome);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_ptr_nonnull(strstr(outcome.err, "alignd: cannot use "));
     outcome_done(&outcome);
-    program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", "/nonexistent", "--tls-key", key), NULL,
-                &outcome);
+    program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", "/nonexistent",
+                          "--tls-key", key),
+                NULL, &outcome);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_ptr_nonnull(strstr(outcome.err, "alignd: cannot open /nonexistent: "));
     outcome_done(&outcome);

@@ -48,10 +48,12 @@ START_TEST(string_text) {
     ck_assert_str_eq(text_at(reply.json, "source"), "en");
     ck_assert_str_eq(text_at(reply.json, "target"), "fr");
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 1);
-    check_keys(json_at(reply.json, "translations.0"), KEYS("text", "sentences", "warnings")); /* random weights leave much out */
+    check_keys(json_at(reply.json, "translations.0"),
+               KEYS("text", "sentences", "warnings")); /* random weights leave much out */
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations.0.sentences")), 1);
     const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
-    check_keys(sentence, KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob", "finish_reason"));
+    check_keys(sentence, KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob",
+                              "finish_reason"));
     ck_assert_str_eq(text_at(sentence, "source_text"), TEXT);
     ck_assert_str_eq(text_at(sentence, "text"), text_at(reply.json, "translations.0.text"));
     ck_assert_str_eq(text_at(sentence, "finish_reason"), "eos");
@@ -62,28 +64,34 @@ END_TEST
 
 /* Tags come out, of markup and of text; sentences have none, and no place in the whole. */
 START_TEST(formats) {
-    static const char *const bodies[] = {"{'text': ['A <b>boy</b> plays.<br />In the snow.', 'A boy < 3.'], 'include': []}",
-                                         "{'text': ['A <b>boy</b> plays.<br />In the snow.', 'A boy.'], 'format': 'xml'}"};
+    static const char *const bodies[] = {
+        "{'text': ['A <b>boy</b> plays.<br />In the snow.', 'A boy < 3.'], 'include': []}",
+        "{'text': ['A <b>boy</b> plays.<br />In the snow.', 'A boy.'], 'format': 'xml'}"};
     for (size_t i = 0; i < 2; i++) {
         struct reply reply;
         translate(bodies[i], &reply);
         ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 2);
         const char *text = text_at(reply.json, "translations.0.text");
-        ck_assert_msg(strstr(text, "<b>") && strstr(text, "</b>") && strstr(text, "<br />"), "%s", text);
+        ck_assert_msg(strstr(text, "<b>") && strstr(text, "</b>") && strstr(text, "<br />"), "%s",
+                      text);
         ck_assert_str_eq(text_at(reply.json, "translations.0.sentences.0.source_text"),
-                         i == 0 ? "A boy plays." : "A boy plays.In the snow."); /* XML knows no lines */
+                         i == 0 ? "A boy plays."
+                                : "A boy plays.In the snow."); /* XML knows no lines */
         ck_assert_ptr_null(strchr(text_at(reply.json, "translations.0.sentences.0.text"), '<'));
         reply_done(&reply);
     }
     struct reply reply;
     translate("{'text': ['A <b>boy</b>.', 'A boy.'], 'include': ['offsets']}", &reply);
-    ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0.sentences.0.offsets"), "span"));
-    ck_assert_ptr_nonnull(json_object_get(json_at(reply.json, "translations.1.sentences.0.offsets"), "span"));
+    ck_assert_ptr_null(
+        json_object_get(json_at(reply.json, "translations.0.sentences.0.offsets"), "span"));
+    ck_assert_ptr_nonnull(
+        json_object_get(json_at(reply.json, "translations.1.sentences.0.offsets"), "span"));
     reply_done(&reply);
-    static const char *const refused[][2] = {{"{'text': '<b>a', 'format': 'xml'}", "text"},
-                                             {"{'text': 'a', 'format': 'pdf'}", "format"},
-                                             {"{'text': 'a', 'format': 'html', 'prefix': 'b'}", "prefix"},
-                                             {"{'text': 'a', 'format': 'html', 'stream': true}", "stream"}};
+    static const char *const refused[][2] = {
+        {"{'text': '<b>a', 'format': 'xml'}", "text"},
+        {"{'text': 'a', 'format': 'pdf'}", "format"},
+        {"{'text': 'a', 'format': 'html', 'prefix': 'b'}", "prefix"},
+        {"{'text': 'a', 'format': 'html', 'stream': true}", "stream"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         client_post(&served, "/translate", refused[i][0], 400, &reply);
         ck_assert_str_eq(text_at(reply.json, "field"), refused[i][1]);
@@ -100,25 +108,31 @@ START_TEST(scores) {
     const json_t *sentence = json_at(reply.json, path);
     double length = (double)json_array_size(json_at(sentence, "tokens")) + 1;
     ck_assert_double_lt(number_at(sentence, "log_prob"), 0);
-    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob") / length, tolerance);
+    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob") / length,
+                            tolerance);
     reply_done(&reply);
     translate("{'text': '" TEXT "', 'length_penalty': 0}", &reply);
     sentence = json_at(reply.json, path);
-    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob"), tolerance);
+    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob"),
+                            tolerance);
     reply_done(&reply);
     translate("{'text': '" TEXT "', 'length_penalty': 0.5}", &reply);
     sentence = json_at(reply.json, path);
     length = (double)json_array_size(json_at(sentence, "tokens")) + 1;
-    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob") / sqrt(length), tolerance);
+    ck_assert_double_eq_tol(number_at(sentence, "score"),
+                            number_at(sentence, "log_prob") / sqrt(length), tolerance);
     reply_done(&reply);
 }
 END_TEST
 
 START_TEST(array_text_in_order) {
-    static const char *const texts[] = {"The dog runs.", TEXT, "", "Ça va, naïve 😀 friend?", "The dog runs."};
+    static const char *const texts[] = {"The dog runs.", TEXT, "", "Ça va, naïve 😀 friend?",
+                                        "The dog runs."};
     struct reply all;
     char json[256];
-    translate("{'text': ['The dog runs.', '" TEXT "', '', 'Ça va, naïve 😀 friend?', 'The dog runs.']}", &all);
+    translate("{'text': ['The dog runs.', '" TEXT
+              "', '', 'Ça va, naïve 😀 friend?', 'The dog runs.']}",
+              &all);
     ck_assert_uint_eq(json_array_size(json_at(all.json, "translations")), 5);
     for (size_t i = 0; i < 5; i++) {
         struct reply one;
@@ -167,9 +181,9 @@ END_TEST
 
 /* Forty tokens is what the tiny models take at once. */
 START_TEST(long_sentences_are_wrapped) {
-    static const char text[] =
-        "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night "
-        "has come and that the wind has turned to the north";
+    static const char text[] = "a boy and a dog play in the snow, while the old man sleeps near "
+                               "the fire; nobody sees that the night "
+                               "has come and that the wind has turned to the north";
     char json[512];
     struct reply reply;
     snprintf(json, sizeof json, "{'text': '%s'}", text);
@@ -197,7 +211,8 @@ START_TEST(split_sentences) {
     reply_done(&reply);
     translate("{'text': 'A boy plays. The dog runs.', 'split_sentences': false}", &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations.0.sentences")), 1);
-    ck_assert_str_eq(text_at(reply.json, "translations.0.sentences.0.source_text"), "A boy plays. The dog runs.");
+    ck_assert_str_eq(text_at(reply.json, "translations.0.sentences.0.source_text"),
+                     "A boy plays. The dog runs.");
     reply_done(&reply);
 }
 END_TEST
@@ -239,13 +254,14 @@ START_TEST(include_nothing_or_all) {
     check_keys(json_at(reply.json, "translations.0.sentences.0"),
                KEYS("source_text", "text", "score", "log_prob", "finish_reason"));
     reply_done(&reply);
-    translate("{'text': '" TEXT
-              "', 'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', "
+    translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', "
+              "'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', "
               "'timing', 'eos']}",
               &reply);
     check_keys(json_at(reply.json, "translations.0.sentences.0"),
-               KEYS("source_text", "text", "score", "log_prob", "finish_reason", "source_tokens", "tokens", "log_probs",
-                    "attention", "soft_alignment", "alignment", "words", "offsets", "opaque", "entropy", "timing"));
+               KEYS("source_text", "text", "score", "log_prob", "finish_reason", "source_tokens",
+                    "tokens", "log_probs", "attention", "soft_alignment", "alignment", "words",
+                    "offsets", "opaque", "entropy", "timing"));
     reply_done(&reply);
 }
 END_TEST
@@ -259,10 +275,15 @@ static double sum(const json_t *array) {
 
 /* One row for each token; that of the final </s> only with eos. */
 START_TEST(eos_adds_one_row) {
-    static const char *const arrays[] = {"tokens", "log_probs", "attention", "entropy", "offsets.target"};
+    static const char *const arrays[] = {"tokens", "log_probs", "attention", "entropy",
+                                         "offsets.target"};
     struct reply with, without;
-    translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'offsets']}", &without);
-    translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'offsets', 'eos']}", &with);
+    translate("{'text': '" TEXT
+              "', 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'offsets']}",
+              &without);
+    translate("{'text': '" TEXT
+              "', 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'offsets', 'eos']}",
+              &with);
     const json_t *longer = json_at(with.json, "translations.0.sentences.0"),
                  *shorter = json_at(without.json, "translations.0.sentences.0");
     size_t count = json_array_size(json_at(shorter, "tokens"));
@@ -271,7 +292,8 @@ START_TEST(eos_adds_one_row) {
         ck_assert_uint_eq(json_array_size(json_at(shorter, arrays[i])), count);
         ck_assert_uint_eq(json_array_size(json_at(longer, arrays[i])), count + 1);
         for (size_t j = 0; j < count; j++)
-            ck_assert(json_equal(json_array_get(json_at(shorter, arrays[i]), j), json_array_get(json_at(longer, arrays[i]), j)));
+            ck_assert(json_equal(json_array_get(json_at(shorter, arrays[i]), j),
+                                 json_array_get(json_at(longer, arrays[i]), j)));
     }
     ck_assert_str_eq(json_string_value(json_array_get(json_at(longer, "tokens"), count)), "</s>");
     ck_assert_double_eq_tol(sum(json_at(longer, "log_probs")), number_at(longer, "log_prob"), 1e-3);
@@ -283,18 +305,22 @@ END_TEST
 /* Every hypothesis has its own numbers, whatever the text looks like. */
 START_TEST(numbers_are_those_of_their_hypothesis) {
     struct reply reply;
-    translate("{'text': '\\u0022[null,0]\\u0022 \\u005c is a dog. [null,7]', 'n_best': 3, 'beam_size': 3, 'include': ['log_probs', "
+    translate("{'text': '\\u0022[null,0]\\u0022 \\u005c is a dog. [null,7]', 'n_best': 3, "
+              "'beam_size': 3, 'include': ['log_probs', "
               "'attention', 'words', 'entropy', 'eos'], 'split_sentences': false}",
               &reply);
     const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
     ck_assert_str_eq(text_at(sentence, "source_text"), "\"[null,0]\" \\ is a dog. [null,7]");
     for (size_t i = 0; i < 3; i++) {
         const json_t *hypothesis = json_array_get(json_at(sentence, "hypotheses"), i);
-        ck_assert_double_eq_tol(sum(json_at(hypothesis, "log_probs")), number_at(hypothesis, "log_prob"), 1e-3);
+        ck_assert_double_eq_tol(sum(json_at(hypothesis, "log_probs")),
+                                number_at(hypothesis, "log_prob"), 1e-3);
         for (size_t row = 0; row < json_array_size(json_at(hypothesis, "attention")); row++)
-            ck_assert_double_eq_tol(sum(json_array_get(json_at(hypothesis, "attention"), row)), 1, 1e-3);
+            ck_assert_double_eq_tol(sum(json_array_get(json_at(hypothesis, "attention"), row)), 1,
+                                    1e-3);
     }
-    ck_assert(json_equal(json_at(sentence, "attention"), json_at(sentence, "hypotheses.0.attention")));
+    ck_assert(
+        json_equal(json_at(sentence, "attention"), json_at(sentence, "hypotheses.0.attention")));
     ck_assert(json_equal(json_at(sentence, "words"), json_at(sentence, "hypotheses.0.words")));
     reply_done(&reply);
 }
@@ -315,15 +341,19 @@ END_TEST
 
 START_TEST(n_best) {
     struct reply reply;
-    translate("{'text': '" TEXT "', 'beam_size': 4, 'n_best': 3, 'include': ['tokens', 'offsets']}", &reply);
-    const json_t *sentence = json_at(reply.json, "translations.0.sentences.0"), *list = json_at(sentence, "hypotheses");
+    translate("{'text': '" TEXT "', 'beam_size': 4, 'n_best': 3, 'include': ['tokens', 'offsets']}",
+              &reply);
+    const json_t *sentence = json_at(reply.json, "translations.0.sentences.0"),
+                 *list = json_at(sentence, "hypotheses");
     ck_assert_uint_eq(json_array_size(list), 3);
     for (size_t i = 1; i < 3; i++) {
         const json_t *hypothesis = json_array_get(list, i);
-        ck_assert_double_ge(number_at(json_array_get(list, i - 1), "score"), number_at(hypothesis, "score"));
-        ck_assert(!json_equal(json_at(json_array_get(list, i - 1), "tokens"), json_at(hypothesis, "tokens")));
-        check_keys(hypothesis, KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob", "finish_reason",
-                                    "offsets", "opaque"));
+        ck_assert_double_ge(number_at(json_array_get(list, i - 1), "score"),
+                            number_at(hypothesis, "score"));
+        ck_assert(!json_equal(json_at(json_array_get(list, i - 1), "tokens"),
+                              json_at(hypothesis, "tokens")));
+        check_keys(hypothesis, KEYS("source_text", "text", "source_tokens", "tokens", "score",
+                                    "log_prob", "finish_reason", "offsets", "opaque"));
     }
     json_t *best = json_copy(json_at(reply.json, "translations.0.sentences.0"));
     json_object_del(best, "hypotheses");
@@ -350,8 +380,10 @@ END_TEST
 START_TEST(defaults_are_as_documented) {
     struct reply plain, spelled;
     translate("{'text': '" TEXT "'}", &plain);
-    translate("{'text': '" TEXT "', 'strategy': 'beam', 'beam_size': 5, 'n_best': 1, 'length_penalty': 1.0, 'min_length': 0, "
-              "'split_sentences': true, 'include': ['tokens'], 'model': 'luong-general-gru', 'source': 'en', 'target': 'fr'}",
+    translate("{'text': '" TEXT "', 'strategy': 'beam', 'beam_size': 5, 'n_best': 1, "
+              "'length_penalty': 1.0, 'min_length': 0, "
+              "'split_sentences': true, 'include': ['tokens'], 'model': 'luong-general-gru', "
+              "'source': 'en', 'target': 'fr'}",
               &spelled);
     ck_assert_str_eq(plain.body, spelled.body);
     reply_done(&plain);
@@ -364,15 +396,19 @@ START_TEST(length_limits) {
     for (size_t i = 0; i < 2; i++) {
         struct reply reply;
         char json[128];
-        snprintf(json, sizeof json, "{'text': '" TEXT "', 'strategy': '%s', 'min_length': 50, 'max_length': 50}", strategies[i]);
+        snprintf(json, sizeof json,
+                 "{'text': '" TEXT "', 'strategy': '%s', 'min_length': 50, 'max_length': 50}",
+                 strategies[i]);
         translate(json, &reply);
         const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
         ck_assert_uint_eq(json_array_size(json_at(sentence, "tokens")), 50);
         ck_assert_str_eq(text_at(sentence, "finish_reason"), "length");
         reply_done(&reply);
-        snprintf(json, sizeof json, "{'text': '" TEXT "', 'strategy': '%s', 'max_length': 1}", strategies[i]);
+        snprintf(json, sizeof json, "{'text': '" TEXT "', 'strategy': '%s', 'max_length': 1}",
+                 strategies[i]);
         translate(json, &reply);
-        ck_assert_uint_le(json_array_size(json_at(reply.json, "translations.0.sentences.0.tokens")), 1);
+        ck_assert_uint_le(json_array_size(json_at(reply.json, "translations.0.sentences.0.tokens")),
+                          1);
         reply_done(&reply);
     }
 }
@@ -410,12 +446,17 @@ END_TEST
 /* ---- the body ---- */
 
 START_TEST(content_types) {
-    static const char *const types[] = {"Content-Type: application/json", "Content-Type: application/json; charset=utf-8",
-                                        "Content-Type: text/plain", "Content-Type: application/x-www-form-urlencoded",
-                                        "Content-Type:"};
+    static const char *const types[] = {
+        "Content-Type: application/json", "Content-Type: application/json; charset=utf-8",
+        "Content-Type: text/plain", "Content-Type: application/x-www-form-urlencoded",
+        "Content-Type:"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct reply reply;
-        client_send(&served, &(struct call){.path = "/translate", .json = " \r\n\t{'text': 'x'} ", .headers = {types[i]}}, &reply);
+        client_send(&served,
+                    &(struct call){.path = "/translate",
+                                   .json = " \r\n\t{'text': 'x'} ",
+                                   .headers = {types[i]}},
+                    &reply);
         ck_assert_msg(reply.status == 200, "%s: %s", types[i], reply.body);
         reply_done(&reply);
     }
@@ -451,13 +492,15 @@ START_TEST(models_are_chosen) {
     char folder[] = FOLDER_TEMPLATE, json[128];
     struct daemon daemon;
     folder_make(folder, "reverse", "fr", "en");
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--model", folder, "--model", "tests/golden/conditional-additive-lstm"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--model", folder, "--model",
+                                    "tests/golden/conditional-additive-lstm"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct reply reply;
         snprintf(json, sizeof json, "{'text': '" TEXT "'%s}", rows[i].fields);
         client_post(&daemon, "/translate", json, 200, &reply);
         ck_assert_str_eq(text_at(reply.json, "model"), rows[i].model);
-        ck_assert_str_eq(text_at(reply.json, "source"), strcmp(rows[i].model, "reverse") == 0 ? "fr" : "en");
+        ck_assert_str_eq(text_at(reply.json, "source"),
+                         strcmp(rows[i].model, "reverse") == 0 ? "fr" : "en");
         reply_done(&reply);
     }
     daemon_stop(&daemon);
@@ -465,20 +508,26 @@ START_TEST(models_are_chosen) {
 }
 END_TEST
 
-/* In one string, in an array, as all that the model has; and numbers as JavaScript may write them. */
+/* In one string, in an array, as all that the model has; and numbers as JavaScript may write them.
+ */
 START_TEST(include_in_every_notation) {
     static const char *const names[] = {"tokens",  "log_probs", "attention", "alignment", "words",
                                         "offsets", "entropy",   "top_k",     "timing"};
     struct reply plain, list, all;
-    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': ['tokens', 'words'], 'beam_size': 4}", 200, &plain);
-    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': 'tokens, words', 'beam_size': 4.0}", 200, &list);
+    client_post(&served, "/translate",
+                "{'text': '" TEXT "', 'include': ['tokens', 'words'], 'beam_size': 4}", 200,
+                &plain);
+    client_post(&served, "/translate",
+                "{'text': '" TEXT "', 'include': 'tokens, words', 'beam_size': 4.0}", 200, &list);
     ck_assert_str_eq(list.body, plain.body);
-    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': 'all', 'beam_size': 4e0}", 200, &all);
+    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': 'all', 'beam_size': 4e0}",
+                200, &all);
     const json_t *sentence = json_at(all.json, "translations.0.sentences.0");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_msg(json_object_get(sentence, names[i]) != NULL, "%s", names[i]);
     ck_assert_ptr_null(json_object_get(sentence, "beam"));
-    ck_assert_ptr_null(json_object_get(sentence, "quality")); /* which this model does not estimate */
+    ck_assert_ptr_null(
+        json_object_get(sentence, "quality")); /* which this model does not estimate */
     reply_done(&plain);
     reply_done(&list);
     reply_done(&all);
@@ -499,13 +548,16 @@ START_TEST(unknowns_are_replaced) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char json[160];
         struct reply reply;
-        snprintf(json, sizeof json, "{'text': 'What did you do?', 'strategy': 'greedy', 'include': ['tokens', 'offsets']%s}",
+        snprintf(json, sizeof json,
+                 "{'text': 'What did you do?', 'strategy': 'greedy', 'include': ['tokens', "
+                 "'offsets']%s}",
                  rows[i].fields);
         client_post(&daemon, "/translate", json, 200, &reply);
         const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
         ck_assert_str_eq(text_at(sentence, "text"), rows[i].text);
         ck_assert_str_eq(text_at(sentence, "tokens.2"), rows[i].token);
-        ck_assert_int_eq(json_integer_value(json_at(sentence, "offsets.target.2.end")), (json_int_t)strlen(rows[i].text) - 2);
+        ck_assert_int_eq(json_integer_value(json_at(sentence, "offsets.target.2.end")),
+                         (json_int_t)strlen(rows[i].text) - 2);
         reply_done(&reply);
     }
     daemon_stop(&daemon);

@@ -1,4 +1,5 @@
-/* `variant`: a model whose vocabulary has labels of languages; and the defaults in its config.json. */
+/* `variant`: a model whose vocabulary has labels of languages; and the defaults in its config.json.
+ */
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
@@ -26,7 +27,8 @@ static void setup(void) {
     folder_make(folder, "many", "en", "mul");
     for (size_t i = 0; i < 2; i++)
         link_list(i);
-    folder_set_json(folder, "tokenizer", "{'pieces': 'labels.en.vocab', 'target_pieces': 'labels.fr.vocab'}");
+    folder_set_json(folder, "tokenizer",
+                    "{'pieces': 'labels.en.vocab', 'target_pieces': 'labels.fr.vocab'}");
     folder_set_json(folder, "defaults", "{'beam_size': 2, 'length_penalty': 0.25}");
     daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL));
 }
@@ -75,7 +77,8 @@ START_TEST(the_label_comes_first) {
     struct reply reply;
     char json[256], label[32];
     const char *end = strrchr(chosen[_i].json, '}');
-    snprintf(json, sizeof json, "%.*s, 'min_length': 3, 'include': ['tokens', 'words', 'alignment', 'attention']}",
+    snprintf(json, sizeof json,
+             "%.*s, 'min_length': 3, 'include': ['tokens', 'words', 'alignment', 'attention']}",
              (int)(end - chosen[_i].json), chosen[_i].json);
     snprintf(label, sizeof label, ">>%s<<", chosen[_i].variant);
     client_post(&served, "/translate", json, 200, &reply);
@@ -89,7 +92,8 @@ START_TEST(the_label_comes_first) {
         ck_assert_int_gt(json_integer_value(json_array_get(pair, 0)), 0);
     }
     ck_assert_str_eq(text_at(sentence, "words.source.0"), "A");
-    double sum = 0, last = json_number_value(json_array_get(json_at(sentence, "attention.0"), tokens - 1)),
+    double sum = 0,
+           last = json_number_value(json_array_get(json_at(sentence, "attention.0"), tokens - 1)),
            first = number_at(sentence, "attention.0.0");
     for (size_t j = 0; j < json_array_size(json_at(sentence, "words.attention.0")); j++)
         sum += json_number_value(json_array_get(json_at(sentence, "words.attention.0"), j));
@@ -101,14 +105,19 @@ END_TEST
 static const struct {
     const char *json, *field, *message;
 } refused[] = {
-    {"{'text': 'x', 'model': 'many'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
-    {"{'text': 'x', 'target': 'mul'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
+    {"{'text': 'x', 'model': 'many'}", "variant",
+     "variant is missing: model \"many\" writes 4 languages, such as fra"},
+    {"{'text': 'x', 'target': 'mul'}", "variant",
+     "variant is missing: model \"many\" writes 4 languages, such as fra"},
     {"{'text': 'x', 'variant': 'deu'}", "variant", "model \"many\" has no variant \"deu\""},
     {"{'text': 'x', 'model': 'luong-general-gru', 'variant': 'fra'}", "variant",
      "model \"luong-general-gru\" has no variant \"fra\""},
-    {"{'text': 'x', 'model': 'many', 'target': 'de'}", "target", "this model does not translate to \"de\""},
-    {"{'text': 'x', 'model': 'many', 'variant': 5}", "variant", "variant must be a string, got an integer"},
-    {"{'text': 'x', 'variant': 'fra', 'n_best': 3}", "n_best", "n_best must be between 1 and beam_size (2), got 3"},
+    {"{'text': 'x', 'model': 'many', 'target': 'de'}", "target",
+     "this model does not translate to \"de\""},
+    {"{'text': 'x', 'model': 'many', 'variant': 5}", "variant",
+     "variant must be a string, got an integer"},
+    {"{'text': 'x', 'variant': 'fra', 'n_best': 3}", "n_best",
+     "n_best must be between 1 and beam_size (2), got 3"},
 };
 
 START_TEST(refusals) {
@@ -120,25 +129,33 @@ START_TEST(refusals) {
 }
 END_TEST
 
-/* Other labels are other questions; the same one has the same answer in every dialect and in batch mode. */
+/* Other labels are other questions; the same one has the same answer in every dialect and in batch
+ * mode. */
 START_TEST(every_way_to_say_it) {
     struct reply json, form, libre, other;
     client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra'}", 200, &json);
-    client_send(&served, &(struct call){.path = "/translate", .body = "text=A+boy+plays.&variant=fra"}, &form);
-    client_post(&served, "/translate", "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}", 200, &libre);
+    client_send(&served,
+                &(struct call){.path = "/translate", .body = "text=A+boy+plays.&variant=fra"},
+                &form);
+    client_post(&served, "/translate", "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}", 200,
+                &libre);
     client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'por'}", 200, &other);
     ck_assert_str_eq(json.body, form.body);
-    ck_assert_str_eq(text_at(libre.json, "translatedText"), text_at(json.json, "translations.0.text"));
-    ck_assert_double_ne(number_at(first_sentence(&json), "score"), number_at(first_sentence(&other), "score"));
+    ck_assert_str_eq(text_at(libre.json, "translatedText"),
+                     text_at(json.json, "translations.0.text"));
+    ck_assert_double_ne(number_at(first_sentence(&json), "score"),
+                        number_at(first_sentence(&other), "score"));
     struct outcome outcome, missing;
     char expected[256];
-    program_run(ARGUMENTS("translate", "--model", folder, "--variant", "fra"), "A boy plays.\n", &outcome);
+    program_run(ARGUMENTS("translate", "--model", folder, "--variant", "fra"), "A boy plays.\n",
+                &outcome);
     snprintf(expected, sizeof expected, "%s\n", text_at(json.json, "translations.0.text"));
     ck_assert_int_eq(outcome.status, 0);
     ck_assert_str_eq(outcome.out, expected);
     program_run(ARGUMENTS("translate", "--model", folder), "A boy plays.\n", &missing);
     ck_assert_int_ne(missing.status, 0);
-    ck_assert_ptr_nonnull(strstr(missing.err, "--variant NAME is missing: model \"many\" writes 4 languages, such as fra"));
+    ck_assert_ptr_nonnull(strstr(
+        missing.err, "--variant NAME is missing: model \"many\" writes 4 languages, such as fra"));
     outcome_done(&outcome);
     outcome_done(&missing);
     reply_done(&json);
@@ -148,7 +165,8 @@ START_TEST(every_way_to_say_it) {
 }
 END_TEST
 
-/* A request before a flag, a flag before a variable of the environment, that before the model's config.json. */
+/* A request before a flag, a flag before a variable of the environment, that before the model's
+ * config.json. */
 START_TEST(the_model_comes_last) {
     static const struct {
         const char *variable, *flags[3], *said;
@@ -164,9 +182,11 @@ START_TEST(the_model_comes_last) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].variable)
             setenv("ALIGND_COMPUTE", rows[i].variable, 1);
-        program_run(ARGUMENTS("translate", "--model", other, "--log-level", "info", rows[i].flags[0], rows[i].flags[1]), "x\n",
-                    &outcome);
-        ck_assert_msg(outcome.status == 0 && strstr(outcome.err, rows[i].said), "no %s in %s", rows[i].said, outcome.err);
+        program_run(ARGUMENTS("translate", "--model", other, "--log-level", "info",
+                              rows[i].flags[0], rows[i].flags[1]),
+                    "x\n", &outcome);
+        ck_assert_msg(outcome.status == 0 && strstr(outcome.err, rows[i].said), "no %s in %s",
+                      rows[i].said, outcome.err);
         outcome_done(&outcome);
         unsetenv("ALIGND_COMPUTE");
     }
@@ -180,7 +200,8 @@ START_TEST(the_model_comes_last) {
     outcome_done(&outcome);
     folder_remove(other);
 
-    client_post(&served, "/translate", "{'text': 'x', 'variant': 'fra', 'beam_size': 3, 'n_best': 3}", 200, &reply);
+    client_post(&served, "/translate",
+                "{'text': 'x', 'variant': 'fra', 'beam_size': 3, 'n_best': 3}", 200, &reply);
     ck_assert_uint_eq(json_array_size(json_at(first_sentence(&reply), "hypotheses")), 3);
     reply_done(&reply);
 }
@@ -192,7 +213,8 @@ START_TEST(languages_are_those_of_the_labels) {
     client_send(&served, &(struct call){.path = "/languages"}, &reply);
     ck_assert_str_eq(text_at(reply.json, "0.code"), "en");
     for (size_t i = 0; i < 4; i++)
-        ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "0.targets"), i)), targets[i]);
+        ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "0.targets"), i)),
+                         targets[i]);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "0.targets")), 4);
     reply_done(&reply);
 }
@@ -201,11 +223,15 @@ END_TEST
 START_TEST(the_models_search_is_the_default) {
     struct reply plain, spelt, other;
     client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra'}", 200, &plain);
-    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra', 'beam_size': 2, 'length_penalty': 0.25}", 200,
-                &spelt);
-    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra', 'length_penalty': 1}", 200, &other);
+    client_post(
+        &served, "/translate",
+        "{'text': 'A boy plays.', 'variant': 'fra', 'beam_size': 2, 'length_penalty': 0.25}", 200,
+        &spelt);
+    client_post(&served, "/translate",
+                "{'text': 'A boy plays.', 'variant': 'fra', 'length_penalty': 1}", 200, &other);
     ck_assert_str_eq(plain.body, spelt.body);
-    ck_assert_double_ne(number_at(first_sentence(&plain), "score"), number_at(first_sentence(&other), "score"));
+    ck_assert_double_ne(number_at(first_sentence(&plain), "score"),
+                        number_at(first_sentence(&other), "score"));
     reply_done(&plain);
     reply_done(&spelt);
     reply_done(&other);

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Up to 100 texts have the same length, and so the same work. fields: what stands before the texts. */
+/* Up to 100 texts have the same length, and so the same work. fields: what stands before the texts.
+ */
 static char *texts_body(size_t texts, const char *fields) {
     char *body = NULL;
     size_t length = 0;
@@ -21,25 +22,30 @@ static char *texts_body(size_t texts, const char *fields) {
 
 char *work_body(size_t texts, size_t beam_size, size_t tokens) {
     char fields[100];
-    snprintf(fields, sizeof fields, "'beam_size': %zu, 'min_length': %zu, 'max_length': %zu", beam_size, tokens, tokens);
+    snprintf(fields, sizeof fields, "'beam_size': %zu, 'min_length': %zu, 'max_length': %zu",
+             beam_size, tokens, tokens);
     return texts_body(texts, fields);
 }
 
 char *work_endless(size_t texts, size_t beam_size) {
     char fields[100];
-    snprintf(fields, sizeof fields, "'strategy': 'exact', 'beam_size': %zu, 'max_length': 1000", beam_size);
+    snprintf(fields, sizeof fields, "'strategy': 'exact', 'beam_size': %zu, 'max_length': 1000",
+             beam_size);
     return texts_body(texts, fields);
 }
 
 int work_unread(const struct daemon *daemon, bool stream) {
     char fields[200], head[100];
     snprintf(fields, sizeof fields,
-             "'strategy': 'greedy', 'min_length': %d, 'max_length': %d, 'include': ['attention'], 'verbatim': true, 'stream': %s",
+             "'strategy': 'greedy', 'min_length': %d, 'max_length': %d, 'include': ['attention'], "
+             "'verbatim': true, 'stream': %s",
              WORK_UNREAD_LENGTH, WORK_UNREAD_LENGTH, stream ? "true" : "false");
     char *body = texts_body(WORK_UNREAD_TEXTS, fields);
     for (char *at = body; (at = strchr(at, '\'')) != NULL;)
         *at = '"';
-    snprintf(head, sizeof head, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", strlen(body));
+    snprintf(head, sizeof head,
+             "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
+             strlen(body));
     int connection = raw_open(daemon), small = 4096;
     ck_assert_int_eq(setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
     raw_write(connection, head, strlen(head));

@@ -1,16 +1,18 @@
-/* What strangers can take of a small machine: build/tests/load/attacks ALIGND [OPTION...] (make check-attacks)
+/* What strangers can take of a small machine: build/tests/load/attacks ALIGND [OPTION...] (make
+ * check-attacks)
  *
- * Each attack meets a daemon of its own that has LIMIT_MIB, in a control group or by what it sees (limited.sh), for ATTACK_SECONDS
- * (3). Meanwhile others, from addresses of their own and on a new connection each time, ask for /health and for a short sentence.
- * Prints a table: the most memory that was resident above the idle daemon's, what the kernel kept for its sockets, the longest that
- * the others waited, and how many requests of the attack got which status, or none since their connection was closed or they were
- * still under way at the end. Fails where a bound is missed:
+ * Each attack meets a daemon of its own that has LIMIT_MIB, in a control group or by what it sees
+ * (limited.sh), for ATTACK_SECONDS (3). Meanwhile others, from addresses of their own and on a new
+ * connection each time, ask for /health and for a short sentence. Prints a table: the most memory
+ * that was resident above the idle daemon's, what the kernel kept for its sockets, the longest that
+ * the others waited, and how many requests of the attack got which status, or none since their
+ * connection was closed or they were still under way at the end. Fails where a bound is missed:
  *
  *   memory    the daemon and its sockets take at most LIMIT_MIB together, and it lives
  *   statuses  what the attack gets is what its row says
- *   others    nothing but 200; /health within HEALTH_S, and sentences within SENTENCE_S, times the daemon's slowdown: the factor by
- *             which its threads waited for a processor
- *   documents a client's finished document is there after others have uploaded theirs
+ *   others    nothing but 200; /health within HEALTH_S, and sentences within SENTENCE_S, times the
+ * daemon's slowdown: the factor by which its threads waited for a processor documents a client's
+ * finished document is there after others have uploaded theirs
  *
  * Variables: ATTACKS (all; ATTACKS=heads): those whose name contains this; ATTACK_SECONDS. */
 #include "tests/archive.h"
@@ -24,8 +26,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIMIT_MIB = 512, HEALTH_S = 2, SENTENCE_S = 6, PATIENCE_S = 20, MAX_OPTIONS = 16, CLIENTS = 64, MAX_ADDRESSES = 8 };
-enum { LONG = 1000000, LARGE = 9000000, UPLOADS = 10, HEAD_BYTES = 1024, KEYS = 2, KEY_BYTES = 128 };
+enum {
+    LIMIT_MIB = 512,
+    HEALTH_S = 2,
+    SENTENCE_S = 6,
+    PATIENCE_S = 20,
+    MAX_OPTIONS = 16,
+    CLIENTS = 64,
+    MAX_ADDRESSES = 8
+};
+enum {
+    LONG = 1000000,
+    LARGE = 9000000,
+    UPLOADS = 10,
+    HEAD_BYTES = 1024,
+    KEYS = 2,
+    KEY_BYTES = 128
+};
 static const double HEALTH_RATE = 20, SENTENCE_RATE = 5;
 
 static char keys[KEYS][KEY_BYTES]; /* headers with keys, of the attackers and of others */
@@ -36,14 +53,17 @@ static size_t option_count;
 
 /* ---- requests ---- */
 
-/* line: method and path. headers: each with its line end. The length is stated unless the headers have an encoding of transfer. */
-static struct message make_message(const char *line, const char *headers, const char *body, size_t length) {
+/* line: method and path. headers: each with its line end. The length is stated unless the headers
+ * have an encoding of transfer. */
+static struct message make_message(const char *line, const char *headers, const char *body,
+                                   size_t length) {
     struct message message = {.bytes = malloc(HEAD_BYTES + length)};
     char stated[64] = "";
     tool_check(message.bytes, "memory");
     if (!strstr(headers, "Transfer-Encoding"))
         snprintf(stated, sizeof stated, "Content-Length: %zu\r\n", length);
-    int head = snprintf(message.bytes, HEAD_BYTES, "%s HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n", line, stated, headers);
+    int head = snprintf(message.bytes, HEAD_BYTES, "%s HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n",
+                        line, stated, headers);
     tool_check(head > 0 && head < HEAD_BYTES, "a head");
     memcpy(message.bytes + head, body, length);
     message.length = (size_t)head + length;
@@ -65,37 +85,48 @@ static char *make_long(size_t length) {
 
 /* A docx of one sentence and a picture of so many bytes. The caller frees it. */
 static char *make_document(size_t picture, size_t *length) {
-    static const char text[] = "<w:document xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"><w:body><w:p>"
-                               "<w:r><w:t>A boy plays.</w:t></w:r></w:p></w:body></w:document>";
+    static const char text[] =
+        "<w:document "
+        "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"><w:body><w:p>"
+        "<w:r><w:t>A boy plays.</w:t></w:r></w:p></w:body></w:document>";
     char *pixels = malloc(picture + 1);
     tool_check(pixels, "memory");
     memset(pixels, 'x', picture);
     pixels[picture] = '\0';
-    char *bytes =
-        archive_make((const struct entry[]){{"word/document.xml", text, true}, {"word/media/a.png", pixels, true}, {0}}, length);
+    char *bytes = archive_make((const struct entry[]){{"word/document.xml", text, true},
+                                                      {"word/media/a.png", pixels, true},
+                                                      {0}},
+                               length);
     free(pixels);
     return bytes;
 }
 
-#define BOUNDARY           "attacks-boundary"
-#define MULTIPART          "Content-Type: multipart/form-data; boundary=" BOUNDARY "\r\n"
-#define FIELD(name, value) "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
+#define BOUNDARY  "attacks-boundary"
+#define MULTIPART "Content-Type: multipart/form-data; boundary=" BOUNDARY "\r\n"
+#define FIELD(name, value)                                                                         \
+    "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
 
 /* The fields are those of every endpoint for documents. */
 static struct message make_upload(const char *line, const char *headers, size_t picture) {
-    static const char start[] = FIELD("source", "en")
-        FIELD("target", "fr") "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.docx\"\r\n\r\n";
-    static const char deepl[] = FIELD("source_lang", "EN")
-        FIELD("target_lang", "FR") "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.docx\"\r\n\r\n";
+    static const char start[] = FIELD("source", "en") FIELD(
+        "target",
+        "fr") "--" BOUNDARY
+              "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.docx\"\r\n\r\n";
+    static const char deepl[] = FIELD("source_lang", "EN") FIELD(
+        "target_lang",
+        "FR") "--" BOUNDARY
+              "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.docx\"\r\n\r\n";
     static const char end[] = "\r\n--" BOUNDARY "--\r\n";
     const char *fields = strstr(line, "/v2/") ? deepl : start;
     size_t length;
-    char *document = make_document(picture, &length), *body = malloc(strlen(fields) + length + sizeof end), all[HEAD_BYTES];
+    char *document = make_document(picture, &length),
+         *body = malloc(strlen(fields) + length + sizeof end), all[HEAD_BYTES];
     tool_check(body, "memory");
     memcpy(stpcpy(body, fields), document, length);
     strcpy(body + strlen(fields) + length, end);
     snprintf(all, sizeof all, "%s%s", headers, MULTIPART);
-    struct message message = make_message(line, all, body, strlen(fields) + length + sizeof end - 1);
+    struct message message =
+        make_message(line, all, body, strlen(fields) + length + sizeof end - 1);
     free(document);
     free(body);
     return message;
@@ -122,15 +153,28 @@ struct attack {
     int statuses[MOST_STATUSES]; /* that its requests may get; none: they get no answer */
 };
 
-/* Statuses of well-formed requests, where there are too many. 413: there is no room for the document. */
-#define HONEST                                                                                                                     \
+/* Statuses of well-formed requests, where there are too many. 413: there is no room for the
+ * document. */
+#define HONEST                                                                                     \
     { 200, 413, 429, 503, 504 }
 
 static const struct attack attacks[] = {
     {"an unknown path", false, 1, 900, 0, {{QUESTION, "POST /nope", JSON, LONG}}, {404}},
     {"a wrong method", false, 1, 900, 0, {{QUESTION, "PUT /translate", JSON, LONG}}, {405}},
-    {"a length over the limit", false, 1, 900, 0, {{QUESTION, "POST /translate", JSON, 2 * LONG}}, {413}},
-    {"gzip", false, 1, 900, 0, {{QUESTION, "POST /translate", JSON "Content-Encoding: gzip\r\n", LONG}}, {415}},
+    {"a length over the limit",
+     false,
+     1,
+     900,
+     0,
+     {{QUESTION, "POST /translate", JSON, 2 * LONG}},
+     {413}},
+    {"gzip",
+     false,
+     1,
+     900,
+     0,
+     {{QUESTION, "POST /translate", JSON "Content-Encoding: gzip\r\n", LONG}},
+     {415}},
     {"another page",
      false,
      1,
@@ -138,13 +182,43 @@ static const struct attack attacks[] = {
      0,
      {{QUESTION, "POST /models", JSON PAGE, LONG}, {QUESTION, "POST /v2/document", PAGE, LONG}},
      {403}},
-    {"a wrong key", true, 1, 1100, 0, {{QUESTION, "POST /translate", JSON "Authorization: Bearer x\r\n", LONG}}, {403}},
+    {"a wrong key",
+     true,
+     1,
+     1100,
+     0,
+     {{QUESTION, "POST /translate", JSON "Authorization: Bearer x\r\n", LONG}},
+     {403}},
     {"no key", true, 1, 1100, 0, {{QUESTION, "POST /translate", JSON, LONG}}, {401}},
     {"slow bodies", false, 1, 900, LONG / 2, {{QUESTION, "POST /translate", JSON, LONG}}, HONEST},
-    {"slow bodies with a key", true, 1, 900, LONG / 2, {{KEYED_QUESTION, "POST /translate", JSON, LONG}}, HONEST},
-    {"slow bodies, 8 addresses", false, 8, 120, LONG / 2, {{QUESTION, "POST /translate", JSON, LONG}}, HONEST},
-    {"bodies in chunks", false, 1, 900, 0, {{QUESTION, "POST /translate", JSON CHUNKED, LONG}}, HONEST},
-    {"slow heads, 4 addresses", false, 4, 300, 5, {{QUESTION, "GET /languages", "Connection: close\r\n", 0}}, {0}},
+    {"slow bodies with a key",
+     true,
+     1,
+     900,
+     LONG / 2,
+     {{KEYED_QUESTION, "POST /translate", JSON, LONG}},
+     HONEST},
+    {"slow bodies, 8 addresses",
+     false,
+     8,
+     120,
+     LONG / 2,
+     {{QUESTION, "POST /translate", JSON, LONG}},
+     HONEST},
+    {"bodies in chunks",
+     false,
+     1,
+     900,
+     0,
+     {{QUESTION, "POST /translate", JSON CHUNKED, LONG}},
+     HONEST},
+    {"slow heads, 4 addresses",
+     false,
+     4,
+     300,
+     5,
+     {{QUESTION, "GET /languages", "Connection: close\r\n", 0}},
+     {0}},
     {"documents of 9 MB",
      false,
      2,
@@ -157,7 +231,8 @@ static const struct attack attacks[] = {
 };
 
 /* The body as one chunk. */
-static struct message make_chunked(const char *line, const char *headers, const char *body, size_t length) {
+static struct message make_chunked(const char *line, const char *headers, const char *body,
+                                   size_t length) {
     char *chunked = malloc(length + 64);
     tool_check(chunked, "memory");
     int head = sprintf(chunked, "%zx\r\n", length);
@@ -171,13 +246,14 @@ static struct message make_chunked(const char *line, const char *headers, const 
 static struct message make_attack(const struct attack *attack, size_t i) {
     char headers[HEAD_BYTES];
     size_t length = attack->messages[i].length;
-    snprintf(headers, sizeof headers, "%s%s", attack->messages[i].kind == KEYED_QUESTION ? keys[0] : "",
+    snprintf(headers, sizeof headers, "%s%s",
+             attack->messages[i].kind == KEYED_QUESTION ? keys[0] : "",
              attack->messages[i].headers);
     if (attack->messages[i].kind == DOCUMENT)
         return make_upload(attack->messages[i].line, headers, length);
     char *body = length > 0 ? make_long(length) : NULL;
-    struct message message =
-        (strstr(headers, CHUNKED) ? make_chunked : make_message)(attack->messages[i].line, headers, body, length);
+    struct message message = (strstr(headers, CHUNKED) ? make_chunked : make_message)(
+        attack->messages[i].line, headers, body, length);
     free(body);
     return message;
 }
@@ -188,7 +264,8 @@ static void make_key(const char *name, char header[KEY_BYTES]) {
     char command[256], line[256] = "";
     snprintf(command, sizeof command, "%s key --name %s 2>&1 >>%s", program, name, key_file);
     FILE *out = popen(command, "r");
-    tool_check(out && fgets(line, sizeof line, out) && pclose(out) == 0 && strrchr(line, ' '), command);
+    tool_check(out && fgets(line, sizeof line, out) && pclose(out) == 0 && strrchr(line, ' '),
+               command);
     line[strcspn(line, "\n")] = '\0';
     snprintf(header, KEY_BYTES, "Authorization: Bearer %s\r\n", strrchr(line, ' ') + 1);
 }
@@ -220,8 +297,12 @@ static void others_start(struct others *others, const struct server *server) {
     snprintf(headers, sizeof headers, "%sConnection: close\r\n" JSON, keys[1]);
     others->health = make_message("GET /health", "Connection: close\r\n", NULL, 0);
     others->sentence = make_message("POST /translate", headers, body, sizeof body - 1);
-    struct crowd_options crowd = {
-        .port = server->port, .source = 1, .clients = CLIENTS, .rate = HEALTH_RATE, .messages = &others->health, .count = 1};
+    struct crowd_options crowd = {.port = server->port,
+                                  .source = 1,
+                                  .clients = CLIENTS,
+                                  .rate = HEALTH_RATE,
+                                  .messages = &others->health,
+                                  .count = 1};
     others->asking = crowd_start(&crowd);
     crowd.source = 2;
     crowd.rate = SENTENCE_RATE;
@@ -295,8 +376,10 @@ static bool print_row(const struct row *row) {
     return !missed;
 }
 
-/* Starts a daemon, and meets it with an attack, while others ask. Returns true if all bounds hold. */
-static bool meet(struct row *row, bool keyed, void (*attack)(struct row *row, const struct server *server, const void *closure),
+/* Starts a daemon, and meets it with an attack, while others ask. Returns true if all bounds hold.
+ */
+static bool meet(struct row *row, bool keyed,
+                 void (*attack)(struct row *row, const struct server *server, const void *closure),
                  const void *closure) {
     struct server server;
     start_daemon(&server, keyed);
@@ -349,7 +432,8 @@ static int ask(const struct server *server, const struct message *message, char 
     return server_ask(server, message->bytes, message->length, 0, PATIENCE_S, reply, HEAD_BYTES);
 }
 
-static int ask_about(const struct server *server, const struct order *order, const char *what, const char *key, char *reply) {
+static int ask_about(const struct server *server, const struct order *order, const char *what,
+                     const char *key, char *reply) {
     char line[200], headers[HEAD_BYTES], body[128];
     snprintf(line, sizeof line, "POST /v2/document/%s%s", order->id, what);
     snprintf(headers, sizeof headers, "%sConnection: close\r\n" JSON, key);
@@ -361,15 +445,18 @@ static int ask_about(const struct server *server, const struct order *order, con
 }
 
 /* Uploads a document and waits until it is done or has failed. Returns the status of the upload. */
-static int upload(const struct server *server, const char *key, size_t picture, struct order *order) {
+static int upload(const struct server *server, const char *key, size_t picture,
+                  struct order *order) {
     char headers[HEAD_BYTES], reply[HEAD_BYTES];
     snprintf(headers, sizeof headers, "%sConnection: close\r\n", key);
     struct message message = make_upload("POST /v2/document", headers, picture);
     int status = ask(server, &message, reply);
     const char *found = strstr(reply, "{\"document_id\":");
     message_done(&message);
-    if (found && sscanf(found, "{\"document_id\":\"%63[^\"]\",\"document_key\":\"%63[^\"]", order->id, order->key) == 2)
-        while (ask_about(server, order, "", key, reply) == 200 && !strstr(reply, "\"done\"") && !strstr(reply, "\"error\""))
+    if (found && sscanf(found, "{\"document_id\":\"%63[^\"]\",\"document_key\":\"%63[^\"]",
+                        order->id, order->key) == 2)
+        while (ask_about(server, order, "", key, reply) == 200 && !strstr(reply, "\"done\"") &&
+               !strstr(reply, "\"error\""))
             tool_sleep(0.01);
     return status;
 }
@@ -396,10 +483,12 @@ int main(int argc, char **argv) {
     close(mkstemp(key_file));
     make_key("attacker", keys[0]);
     make_key("other", keys[1]);
-    printf("| attack | MiB above idle | MiB of sockets | /health, s | sentence, s | statuses of the attack "
+    printf("| attack | MiB above idle | MiB of sockets | /health, s | sentence, s | statuses of "
+           "the attack "
            "|\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++) {
-        struct row row = {.name = attacks[i].name, .expected = attacks[i].statuses, .slow = attacks[i].pace > 0};
+        struct row row = {
+            .name = attacks[i].name, .expected = attacks[i].statuses, .slow = attacks[i].pace > 0};
         if (!only || strstr(row.name, only))
             held &= meet(&row, attacks[i].keyed, overrun, &attacks[i]);
     }

@@ -1,19 +1,20 @@
-/* Every kind of body at its maximum size: build/tests/load/bodies ALIGND [OPTION...] (make check-bodies, a part of make
- * check-abuse and of .ci/run)
+/* Every kind of body at its maximum size: build/tests/load/bodies ALIGND [OPTION...] (make
+ * check-bodies, a part of make check-abuse and of .ci/run)
  *
- * Shapes of text that repeat one unit, each as a document of every format (of a megabyte; those of archives take a few kB when they
- * are sent) and as a text in every dialect (as long as --max-text-chars allows), one after the other, with the default options.
- * Meanwhile another client sends requests of 350 bytes. Prints a table, and fails where a bound is missed:
+ * Shapes of text that repeat one unit, each as a document of every format (of a megabyte; those of
+ * archives take a few kB when they are sent) and as a text in every dialect (as long as
+ * --max-text-chars allows), one after the other, with the default options. Meanwhile another client
+ * sends requests of 350 bytes. Prints a table, and fails where a bound is missed:
  *
- *   answer     a document: a translation, or a reason why it is refused other than the deadline. A text, whose work is to be
- *              decoded, may also come to its deadline, TEXT_DEADLINE_MS
- *   memory     above what the daemon has after an ordinary document: DOCUMENT_MIB, or TEXT_MIB while many long sentences of a text
- *              are decoded at a time
- *   processor  PROCESSOR_S of processor time, of all threads of the daemon, those that decode among them
- *   others     99 of 100 of their requests are answered within OTHERS_MS, times the factor by which the daemon's threads waited for
- *              a processor
+ *   answer     a document: a translation, or a reason why it is refused other than the deadline. A
+ * text, whose work is to be decoded, may also come to its deadline, TEXT_DEADLINE_MS memory above
+ * what the daemon has after an ordinary document: DOCUMENT_MIB, or TEXT_MIB while many long
+ * sentences of a text are decoded at a time processor  PROCESSOR_S of processor time, of all
+ * threads of the daemon, those that decode among them others     99 of 100 of their requests are
+ * answered within OTHERS_MS, times the factor by which the daemon's threads waited for a processor
  *
- * On a machine that needs more than ORDINARY_S for the ordinary document, the last two are as many times as long.
+ * On a machine that needs more than ORDINARY_S for the ordinary document, the last two are as many
+ * times as long.
  *
  * BODIES=addresses/md: only those whose name contains this. */
 #include "tests/archive.h"
@@ -25,12 +26,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOCUMENT_MIB = 80, TEXT_MIB = 192, PROCESSOR_S = 3, OTHERS_MS = 1000, TEXT_DEADLINE_MS = 1000 };
-enum { BODY_BYTES = 1 << 20, ARCHIVE_BYTES = 900000, HEAD_BYTES = 2048, TEXT_CHARACTERS = 10000, RUNS = 30000 };
+enum {
+    DOCUMENT_MIB = 80,
+    TEXT_MIB = 192,
+    PROCESSOR_S = 3,
+    OTHERS_MS = 1000,
+    TEXT_DEADLINE_MS = 1000
+};
+enum {
+    BODY_BYTES = 1 << 20,
+    ARCHIVE_BYTES = 900000,
+    HEAD_BYTES = 2048,
+    TEXT_CHARACTERS = 10000,
+    RUNS = 30000
+};
 enum { PATIENCE_S = 120, CLIENTS = 32, WARMING_SENTENCES = 300 };
-static const double OTHERS_RATE = 20, LEAST_S = 0.25; /* LEAST_S: the time of a body, in which some of the others' requests come */
-static const double ORDINARY_S = 0.6; /* of processor time, for the ordinary document on the machine that the bounds are for */
-static const double BUSY = 2;         /* a slowdown of others' making, where some of theirs may come too late */
+static const double
+    OTHERS_RATE = 20,
+    LEAST_S = 0.25; /* LEAST_S: the time of a body, in which some of the others' requests come */
+static const double ORDINARY_S =
+    0.6; /* of processor time, for the ordinary document on the machine that the bounds are for */
+static const double BUSY =
+    2; /* a slowdown of others' making, where some of theirs may come too late */
 #define BOUNDARY "bodies-boundary"
 
 /* ---- what is sent ---- */
@@ -79,31 +96,47 @@ static const struct kind {
     {"json", NULL, "{\"a\":\"", "\"}", "\",\"a\":\"", "<i>a </i>", NULL},
     {"md", NULL, "# a\n\n", "\n", "\n", "*a* ", NULL},
     {"html", NULL, "<p>", "</p>", "<br>", "<span>a </span>", NULL},
-    {"po", NULL, "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\nmsgid \"", "\"\nmsgstr \"\"\n", "\\n",
-     "<i>a </i>", NULL},
+    {"po", NULL, "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\nmsgid \"",
+     "\"\nmsgstr \"\"\n", "\\n", "<i>a </i>", NULL},
     {"xliff", NULL,
-     "<xliff version=\"1.2\" xmlns=\"urn:oasis:names:tc:xliff:document:1.2\"><file source-language=\"en\" target-language=\"fr\" "
+     "<xliff version=\"1.2\" xmlns=\"urn:oasis:names:tc:xliff:document:1.2\"><file "
+     "source-language=\"en\" target-language=\"fr\" "
      "datatype=\"plaintext\" original=\"a\"><body><trans-unit id=\"1\"><source>",
      "</source></trans-unit></body></file></xliff>", "\n", "<g id=\"1\">a </g>", NULL},
-    {"docx", NULL, "<w:document xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"><w:body><w:p><w:r><w:t>",
-     "</w:t></w:r></w:p></w:body></w:document>", "\n", "a </w:t></w:r><w:r><w:t>", "word/document.xml"},
-    {"xlsx", NULL, "<sst xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><si><r><t>", "</t></r></si></sst>",
-     "\n", "a </t></r><r><t>", "xl/sharedStrings.xml"},
+    {"docx", NULL,
+     "<w:document "
+     "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/"
+     "main\"><w:body><w:p><w:r><w:t>",
+     "</w:t></w:r></w:p></w:body></w:document>", "\n", "a </w:t></w:r><w:r><w:t>",
+     "word/document.xml"},
+    {"xlsx", NULL,
+     "<sst xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><si><r><t>",
+     "</t></r></si></sst>", "\n", "a </t></r><r><t>", "xl/sharedStrings.xml"},
     {"pptx", NULL,
      "<p:sld xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" "
      "xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\"><p:txBody><a:p><a:r><a:t>",
-     "</a:t></a:r></a:p></p:txBody></p:sld>", "\n", "a </a:t></a:r><a:r><a:t>", "ppt/slides/slide1.xml"},
+     "</a:t></a:r></a:p></p:txBody></p:sld>", "\n", "a </a:t></a:r><a:r><a:t>",
+     "ppt/slides/slide1.xml"},
     {"odt", NULL,
      "<office:document-content xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" "
-     "xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"><office:body><office:text><text:p>",
-     "</text:p></office:text></office:body></office:document-content>", "\n", "<text:span>a </text:span>", "content.xml"},
-    {"epub", NULL, "<html xmlns=\"http://www.w3.org/1999/xhtml\"><body><p>", "</p></body></html>", "<br/>", "<b>a </b>", "a.xhtml"},
-    {"native", "/translate", "{\"source\":\"en\",\"target\":\"fr\",\"text\":\"", "\"}", "\\n", "<i>a </i>", NULL},
-    {"libre", "/translate", "{\"source\":\"en\",\"target\":\"fr\",\"q\":\"", "\"}", "\\n", "<i>a </i>", NULL},
-    {"deepl", "/v2/translate", "{\"target_lang\":\"FR\",\"source_lang\":\"EN\",\"text\":[\"", "\"]}", "\\n", "<i>a </i>", NULL},
-    {"google", "/language/translate/v2", "{\"source\":\"en\",\"target\":\"fr\",\"q\":\"", "\"}", "\\n", "<i>a </i>", NULL},
-    {"microsoft", "/translate?api-version=3.0&from=en&to=fr", "[{\"Text\":\"", "\"}]", "\\n", "<i>a </i>", NULL},
-    {"deeplx", "/deeplx", "{\"source_lang\":\"EN\",\"target_lang\":\"FR\",\"text\":\"", "\"}", "\\n", "<i>a </i>", NULL},
+     "xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"><office:body><office:text><"
+     "text:p>",
+     "</text:p></office:text></office:body></office:document-content>", "\n",
+     "<text:span>a </text:span>", "content.xml"},
+    {"epub", NULL, "<html xmlns=\"http://www.w3.org/1999/xhtml\"><body><p>", "</p></body></html>",
+     "<br/>", "<b>a </b>", "a.xhtml"},
+    {"native", "/translate", "{\"source\":\"en\",\"target\":\"fr\",\"text\":\"", "\"}", "\\n",
+     "<i>a </i>", NULL},
+    {"libre", "/translate", "{\"source\":\"en\",\"target\":\"fr\",\"q\":\"", "\"}", "\\n",
+     "<i>a </i>", NULL},
+    {"deepl", "/v2/translate", "{\"target_lang\":\"FR\",\"source_lang\":\"EN\",\"text\":[\"",
+     "\"]}", "\\n", "<i>a </i>", NULL},
+    {"google", "/language/translate/v2", "{\"source\":\"en\",\"target\":\"fr\",\"q\":\"", "\"}",
+     "\\n", "<i>a </i>", NULL},
+    {"microsoft", "/translate?api-version=3.0&from=en&to=fr", "[{\"Text\":\"", "\"}]", "\\n",
+     "<i>a </i>", NULL},
+    {"deeplx", "/deeplx", "{\"source_lang\":\"EN\",\"target_lang\":\"FR\",\"text\":\"", "\"}",
+     "\\n", "<i>a </i>", NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -121,19 +154,23 @@ static void write_unit(const struct shape *shape, const struct kind *kind, char 
     if (!shape->unit)
         strcpy(unit, kind->run);
     for (const char *c = shape->unit; c && *c; c++)
-        *c == '\n' ? strcat(unit, kind->feed) : *c == '<' && marked ? strcat(unit, "&lt;") : strncat(unit, c, 1);
+        *c == '\n'            ? strcat(unit, kind->feed)
+        : *c == '<' && marked ? strcat(unit, "&lt;")
+                              : strncat(unit, c, 1);
 }
 
 /* As many units as the limits allow. The caller frees it. */
 static char *make_text(const struct shape *shape, const struct kind *kind) {
     char unit[64];
     write_unit(shape, kind, unit);
-    size_t length = strlen(unit), count = (size_t)((kind->part ? ARCHIVE_BYTES : BODY_BYTES) - HEAD_BYTES) / length;
+    size_t length = strlen(unit),
+           count = (size_t)((kind->part ? ARCHIVE_BYTES : BODY_BYTES) - HEAD_BYTES) / length;
     if (kind->path)
         count = TEXT_CHARACTERS / characters_in(shape->unit ? shape->unit : unit);
     else if (!shape->unit)
         count = RUNS;
-    char *text = malloc(strlen(kind->head) + count * length + strlen(kind->tail) + 1), *end = stpcpy(text, kind->head);
+    char *text = malloc(strlen(kind->head) + count * length + strlen(kind->tail) + 1),
+         *end = stpcpy(text, kind->head);
     tool_check(text, "memory");
     for (size_t i = 0; i < count; i++)
         end = mempcpy(end, unit, length);
@@ -143,13 +180,16 @@ static char *make_text(const struct shape *shape, const struct kind *kind) {
 
 /* Frees the text. */
 static struct message make_request(const struct kind *kind, char *text) {
-    static const char form[] = "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n--" BOUNDARY
-                               "\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n--" BOUNDARY
-                               "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.%s\"\r\n\r\n";
+    static const char form[] =
+        "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n--" BOUNDARY
+        "\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n--" BOUNDARY
+        "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.%s\"\r\n\r\n";
     static const char end[] = "\r\n--" BOUNDARY "--\r\n";
-    const struct entry entries[] = {{"mimetype", "application/zip", true}, {kind->part, text, false}, {NULL, NULL, false}};
+    const struct entry entries[] = {
+        {"mimetype", "application/zip", true}, {kind->part, text, false}, {NULL, NULL, false}};
     size_t content_length = strlen(text), body_length, length;
-    char *content = kind->part ? archive_make(entries, &content_length) : text, *body = NULL, *bytes = NULL;
+    char *content = kind->part ? archive_make(entries, &content_length) : text, *body = NULL,
+         *bytes = NULL;
     FILE *out = open_memstream(&body, &body_length);
     tool_check(out && content, "memory");
     if (!kind->path)
@@ -162,9 +202,12 @@ static struct message make_request(const struct kind *kind, char *text) {
     char deadline[64] = "";
     if (kind->path)
         snprintf(deadline, sizeof deadline, "X-Deadline-Ms: %d\r\n", (int)TEXT_DEADLINE_MS);
-    fprintf(out, "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%sContent-Type: %s\r\nContent-Length: %zu\r\n\r\n",
+    fprintf(out,
+            "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%sContent-Type: "
+            "%s\r\nContent-Length: %zu\r\n\r\n",
             kind->path ? kind->path : "/documents", deadline,
-            kind->path ? "application/json" : "multipart/form-data; boundary=" BOUNDARY, body_length);
+            kind->path ? "application/json" : "multipart/form-data; boundary=" BOUNDARY,
+            body_length);
     fwrite(body, 1, body_length, out);
     fclose(out);
     free(body);
@@ -190,7 +233,8 @@ static struct message make_ordinary(void) {
 static struct message make_small(void) {
     char body[400];
     int used = snprintf(body, sizeof body,
-                        "{\"source\":\"en\",\"target\":\"fr\",\"strategy\":\"greedy\",\"text\":\"The dog runs. A boy plays.\"");
+                        "{\"source\":\"en\",\"target\":\"fr\",\"strategy\":\"greedy\",\"text\":"
+                        "\"The dog runs. A boy plays.\"");
     snprintf(body + used, sizeof body - (size_t)used, "%*s}", 350 - used - 1, "");
     return message_post("/translate", "application/json", body);
 }
@@ -203,12 +247,17 @@ struct outcome {
     long others_missed;
 };
 
-static struct outcome try_one(const struct server *server, const struct message *request, const struct message *small) {
+static struct outcome try_one(const struct server *server, const struct message *request,
+                              const struct message *small) {
     struct outcome outcome;
     server_forget_peak(server);
     struct server_time before = server_time(server);
-    struct crowd *others = crowd_start(&(struct crowd_options){
-        .port = server->port, .source = 2, .clients = CLIENTS, .rate = OTHERS_RATE, .messages = small, .count = 1});
+    struct crowd *others = crowd_start(&(struct crowd_options){.port = server->port,
+                                                               .source = 2,
+                                                               .clients = CLIENTS,
+                                                               .rate = OTHERS_RATE,
+                                                               .messages = small,
+                                                               .count = 1});
     double began = tool_now();
     outcome.status = server_ask(server, request->bytes, request->length, 0, PATIENCE_S, NULL, 0);
     outcome.answer_s = tool_now() - began;
@@ -221,11 +270,13 @@ static struct outcome try_one(const struct server *server, const struct message 
     outcome.memory_mib = server_peak_mib(server);
     outcome.others_s = result.p99;
     bool busy = outcome.slower > BUSY;
-    outcome.others_missed = result.begun - result.statuses[200] + (busy ? -result.statuses[504] : result.unsent);
+    outcome.others_missed =
+        result.begun - result.statuses[200] + (busy ? -result.statuses[504] : result.unsent);
     return outcome;
 }
 
-/* What the daemon needs for the ordinary document: its memory after it, and the time as a multiple of ORDINARY_S, at least 1. */
+/* What the daemon needs for the ordinary document: its memory after it, and the time as a multiple
+ * of ORDINARY_S, at least 1. */
 struct usual {
     double memory_mib, slowness;
 };
@@ -233,10 +284,13 @@ struct usual {
 static struct usual have_ordinary(const struct server *server) {
     struct message document = make_ordinary();
     double began = server_time(server).run_s;
-    tool_check(server_ask(server, document.bytes, document.length, 0, PATIENCE_S, NULL, 0) == 200, "an ordinary document");
-    double memory_mib = server_calm(server, PATIENCE_S).rss_mib, taken = server_time(server).run_s - began;
+    tool_check(server_ask(server, document.bytes, document.length, 0, PATIENCE_S, NULL, 0) == 200,
+               "an ordinary document");
+    double memory_mib = server_calm(server, PATIENCE_S).rss_mib,
+           taken = server_time(server).run_s - began;
     message_done(&document);
-    printf("an ordinary document: %.2f s of processor time, %.0f MiB after it\n", taken, memory_mib);
+    printf("an ordinary document: %.2f s of processor time, %.0f MiB after it\n", taken,
+           memory_mib);
     return (struct usual){memory_mib, taken > ORDINARY_S ? taken / ORDINARY_S : 1};
 }
 
@@ -247,16 +301,21 @@ static bool print_missed(bool missed, const char *what) {
 }
 
 /* True: all bounds hold. */
-static bool print_outcome(const char *name, bool text, const struct message *request, const struct outcome *outcome,
-                          const struct usual *usual) {
-    bool answered = outcome->status == 200 || outcome->status == 400 || outcome->status == 413 || (text && outcome->status == 504);
-    printf("%-24s %8zu %6d %8.0f %8.2f %8.0f %8.0f %8.1f", name, request->length, outcome->status, 1000 * outcome->answer_s,
-           outcome->processor_s, outcome->memory_mib - usual->memory_mib, 1000 * outcome->others_s, outcome->slower);
+static bool print_outcome(const char *name, bool text, const struct message *request,
+                          const struct outcome *outcome, const struct usual *usual) {
+    bool answered = outcome->status == 200 || outcome->status == 400 || outcome->status == 413 ||
+                    (text && outcome->status == 504);
+    printf("%-24s %8zu %6d %8.0f %8.2f %8.0f %8.0f %8.1f", name, request->length, outcome->status,
+           1000 * outcome->answer_s, outcome->processor_s, outcome->memory_mib - usual->memory_mib,
+           1000 * outcome->others_s, outcome->slower);
     bool missed = print_missed(!answered, "an answer");
-    missed |= print_missed(outcome->memory_mib - usual->memory_mib > (text ? TEXT_MIB : DOCUMENT_MIB), "memory");
+    missed |= print_missed(
+        outcome->memory_mib - usual->memory_mib > (text ? TEXT_MIB : DOCUMENT_MIB), "memory");
     missed |= print_missed(outcome->processor_s > PROCESSOR_S * usual->slowness, "processor");
-    missed |= print_missed(outcome->others_s > OTHERS_MS * outcome->slower * usual->slowness / 1000 || outcome->others_missed > 0,
-                           "others");
+    missed |=
+        print_missed(outcome->others_s > OTHERS_MS * outcome->slower * usual->slowness / 1000 ||
+                         outcome->others_missed > 0,
+                     "others");
     printf("\n");
     fflush(stdout);
     return !missed;
@@ -270,7 +329,8 @@ int main(int argc, char **argv) {
     bool held = true;
     server_start(&server, argv[1], (const char *const *)argv + 2, 0);
     const struct usual usual = have_ordinary(&server);
-    printf("%-24s %8s %6s %8s %8s %8s %8s %8s\n", "text/as", "bytes", "status", "ms", "cpu, s", "MiB", "p99, ms", "slowdown");
+    printf("%-24s %8s %6s %8s %8s %8s %8s %8s\n", "text/as", "bytes", "status", "ms", "cpu, s",
+           "MiB", "p99, ms", "slowdown");
     for (size_t i = 0; i < SHAPES * KINDS; i++) {
         const struct shape *shape = &shapes[i / KINDS];
         const struct kind *kind = &kinds[i % KINDS];

@@ -14,7 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES = 2048, TAIL_BYTES = 5, EVENTS = 256, TICK_MS = 2, RECEIVE_BYTES = 1 << 16, MAX_TIMES = 1 << 22 };
+enum {
+    HEAD_BYTES = 2048,
+    TAIL_BYTES = 5,
+    EVENTS = 256,
+    TICK_MS = 2,
+    RECEIVE_BYTES = 1 << 16,
+    MAX_TIMES = 1 << 22
+};
 
 struct client {
     int fd; /* -1: not connected */
@@ -56,9 +63,10 @@ static const double PACE_S = 0.1;
 
 struct message message_post(const char *path, const char *type, const char *body) {
     struct message message = {0};
-    int length =
-        asprintf(&message.bytes, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s", path,
-                 type, strlen(body), body);
+    int length = asprintf(
+        &message.bytes,
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+        path, type, strlen(body), body);
     tool_check(length > 0, "memory");
     message.length = (size_t)length;
     return message;
@@ -98,15 +106,18 @@ static void bind_client(const struct crowd *crowd, int fd) {
 }
 
 static bool connect_client(struct crowd *crowd, struct client *client) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)crowd->options.port)};
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = client};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)crowd->options.port)};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                .data.ptr = client};
     int on = 1;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     client->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     tool_check(client->fd >= 0, "socket");
     bind_client(crowd, client->fd);
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (connect(client->fd, (struct sockaddr *)&address, sizeof address) != 0 && errno != EINPROGRESS) {
+    if (connect(client->fd, (struct sockaddr *)&address, sizeof address) != 0 &&
+        errno != EINPROGRESS) {
         hang_up(client);
         return false;
     }
@@ -120,7 +131,8 @@ static void send_some(const struct crowd *crowd, struct client *client) {
     if (pace > 0 && (tool_now() - client->began) * pace < (double)due)
         due = (size_t)((tool_now() - client->began) * pace);
     while (client->sent < due) {
-        ssize_t count = send(client->fd, client->message->bytes + client->sent, due - client->sent, MSG_NOSIGNAL);
+        ssize_t count = send(client->fd, client->message->bytes + client->sent, due - client->sent,
+                             MSG_NOSIGNAL);
         if (count <= 0)
             return; /* later; a broken connection shows when it is read */
         client->sent += (size_t)count;
@@ -157,8 +169,8 @@ static void answered(struct crowd *crowd, struct client *client) {
     rest(crowd, client);
 }
 
-/* The connection ended. One that was kept may have been closed in the moment when it was used again: then nobody has seen the
- * request, and it is asked anew. */
+/* The connection ended. One that was kept may have been closed in the moment when it was used
+ * again: then nobody has seen the request, and it is asked anew. */
 static void ended(struct crowd *crowd, struct client *client, int reason) {
     bool unseen = client->reused && client->head_length == 0;
     hang_up(client);
@@ -182,7 +194,8 @@ static void read_head(struct client *client) {
     client->in_body = true;
     client->chunked = strcasestr(client->head, "\r\ntransfer-encoding: chunked");
     client->left = length ? strtoul(length + 17, NULL, 10) : 0;
-    if (sscanf(client->head, "HTTP/1.%*d %d", &client->status) != 1 || client->status < 0 || client->status >= CROWD_STATUSES)
+    if (sscanf(client->head, "HTTP/1.%*d %d", &client->status) != 1 || client->status < 0 ||
+        client->status >= CROWD_STATUSES)
         client->status = 0;
 }
 
@@ -199,7 +212,8 @@ static bool take_tail(struct client *client, const char *bytes, size_t length) {
 /* True: the reply is whole. */
 static bool take(struct client *client, const char *bytes, size_t length) {
     if (!client->in_body) {
-        size_t room = HEAD_BYTES - client->head_length, count = length < room ? length : room, before = client->head_length;
+        size_t room = HEAD_BYTES - client->head_length, count = length < room ? length : room,
+               before = client->head_length;
         memcpy(client->head + before, bytes, count);
         client->head[client->head_length += count] = '\0';
         char *end = strstr(client->head, "\r\n\r\n");
@@ -258,7 +272,8 @@ static void go_on(struct crowd *crowd) {
 static long due(const struct crowd *crowd) {
     if (crowd->options.rate == 0)
         return (long)crowd->idle_count;
-    return (long)((tool_now() - crowd->began) * crowd->options.rate) - crowd->result.begun - crowd->result.unsent;
+    return (long)((tool_now() - crowd->began) * crowd->options.rate) - crowd->result.begun -
+           crowd->result.unsent;
 }
 
 static void begin_due(struct crowd *crowd) {
@@ -280,7 +295,9 @@ static void warm_up(struct crowd *crowd) {
 }
 
 static double rate(const struct crowd *crowd) {
-    return crowd->warm > 0 ? (double)(crowd->result.statuses[200] - crowd->cold) / (tool_now() - crowd->warm) : 0;
+    return crowd->warm > 0
+               ? (double)(crowd->result.statuses[200] - crowd->cold) / (tool_now() - crowd->warm)
+               : 0;
 }
 
 static void *run(void *argument) {
@@ -347,7 +364,9 @@ static int compare(const void *a, const void *b) {
 }
 
 static double percentile(const struct crowd *crowd, double share) {
-    return crowd->time_count > 0 ? (double)crowd->times[(size_t)((double)(crowd->time_count - 1) * share)] : 0;
+    return crowd->time_count > 0
+               ? (double)crowd->times[(size_t)((double)(crowd->time_count - 1) * share)]
+               : 0;
 }
 
 struct crowd_result crowd_stop(struct crowd *crowd, double patience_s) {
@@ -355,7 +374,8 @@ struct crowd_result crowd_stop(struct crowd *crowd, double patience_s) {
     atomic_store(&crowd->stopping, true);
     pthread_join(crowd->thread, NULL);
     struct crowd_result result = crowd->result;
-    result.lost += (long)(crowd->options.clients - crowd->idle_count); /* no reply came in all this time */
+    result.lost +=
+        (long)(crowd->options.clients - crowd->idle_count); /* no reply came in all this time */
     qsort(crowd->times, crowd->time_count, sizeof *crowd->times, compare);
     result.p50 = percentile(crowd, 0.5);
     result.p99 = percentile(crowd, 0.99);

@@ -1,11 +1,12 @@
 /* Injects faults: build/tests/load/faults ALIGND [OPTION...] (make check-faults)
  *
- * Each fault meets a daemon of its own. Prints a table, and fails if an accepted request was lost, if something leaked
- * (descriptors, rows, more memory than FAULTS_MIB, 32, once the last reload has ended), if the daemon ended badly or no longer
- * answers, or if an answer was not what such a client may get.
+ * Each fault meets a daemon of its own. Prints a table, and fails if an accepted request was lost,
+ * if something leaked (descriptors, rows, more memory than FAULTS_MIB, 32, once the last reload has
+ * ended), if the daemon ended badly or no longer answers, or if an answer was not what such a
+ * client may get.
  *
- * Variables: FAULTS_SECONDS (10), of each fault under load; FAULTS_CONNECTS (10000), that send nothing; FAULTS (all), the names of
- * those to run. */
+ * Variables: FAULTS_SECONDS (10), of each fault under load; FAULTS_CONNECTS (10000), that send
+ * nothing; FAULTS (all), the names of those to run. */
 #include "tests/load/peers.h"
 #include "tests/load/sentences.h"
 #include "tests/load/tool.h"
@@ -22,7 +23,8 @@ enum {
     MAX_OPTIONS = 24,
     CLIENTS = 48,
     PATIENCE_S = 20,
-    CUT_OFF_S = 45, /* more than --read-timeout-ms: connections whose client went without a word end by then */
+    CUT_OFF_S = 45, /* more than --read-timeout-ms: connections whose client went without a word end
+                       by then */
     TERMINATIONS = 10,
     LEAVERS = 1000,
     HALF_OPEN = 1000,
@@ -41,14 +43,20 @@ static const char *program, *options[MAX_OPTIONS + 8];
 static struct message sentences[SENTENCES];
 static double load_seconds;
 
-static struct crowd *start_load(const struct server *server, const struct message *messages, size_t count, double leaving) {
-    struct crowd_options crowd = {
-        .port = server->port, .clients = CLIENTS, .messages = messages, .count = count, .leaving = leaving, .leave_s = 0.2};
+static struct crowd *start_load(const struct server *server, const struct message *messages,
+                                size_t count, double leaving) {
+    struct crowd_options crowd = {.port = server->port,
+                                  .clients = CLIENTS,
+                                  .messages = messages,
+                                  .count = count,
+                                  .leaving = leaving,
+                                  .leave_s = 0.2};
     return crowd_start(&crowd);
 }
 
 static bool serves(const struct server *server) {
-    static const char request[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 43\r\n\r\n"
+    static const char request[] = "POST /translate HTTP/1.1\r\nHost: localhost\r\nConnection: "
+                                  "close\r\nContent-Length: 43\r\n\r\n"
                                   "{\"text\":\"A boy plays.\",\"strategy\":\"greedy\"}";
     return server_ask(server, request, sizeof request - 1, 0, PATIENCE_S, NULL, 0) == 200;
 }
@@ -57,7 +65,8 @@ static bool serves(const struct server *server) {
 static void end_load(struct scene *scene, struct crowd *crowd, long lost_allowed) {
     struct crowd_result result = crowd_stop(crowd, PATIENCE_S);
     scene->lost += result.lost > lost_allowed ? result.lost - lost_allowed : 0;
-    scene->wrong += result.answered - result.statuses[200] - result.statuses[429] - result.statuses[503];
+    scene->wrong +=
+        result.answered - result.statuses[200] - result.statuses[429] - result.statuses[503];
     scene->wrong += result.statuses[200] == 0;
 }
 
@@ -134,7 +143,8 @@ static void reload_broken(struct scene *scene, const char *command) {
     tool_check(system(line) == 0, "rm");
 }
 
-/* mv rather than rm: the loaded file stays whole, as it does where a new one is put in its place. */
+/* mv rather than rm: the loaded file stays whole, as it does where a new one is put in its place.
+ */
 static void reload_missing(struct scene *scene) {
     reload_broken(scene, "mv config.json elsewhere.json");
 }
@@ -176,11 +186,15 @@ static void deep_json(struct scene *scene) {
 
 static void leaving(struct scene *scene) {
     struct message messages[] = {
+        message_post(
+            "/translate", "application/json",
+            "{\"text\":\"A boy plays in the snow.\",\"min_length\":200,\"max_length\":200}"),
         message_post("/translate", "application/json",
-                     "{\"text\":\"A boy plays in the snow.\",\"min_length\":200,\"max_length\":200}"),
-        message_post("/translate", "application/json",
-                     "{\"text\":\"A boy plays.\",\"strategy\":\"greedy\",\"stream\":true,\"min_length\":300,\"max_length\":300}"),
-        message_post("/attention", "application/json", "{\"text\":\"A boy plays in the snow. It is cold.\"}"),
+                     "{\"text\":\"A boy "
+                     "plays.\",\"strategy\":\"greedy\",\"stream\":true,\"min_length\":300,\"max_"
+                     "length\":300}"),
+        message_post("/attention", "application/json",
+                     "{\"text\":\"A boy plays in the snow. It is cold.\"}"),
     };
     enum { COUNT = sizeof messages / sizeof *messages };
     struct crowd *crowd = start_load(&scene->server, messages, COUNT, 1);
@@ -220,7 +234,8 @@ static bool run(const struct fault *fault) {
     struct scene scene = {0};
     server_start(&scene.server, program, options, 0);
     long fds = server_calm(&scene.server, PATIENCE_S).fds;
-    struct crowd *crowd = start_load(&scene.server, sentences, SENTENCES, 0); /* what is allocated once is, from here on */
+    struct crowd *crowd = start_load(&scene.server, sentences, SENTENCES,
+                                     0); /* what is allocated once is, from here on */
     tool_sleep(1);
     crowd_stop(crowd, PATIENCE_S);
     struct server_state before = server_settled(&scene.server, fds, INFINITY, PATIENCE_S);
@@ -230,10 +245,12 @@ static bool run(const struct fault *fault) {
     bool answers = serves(&scene.server);
     scene.crashed |= server_end(&scene.server, SIGTERM, PATIENCE_S) != 0;
     double grown = after.rss_mib - before.rss_mib;
-    bool leaked = after.fds > fds || after.rows != 0 || after.queued != 0 || after.in_flight != 0 || after.rss_mib > most_mib;
+    bool leaked = after.fds > fds || after.rows != 0 || after.queued != 0 || after.in_flight != 0 ||
+                  after.rss_mib > most_mib;
     bool fine = answers && !scene.crashed && !leaked && scene.lost == 0 && scene.wrong == 0;
-    printf("%-38s %7ld %5ld %6ld %4ld %5.0f %7.1f  %-4s %s\n", fault->title, scene.count, scene.lost, scene.wrong, after.fds - fds,
-           after.rows, grown, scene.crashed ? "yes" : "no",
+    printf("%-38s %7ld %5ld %6ld %4ld %5.0f %7.1f  %-4s %s\n", fault->title, scene.count,
+           scene.lost, scene.wrong, after.fds - fds, after.rows, grown,
+           scene.crashed ? "yes" : "no",
            fine      ? ""
            : answers ? "FAILED"
                      : "FAILED: silent");
@@ -250,7 +267,8 @@ int main(int argc, char **argv) {
         options[i - 2] = argv[i];
     load_seconds = tool_parameter("FAULTS_SECONDS", 10);
     sentences_read(sentences, "\"strategy\":\"greedy\"");
-    printf("%-38s %7s %5s %6s %4s %5s %7s  %s\n", "fault", "count", "lost", "wrong", "fds", "rows", "MiB", "crashed");
+    printf("%-38s %7s %5s %6s %4s %5s %7s  %s\n", "fault", "count", "lost", "wrong", "fds", "rows",
+           "MiB", "crashed");
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (only && *only && !strstr(only, faults[i].name))
             continue;

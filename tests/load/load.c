@@ -1,14 +1,16 @@
 /* Throughput and overload: build/tests/load/load ALIGND [OPTION...] (make check-load)
  *
- * Starts the daemon and keeps 1, 8, 64 and 512 connections busy, each for LOAD_SECONDS; then sends twice the requests a second that
- * it answered at best. Prints a table, and fails where a bound is missed:
+ * Starts the daemon and keeps 1, 8, 64 and 512 connections busy, each for LOAD_SECONDS; then sends
+ * twice the requests a second that it answered at best. Prints a table, and fails where a bound is
+ * missed:
  *
  *   every connection count   nothing but 200, no connection lost
  *   512 connections          at least 95% of the best throughput
- *   overload                 nothing but 200 and 429, no connection lost; 200 within the deadline; as many a second as 90% of the
- *                            best throughput
+ *   overload                 nothing but 200 and 429, no connection lost; 200 within the deadline;
+ * as many a second as 90% of the best throughput
  *
- * Variables: LOAD_SECONDS (60), LOAD_FIELDS (what requests ask besides their text, as in JSON), LOAD_FACTOR (2). */
+ * Variables: LOAD_SECONDS (60), LOAD_FIELDS (what requests ask besides their text, as in JSON),
+ * LOAD_FACTOR (2). */
 #include "tests/load/sentences.h"
 #include "tests/load/server.h"
 #include "tests/load/tool.h"
@@ -29,8 +31,8 @@ static void check(bool holds, const char *what) {
     failed = true;
 }
 
-static struct crowd_result measure(const struct server *server, const struct message *messages, size_t clients, double rate,
-                                   double seconds) {
+static struct crowd_result measure(const struct server *server, const struct message *messages,
+                                   size_t clients, double rate, double seconds) {
     struct crowd_options options = {.port = server->port,
                                     .clients = clients,
                                     .rate = rate,
@@ -45,19 +47,22 @@ static struct crowd_result measure(const struct server *server, const struct mes
 
 static void print_row(const char *name, const struct crowd_result *result, double mib) {
     long others = result->answered - result->statuses[200] - result->statuses[429];
-    printf("%-10s %9.1f %8.1f %8.1f %8.1f %8.1f %9ld %8ld %7ld %6ld %7ld %8.1f\n", name, result->rate, 1000 * result->p50,
-           1000 * result->p99, 1000 * result->p999, 1000 * result->most, result->statuses[200], result->statuses[429], others,
-           result->lost, result->refused, mib);
+    printf("%-10s %9.1f %8.1f %8.1f %8.1f %8.1f %9ld %8ld %7ld %6ld %7ld %8.1f\n", name,
+           result->rate, 1000 * result->p50, 1000 * result->p99, 1000 * result->p999,
+           1000 * result->most, result->statuses[200], result->statuses[429], others, result->lost,
+           result->refused, mib);
     fflush(stdout);
 }
 
 static void check_answers(const struct crowd_result *result, bool overload) {
-    check(result->answered == result->statuses[200] + (overload ? result->statuses[429] : 0), "an answer of another status");
+    check(result->answered == result->statuses[200] + (overload ? result->statuses[429] : 0),
+          "an answer of another status");
     check(result->lost == 0 && result->refused == 0, "a connection was lost or refused");
     check(result->unsent == 0, "this program was too slow to send all requests");
 }
 
-static double measure_connections(const struct server *server, const struct message *messages, double seconds) {
+static double measure_connections(const struct server *server, const struct message *messages,
+                                  double seconds) {
     static const size_t counts[] = {1, 8, 64, 512};
     double best = 0, last = 0;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -73,9 +78,11 @@ static double measure_connections(const struct server *server, const struct mess
     return best;
 }
 
-static void measure_overload(const struct server *server, const struct message *messages, double best, double seconds) {
+static void measure_overload(const struct server *server, const struct message *messages,
+                             double best, double seconds) {
     double factor = tool_parameter("LOAD_FACTOR", 2);
-    struct crowd_result result = measure(server, messages, OVERLOAD_CLIENTS, factor * best, seconds);
+    struct crowd_result result =
+        measure(server, messages, OVERLOAD_CLIENTS, factor * best, seconds);
     print_row("overload", &result, server_calm(server, PATIENCE_S).rss_mib);
     check_answers(&result, true);
     check(result.statuses[429] > 0 || factor <= 1, "it was no overload");
@@ -92,8 +99,9 @@ int main(int argc, char **argv) {
         options[i] = argv[i];
     sentences_read(messages, fields ? fields : "\"strategy\":\"greedy\"");
     server_start(&server, argv[1], options, 0);
-    printf("%.1f MiB before\n%-10s %9s %8s %8s %8s %8s %9s %8s %7s %6s %7s %8s\n", server_state(&server).rss_mib, "clients",
-           "200/s", "p50 ms", "p99 ms", "p99.9", "most", "200", "429", "others", "lost", "refused", "MiB");
+    printf("%.1f MiB before\n%-10s %9s %8s %8s %8s %8s %9s %8s %7s %6s %7s %8s\n",
+           server_state(&server).rss_mib, "clients", "200/s", "p50 ms", "p99 ms", "p99.9", "most",
+           "200", "429", "others", "lost", "refused", "MiB");
     double seconds = tool_parameter("LOAD_SECONDS", 60);
     double best = measure_connections(&server, messages, seconds);
     measure_overload(&server, messages, best, seconds);

@@ -9,7 +9,8 @@
 
 enum { HEAD_BYTES = 256, RANDOM_BYTES = 4096, PATIENCE_S = 10 };
 
-static const char body[] = "{\"text\":[\"A boy plays in the snow.\",\"\\u00e9t\\u00e9\"],\"beam_size\":3,\"include\":[\"tokens\","
+static const char body[] = "{\"text\":[\"A boy plays in the "
+                           "snow.\",\"\\u00e9t\\u00e9\"],\"beam_size\":3,\"include\":[\"tokens\","
                            "\"attention\"],\"glossary\":{\"boy\":\"gar\\u00e7on\"}}";
 
 static void allow_files(void) {
@@ -40,7 +41,9 @@ long peers_silent(const struct server *server, long count, double seconds) {
 }
 
 static size_t write_head(char *head, size_t length) {
-    return (size_t)snprintf(head, HEAD_BYTES, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", length);
+    return (size_t)snprintf(
+        head, HEAD_BYTES,
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n", length);
 }
 
 long peers_half_open(const struct server *server, long count, double seconds) {
@@ -76,7 +79,8 @@ long peers_random_bytes(const struct server *server, long count, long *wrong) {
         for (size_t j = 0; j < length; j++)
             bytes[j] = (char)tool_random(&random);
         int status = server_ask(server, bytes, length, 1, PATIENCE_S, NULL, 0);
-        *wrong += is_wrong(status) && status != 505; /* "HTTP version not supported" is a fair answer */
+        *wrong +=
+            is_wrong(status) && status != 505; /* "HTTP version not supported" is a fair answer */
     }
     return count;
 }
@@ -87,7 +91,8 @@ long peers_truncated(const struct server *server, long *wrong) {
     memcpy(bytes + head, body, sizeof body);
     for (size_t length = 0; length < sizeof body - 1; length++)
         *wrong += is_wrong(server_ask(server, bytes, head + length, 1, PATIENCE_S, NULL, 0));
-    for (size_t length = 0; length < sizeof body - 1; length++) { /* the same bodies, with a head that tells the truth */
+    for (size_t length = 0; length < sizeof body - 1;
+         length++) { /* the same bodies, with a head that tells the truth */
         size_t shorter = write_head(bytes, length);
         memcpy(bytes + shorter, body, length);
         *wrong += server_ask(server, bytes, shorter + length, 1, PATIENCE_S, NULL, 0) / 100 != 4;
@@ -96,7 +101,8 @@ long peers_truncated(const struct server *server, long *wrong) {
 }
 
 /* {"text":OPEN...OPEN1CLOSE...CLOSE} */
-static long send_bomb(const struct server *server, const char *open, const char *close, size_t depth) {
+static long send_bomb(const struct server *server, const char *open, const char *close,
+                      size_t depth) {
     size_t room = HEAD_BYTES + depth * (strlen(open) + strlen(close)) + 64;
     char *bytes = malloc(room), *text = malloc(room), *end = text;
     tool_check(bytes && text, "memory");
@@ -109,7 +115,8 @@ static long send_bomb(const struct server *server, const char *open, const char 
     end = stpcpy(end, "}");
     size_t head = write_head(bytes, (size_t)(end - text));
     memcpy(bytes + head, text, (size_t)(end - text));
-    /* without ending its half of the connection: who does that while a body is read counts as gone */
+    /* without ending its half of the connection: who does that while a body is read counts as gone
+     */
     int status = server_ask(server, bytes, head + (size_t)(end - text), 0, PATIENCE_S, NULL, 0);
     free(bytes);
     free(text);
@@ -117,7 +124,8 @@ static long send_bomb(const struct server *server, const char *open, const char 
 }
 
 long peers_deep_json(const struct server *server, long *wrong) {
-    static const char *const shapes[][2] = {{"[", "]"}, {"{\"a\":", "}"}, {"[{\"a\":", "}]"}, {"[", ""}, {"[[],", "]"}};
+    static const char *const shapes[][2] = {
+        {"[", "]"}, {"{\"a\":", "}"}, {"[{\"a\":", "}]"}, {"[", ""}, {"[[],", "]"}};
     static const size_t depths[] = {10, 100, 1000, 2047, 2048, 2049, 10000, 100000};
     long count = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

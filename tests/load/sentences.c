@@ -11,7 +11,8 @@ void sentences_read(struct message messages[SENTENCES], const char *fields) {
     tool_check(file, "tests/bench/sentences.txt");
     for (size_t i = 0; i < SENTENCES; i++) {
         tool_check(fgets(line, sizeof line, file), "tests/bench/sentences.txt");
-        snprintf(body, sizeof body, "{%s,\"text\":\"%.*s\"}", fields, (int)strcspn(line, "\"\\\n"), line);
+        snprintf(body, sizeof body, "{%s,\"text\":\"%.*s\"}", fields, (int)strcspn(line, "\"\\\n"),
+                 line);
         messages[i] = message_post("/translate", "application/json", body);
     }
     fclose(file);

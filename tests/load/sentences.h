@@ -6,7 +6,8 @@
 
 enum { SENTENCES = 64 };
 
-/* One POST /translate for each line of tests/bench/sentences.txt. fields: what it asks besides, as in JSON. */
+/* One POST /translate for each line of tests/bench/sentences.txt. fields: what it asks besides, as
+ * in JSON. */
 void sentences_read(struct message messages[SENTENCES], const char *fields);
 void sentences_done(struct message messages[SENTENCES]);
 

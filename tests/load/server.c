@@ -25,7 +25,8 @@ static size_t append(char **all, size_t count, const char *const *words) {
     return count;
 }
 
-static void become(const struct server *server, const char *const *command, const char *const *arguments, int port) {
+static void become(const struct server *server, const char *const *command,
+                   const char *const *arguments, int port) {
     char listen[32], *all[MAX_ARGUMENTS + 1] = {NULL};
     snprintf(listen, sizeof listen, "127.0.0.1:%d", port);
     size_t count = append(all, 0, command);
@@ -49,7 +50,8 @@ static const char *logged(const struct server *server, const char *key) {
 
 static void await_address(struct server *server) {
     const char *address;
-    for (double until = tool_now() + READY_S; !(address = logged(server, "event=listening address=")); tool_sleep(0.005)) {
+    for (double until = tool_now() + READY_S;
+         !(address = logged(server, "event=listening address=")); tool_sleep(0.005)) {
         int status;
         bool alive = waitpid(server->pid, &status, WNOHANG) == 0;
         if (!alive || tool_now() > until)
@@ -61,7 +63,8 @@ static void await_address(struct server *server) {
 }
 
 static void await_ready(const struct server *server) {
-    static const char request[] = "GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    static const char request[] =
+        "GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     double until = tool_now() + READY_S;
     while (server_ask(server, request, sizeof request - 1, 0, READY_S, NULL, 0) != 200) {
         tool_check(tool_now() < until, "the daemon is not ready");
@@ -69,14 +72,16 @@ static void await_ready(const struct server *server) {
     }
 }
 
-static void start_process(struct server *server, const char *const *command, const char *const *arguments, int port) {
+static void start_process(struct server *server, const char *const *command,
+                          const char *const *arguments, int port) {
     server->pid = fork();
     tool_check(server->pid >= 0, "fork");
     if (server->pid == 0)
         become(server, command, arguments, port);
 }
 
-static void start(struct server *server, const char *const *command, const char *const *arguments, int port) {
+static void start(struct server *server, const char *const *command, const char *const *arguments,
+                  int port) {
     server->log = memfd_create("log", MFD_CLOEXEC);
     tool_check(server->log >= 0 && fcntl(server->log, F_SETFL, O_APPEND) == 0, "memfd_create");
     start_process(server, command, arguments, port);
@@ -84,11 +89,13 @@ static void start(struct server *server, const char *const *command, const char 
     await_ready(server);
 }
 
-void server_start(struct server *server, const char *program, const char *const *arguments, int port) {
+void server_start(struct server *server, const char *program, const char *const *arguments,
+                  int port) {
     start(server, (const char *const[]){program, NULL}, arguments, port);
 }
 
-void server_start_within(struct server *server, const char *const *command, const char *const *arguments) {
+void server_start_within(struct server *server, const char *const *command,
+                         const char *const *arguments) {
     start(server, command, arguments, 0);
 }
 
@@ -103,7 +110,8 @@ static int free_port(void) {
     return ntohs(address.sin_port);
 }
 
-void server_start_logging_to(struct server *server, const char *program, const char *const *arguments, const char *path) {
+void server_start_logging_to(struct server *server, const char *program,
+                             const char *const *arguments, const char *path) {
     server->log = open(path, O_WRONLY | O_CLOEXEC);
     tool_check(server->log >= 0, path);
     server->port = free_port();
@@ -115,7 +123,8 @@ int server_end(struct server *server, int signal, double patience_s) {
     int status;
     if (signal)
         kill(server->pid, signal);
-    for (double until = tool_now() + patience_s; waitpid(server->pid, &status, WNOHANG) == 0; tool_sleep(0.002)) {
+    for (double until = tool_now() + patience_s; waitpid(server->pid, &status, WNOHANG) == 0;
+         tool_sleep(0.002)) {
         if (tool_now() < until)
             continue;
         kill(server->pid, SIGKILL);
@@ -129,7 +138,8 @@ int server_end(struct server *server, int signal, double patience_s) {
 
 void server_print_log(const struct server *server) {
     char text[LOG_BYTES];
-    off_t end = lseek(server->log, 0, SEEK_END), from = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
+    off_t end = lseek(server->log, 0, SEEK_END),
+          from = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
     ssize_t count = pread(server->log, text, sizeof text, from);
     fprintf(stderr, "%.*s", (int)(count > 0 ? count : 0), text);
 }
@@ -154,7 +164,8 @@ static size_t read_reply(int fd, double patience_s, char *reply, size_t room) {
         if (poll(&poller, 1, (int)(left * 1000) + 1) <= 0)
             break;
         bool keep = length + 1 < room;
-        ssize_t count = keep ? recv(fd, reply + length, room - length - 1, 0) : recv(fd, rest, sizeof rest, 0);
+        ssize_t count =
+            keep ? recv(fd, reply + length, room - length - 1, 0) : recv(fd, rest, sizeof rest, 0);
         if (count <= 0)
             break;
         length += keep ? (size_t)count : 0;
@@ -163,8 +174,8 @@ static size_t read_reply(int fd, double patience_s, char *reply, size_t room) {
     return length;
 }
 
-int server_ask(const struct server *server, const char *bytes, size_t length, int half_close, double patience_s, char *reply,
-               size_t room) {
+int server_ask(const struct server *server, const char *bytes, size_t length, int half_close,
+               double patience_s, char *reply, size_t room) {
     char head[64];
     int status = 0, fd = server_connect(server, false);
     if (fd < 0)
@@ -206,7 +217,8 @@ static struct server_time time_of(const struct server *server, const char *name)
         unsigned long long run_ns = 0, waited_ns = 0;
         snprintf(path, sizeof path, "/proc/%d/task/%s/comm", (int)server->pid, task->d_name);
         FILE *names = *task->d_name != '.' && name ? fopen(path, "r") : NULL;
-        bool counts = !name || (names && fgets(own, sizeof own, names) && strncmp(own, name, strlen(name)) == 0);
+        bool counts = !name || (names && fgets(own, sizeof own, names) &&
+                                strncmp(own, name, strlen(name)) == 0);
         if (names)
             fclose(names);
         snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)server->pid, task->d_name);
@@ -268,7 +280,8 @@ static double value_of(const char *metrics, const char *name) {
 }
 
 struct server_state server_state(const struct server *server) {
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    static const char request[] =
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     static char reply[METRICS_BYTES];
     struct server_state state = {server_resident_mib(server), count_fds(server->pid), -1, -1, -1};
     if (server_ask(server, request, sizeof request - 1, 0, 5, reply, sizeof reply) != 200)
@@ -283,10 +296,12 @@ struct server_state server_calm(const struct server *server, double patience_s) 
     return server_settled(server, LONG_MAX, INFINITY, patience_s);
 }
 
-struct server_state server_settled(const struct server *server, long fds, double rss_mib, double patience_s) {
+struct server_state server_settled(const struct server *server, long fds, double rss_mib,
+                                   double patience_s) {
     struct server_state state = server_state(server);
     for (double until = tool_now() + patience_s; tool_now() < until; state = server_state(server)) {
-        if (state.rows == 0 && state.queued == 0 && state.in_flight == 0 && state.fds <= fds && state.rss_mib <= rss_mib)
+        if (state.rows == 0 && state.queued == 0 && state.in_flight == 0 && state.fds <= fds &&
+            state.rss_mib <= rss_mib)
             break;
         tool_sleep(0.05);
     }

@@ -17,7 +17,9 @@ double tool_now(void) {
 }
 
 void tool_sleep(double seconds) {
-    nanosleep(&(struct timespec){(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)}, NULL);
+    nanosleep(
+        &(struct timespec){(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)},
+        NULL);
 }
 
 uint32_t tool_random(struct tool_random *random) {

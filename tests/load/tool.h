@@ -1,4 +1,5 @@
-/* Functions that the programs of this folder share: time, random numbers, parameters, and an exit with a message if they fail. */
+/* Functions that the programs of this folder share: time, random numbers, parameters, and an exit
+ * with a message if they fail. */
 #ifndef ALIGND_TESTS_LOAD_TOOL_H
 #define ALIGND_TESTS_LOAD_TOOL_H
 

@@ -11,7 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LOOKS = 4 /* at resident memory for one at the sockets, of which there may be a thousand */ };
+enum {
+    LOOKS = 4 /* at resident memory for one at the sockets, of which there may be a thousand */
+};
 static const double LOOK_S = 0.01;
 
 struct watch {
@@ -29,7 +31,9 @@ static double socket_bytes(int process, int number) {
     bool is = fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_MEMINFO, counts, &size) == 0;
     if (fd >= 0)
         close(fd);
-    return is ? (double)counts[SK_MEMINFO_RMEM_ALLOC] + counts[SK_MEMINFO_WMEM_QUEUED] + counts[SK_MEMINFO_FWD_ALLOC] : 0;
+    return is ? (double)counts[SK_MEMINFO_RMEM_ALLOC] + counts[SK_MEMINFO_WMEM_QUEUED] +
+                    counts[SK_MEMINFO_FWD_ALLOC]
+              : 0;
 }
 
 static double sockets_mib(int process, pid_t pid) {

@@ -8,7 +8,8 @@ enum { MEBIBYTE = 1 << 20, ROOM = MEBIBYTE - 4096, TEXT_PAIRS = 78 };
 /* head, unit again and again, tail: so many bytes of units at most. The caller frees it. */
 static char *repeat(const char *head, const char *unit, const char *tail, size_t bytes) {
     size_t length = strlen(unit), count = bytes / length;
-    char *body = malloc(strlen(head) + count * length + strlen(tail) + 1), *out = stpcpy(body, head);
+    char *body = malloc(strlen(head) + count * length + strlen(tail) + 1),
+         *out = stpcpy(body, head);
     for (size_t i = 0; i < count; i++)
         out = stpcpy(out, unit);
     strcpy(out, tail);
@@ -16,7 +17,9 @@ static char *repeat(const char *head, const char *unit, const char *tail, size_t
 }
 
 #define MARKUP_HEAD "{\"source\":\"en\",\"target\":\"fr\",\"format\":\"html\",\"q\":\""
-#define LONG_PHRASE "\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba"
+#define LONG_PHRASE                                                                                \
+    "\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7\xba\xef\xb7" \
+    "\xba"
 
 /* Each of these becomes 18 characters. */
 static char *ligatures(void) {
@@ -40,12 +43,14 @@ static char *elements(void) {
 }
 
 static char *texts(void) {
-    return repeat("{\"text\":[", "\"" LONG_PHRASE LONG_PHRASE LONG_PHRASE "\",", "\"a\"]}", (size_t)63 * (3 * 24 + 3));
+    return repeat("{\"text\":[", "\"" LONG_PHRASE LONG_PHRASE LONG_PHRASE "\",", "\"a\"]}",
+                  (size_t)63 * (3 * 24 + 3));
 }
 
 /* Fifty of the longest phrases; the text holds one at every word. */
 static char *glossary(void) {
-    char *phrase = repeat("", "\xef\xb7\xba", "\"", 198), *text = repeat("},\"text\":\"", "a ", "\"}", 9000);
+    char *phrase = repeat("", "\xef\xb7\xba", "\"", 198),
+         *text = repeat("},\"text\":\"", "a ", "\"}", 9000);
     char *body = malloc(MEBIBYTE), *out = stpcpy(body, "{\"glossary\":{\"a\":\"");
     out = stpcpy(out, phrase);
     for (int i = 1; i < 50; i++)
@@ -102,7 +107,8 @@ char *worst_question(size_t texts, const char *fields) {
     for (size_t i = 0; i < texts; i++)
         out = stpcpy(out, text);
     sprintf(out - 1,
-            "],\"include\":[\"tokens\",\"log_probs\",\"attention\",\"alignment\",\"words\",\"offsets\",\"entropy\",\"top_k\","
+            "],\"include\":[\"tokens\",\"log_probs\",\"attention\",\"alignment\",\"words\","
+            "\"offsets\",\"entropy\",\"top_k\","
             "\"beam\",\"timing\",\"eos\"]%s}",
             fields);
     free(text);

@@ -20,7 +20,8 @@ void *memalign(size_t alignment, size_t size);
 static struct shortage *shortage; /* NULL: main has not begun, or nobody asked */
 
 static bool fails(void) {
-    if (!shortage || atomic_load(&shortage->countdown) < 1 || atomic_fetch_sub(&shortage->countdown, 1) != 1)
+    if (!shortage || atomic_load(&shortage->countdown) < 1 ||
+        atomic_fetch_sub(&shortage->countdown, 1) != 1)
         return false;
     atomic_fetch_add(&shortage->failed, 1);
     errno = ENOMEM;
@@ -74,17 +75,20 @@ void free(void *block) {
 }
 
 typedef int main_function(int, char **, char **);
-typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void),
+                           void (*)(void), void *);
 start_function __libc_start_main;
 
 /* Allocations before main() belong to libraries; counting begins here. */
-int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void), void (*end)(void),
-                      void *stack) {
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*end)(void), void *stack) {
     void *symbol = dlsym(RTLD_NEXT, "__libc_start_main");
     start_function *start;
     memcpy(&start, &symbol, sizeof start);
     const char *descriptor = getenv(SHORTAGE_VARIABLE);
-    void *shared = descriptor ? mmap(NULL, sizeof *shortage, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(descriptor), 0) : MAP_FAILED;
+    void *shared = descriptor ? mmap(NULL, sizeof *shortage, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                     atoi(descriptor), 0)
+                              : MAP_FAILED;
     if (shared != MAP_FAILED)
         shortage = shared;
     return start(main, argc, argv, init, fini, end, stack);

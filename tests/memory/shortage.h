@@ -1,6 +1,7 @@
-/* Failing allocations of a program under test. shortage.so, preloaded (LD_PRELOAD), takes the place of the C library's allocation
- * functions, those that C++'s new calls among them, and does what the struct says, which the test and the program share: a memory
- * file whose descriptor is in the variable ALIGND_SHORTAGE. Allocations before main() never fail. */
+/* Failing allocations of a program under test. shortage.so, preloaded (LD_PRELOAD), takes the place
+ * of the C library's allocation functions, those that C++'s new calls among them, and does what the
+ * struct says, which the test and the program share: a memory file whose descriptor is in the
+ * variable ALIGND_SHORTAGE. Allocations before main() never fail. */
 #ifndef ALIGND_TESTS_SHORTAGE_H
 #define ALIGND_TESTS_SHORTAGE_H
 

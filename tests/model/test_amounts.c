@@ -1,4 +1,5 @@
-/* model/correction, amounts: a sentence whose numbers do not come through has a second attempt, in which they are held. */
+/* model/correction, amounts: a sentence whose numbers do not come through has a second attempt, in
+ * which they are held. */
 #include "model/rendering.h"
 #include "model/translator.h"
 #include "tests/scratch.h"
@@ -26,8 +27,11 @@ static struct sentence *prepare(const char *text, const struct search_options *o
     struct glossary glossary;
     struct guard guard = {0};
     struct translator_text whole = {.text = text, .length = strlen(text)};
-    ck_assert_int_eq(guard_find(&guard, translator_notations(translator, false), text, whole.length, &arena, &whole.held, &err), 0);
-    ck_assert_int_eq(translator_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
+    ck_assert_int_eq(guard_find(&guard, translator_notations(translator, false), text, whole.length,
+                                &arena, &whole.held, &err),
+                     0);
+    ck_assert_int_eq(
+        translator_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
     ck_assert_uint_eq(count, 1);
     glossary_init(&glossary, NULL, &arena);
     ck_assert_int_eq(translator_constrain(sentences, &glossary, &err), 0);
@@ -47,24 +51,28 @@ static void decode(struct sentence *sentence) {
 
 static const char *render(const struct sentence *sentence) {
     struct rendering rendering;
-    ck_assert_int_eq(translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, &err), 0);
+    ck_assert_int_eq(
+        translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, &err), 0);
     return rendering.text;
 }
 
-static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_rows = 16};
+static const struct search_options greedy = {
+    .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_rows = 16};
 
 static size_t count_differences(const struct sentence *sentence) {
     size_t count = 0;
     for (size_t check = 0; check < CHECKS; check++)
-        count += sentence->check->lists[check].source_count + sentence->check->lists[check].target_count;
+        count +=
+            sentence->check->lists[check].source_count + sentence->check->lists[check].target_count;
     return count;
 }
 
 /* The model changes many numbers; after the second attempt each is present or reported. */
 START_TEST(a_second_attempt_is_no_worse) {
-    static const char *const texts[] = {"They counted 17,345 cows, 2,128 sheep, 87 houses and 993,401 trees.",
-                                        "The sums are 48,213 and 7,904,118 dollars and 3,141,592 pounds and 2,718,281 yen.",
-                                        "The code is 8 6 7 5 3 0 9 1 2 4."};
+    static const char *const texts[] = {
+        "They counted 17,345 cows, 2,128 sheep, 87 houses and 993,401 trees.",
+        "The sums are 48,213 and 7,904,118 dollars and 3,141,592 pounds and 2,718,281 yen.",
+        "The code is 8 6 7 5 3 0 9 1 2 4."};
     size_t seconds = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct sentence *sentence = prepare(texts[i], &greedy);
@@ -88,7 +96,8 @@ START_TEST(a_second_attempt_is_no_worse) {
 }
 END_TEST
 
-/* Signs that a model drops go beside the words that are aligned with those beside them; its words, rows and sums stay. */
+/* Signs that a model drops go beside the words that are aligned with those beside them; its words,
+ * rows and sums stay. */
 START_TEST(signs_are_put_beside_their_words) {
     static const struct {
         const char *text, *wanted;
@@ -96,8 +105,10 @@ START_TEST(signs_are_put_beside_their_words) {
         {"The \"red\" house is old.", "La maison \"red\" est vieille."},
         {"They are *really* good friends.", "Ce *sont de* bons amis."},
         {"Tom has five .. brothers.", "Tom a cinq .. fr\u00e8res."},
-        {"The conference \ufe59 is long.", "La conf\u00e9rence \ufe59 est long."}, /* which the vocabulary writes as ( */
-        {"\"They feel that the law is wrong,\" she said.", "\"Ils sentent que la loi est incorrecte, dit-elle.\""},
+        {"The conference \ufe59 is long.",
+         "La conf\u00e9rence \ufe59 est long."}, /* which the vocabulary writes as ( */
+        {"\"They feel that the law is wrong,\" she said.",
+         "\"Ils sentent que la loi est incorrecte, dit-elle.\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct sentence *sentence = prepare(rows[i].text, &greedy);
@@ -119,12 +130,14 @@ START_TEST(signs_are_put_beside_their_words) {
 }
 END_TEST
 
-/* Signs whose words the model moves or joins cross, meet, or lose their spaces. They are put back in the order of the source. */
+/* Signs whose words the model moves or joins cross, meet, or lose their spaces. They are put back
+ * in the order of the source. */
 START_TEST(all_signs_are_put_in_order) {
     static const char *const texts[] = {
         "I prefer \"walking. \U0001F9DE\" (85:93)",
         "If I've misjudged 25.18 15\u00d746 you, I'm terribly \u00a3 sorry.+",
-        "It is difficult to get him to do \u201canything on \u00b1 \u00abthe\u201d spur\u00bb of the moment.",
+        "It is difficult to get him to do \u201canything on \u00b1 \u00abthe\u201d spur\u00bb of "
+        "the moment.",
         "Let's \u29f7enjoy {the long \u201cvacation.}\u201d v45.99",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -137,8 +150,9 @@ START_TEST(all_signs_are_put_in_order) {
             correction_choose(sentence, second);
         }
         const char *translation = render(sentence);
-        ck_assert_int_eq(
-            check_whole("en", "fr", texts[i], strlen(texts[i]), translation, strlen(translation), &arena, &differences), 0);
+        ck_assert_int_eq(check_whole("en", "fr", texts[i], strlen(texts[i]), translation,
+                                     strlen(translation), &arena, &differences),
+                         0);
         ck_assert_msg(differences.source_count + differences.target_count == 0, "%s", translation);
         sentence_done(sentence);
     }
@@ -162,7 +176,8 @@ END_TEST
 
 /* The first stays where the second was not decoded. */
 START_TEST(a_second_that_is_not_decoded_changes_nothing) {
-    struct sentence *sentence = prepare("The sums are 48,213 and 7,904,118 dollars and 17 cents.", &greedy);
+    struct sentence *sentence =
+        prepare("The sums are 48,213 and 7,904,118 dollars and 17 cents.", &greedy);
     decode(sentence);
     const char *first = render(sentence);
     struct sentence *second = correction_try_again(sentence, NULL);
@@ -175,8 +190,10 @@ END_TEST
 
 START_TEST(only_sentences_with_digits_are_compared) {
     struct search_options sample = {.strategy = &search_sample, .beam_size = 1, .n_best = 1};
-    struct sentence *plain = prepare("Two dogs play.", &greedy), *sampled = prepare("2 dogs play.", &sample);
-    ck_assert(plain->check && !plain->check->applies[CHECK_NUMBERS] && !plain->check->applies[CHECK_SIGNS]);
+    struct sentence *plain = prepare("Two dogs play.", &greedy),
+                    *sampled = prepare("2 dogs play.", &sample);
+    ck_assert(plain->check && !plain->check->applies[CHECK_NUMBERS] &&
+              !plain->check->applies[CHECK_SIGNS]);
     ck_assert_ptr_null(sampled->check);
     decode(plain);
     ck_assert_ptr_null(correction_try_again(plain, NULL));
@@ -185,7 +202,8 @@ START_TEST(only_sentences_with_digits_are_compared) {
 }
 END_TEST
 
-/* An amount whose sign the model cannot read is written as the target language writes it from the start. */
+/* An amount whose sign the model cannot read is written as the target language writes it from the
+ * start. */
 START_TEST(a_sign_goes_where_the_language_puts_it) {
     struct sentence *sentence = prepare("It costs £1,250.50.", &greedy);
     decode(sentence);

@@ -1,5 +1,5 @@
-/* The steps that hypotheses report on a tiny model, and the memory that they keep: numbers and attention are those that a target of
- * the same tokens has, whichever search found them. */
+/* The steps that hypotheses report on a tiny model, and the memory that they keep: numbers and
+ * attention are those that a target of the same tokens has, whichever search found them. */
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -23,7 +23,8 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text, const struct search_kind *strategy, size_t beam) {
-    const struct search_options options = {.strategy = strategy, .beam_size = beam, .n_best = beam, .length_penalty = 1};
+    const struct search_options options = {
+        .strategy = strategy, .beam_size = beam, .n_best = beam, .length_penalty = 1};
     return model_prepare(translator, text, &options, &arena);
 }
 
@@ -32,19 +33,20 @@ static struct sentence *decode(struct sentence *sentence) {
     return sentence;
 }
 
-/* Bytes of an answer, each allocation up to a line more: the hypotheses, and a row for each of their steps. */
+/* Bytes of an answer, each allocation up to a line more: the hypotheses, and a row for each of
+ * their steps. */
 static size_t answer_bytes(const struct sentence *sentence) {
     enum { LINE = 64, ARRAYS = 7 };
-    size_t each =
-        sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + sizeof(struct alternatives) + sentence->length * sizeof(float);
+    size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) +
+                  sizeof(struct alternatives) + sentence->length * sizeof(float);
     size_t bytes = sentence->count * sizeof *sentence->hypotheses;
     for (size_t h = 0; h < sentence->count; h++)
         bytes += (sentence->hypotheses[h].length + 1) * each + ARRAYS * LINE;
     return bytes;
 }
 
-/* A wide beam considers much that is not part of the answer; that memory is freed when the sentence leaves, before its reply is
- * made. */
+/* A wide beam considers much that is not part of the answer; that memory is freed when the sentence
+ * leaves, before its reply is made. */
 START_TEST(an_answer_is_all_that_stays) {
     enum { BLOCKS = 3 * 32 * 1024 }; /* that are not full */
     struct sentence *sentence = prepare(model_texts[4], &search_beam, ROWS), *done[ROWS];
@@ -67,12 +69,13 @@ START_TEST(an_answer_is_all_that_stays) {
 }
 END_TEST
 
-/* Thousands of sentences of a document wait, or wait to be written: neither a question nor an answer has a block that is larger
- * than what it holds, but for the gaps between its arrays. */
+/* Thousands of sentences of a document wait, or wait to be written: neither a question nor an
+ * answer has a block that is larger than what it holds, but for the gaps between its arrays. */
 START_TEST(small_sentences_have_small_blocks) {
     enum { GAPS = 1024 };
     struct sentence *sentence = prepare(model_texts[0], &search_beam, 5);
-    size_t before = arena_bytes(&sentence->arena), question = (sentence->length + 1) * sizeof *sentence->tokens;
+    size_t before = arena_bytes(&sentence->arena),
+           question = (sentence->length + 1) * sizeof *sentence->tokens;
     ck_assert_msg(before <= question + GAPS, "%zu bytes of a question of %zu", before, question);
     sentence->options.n_best = 1;
     decode(sentence);
@@ -90,7 +93,8 @@ START_TEST(answers_share_their_beginnings) {
     size_t shared = 0;
     for (size_t h = 1; h < sentence->count; h++) {
         const struct hypothesis *x = &sentence->hypotheses[0], *y = &sentence->hypotheses[h];
-        for (size_t i = 0; i < x->length && i < y->length && x->tokens[i] == y->tokens[i]; i++, shared++) {
+        for (size_t i = 0; i < x->length && i < y->length && x->tokens[i] == y->tokens[i];
+             i++, shared++) {
             ck_assert_ptr_eq(x->attention[i], y->attention[i]);
             ck_assert_ptr_eq(x->alternatives[i], y->alternatives[i]);
             ck_assert_int_eq(x->alternatives[i]->tokens[0], y->alternatives[i]->tokens[0]);
@@ -102,7 +106,8 @@ START_TEST(answers_share_their_beginnings) {
 }
 END_TEST
 
-/* The attention row of each token of a beam's result is the row from forced decoding of that result: backpointers are right. */
+/* The attention row of each token of a beam's result is the row from forced decoding of that
+ * result: backpointers are right. */
 START_TEST(beam_attention_equals_forced) {
     for (size_t i = 0; i < MODEL_TEXTS; i++) {
         struct sentence *beam = decode(prepare(model_texts[i], &search_beam, 5));
@@ -110,7 +115,8 @@ START_TEST(beam_attention_equals_forced) {
             const struct hypothesis *want = &beam->hypotheses[h];
             if (!want->ended)
                 continue;
-            struct sentence *forced = decode(model_prepare_forced(translator, model_texts[i], want->tokens, want->length, &arena));
+            struct sentence *forced = decode(model_prepare_forced(
+                translator, model_texts[i], want->tokens, want->length, &arena));
             const struct hypothesis *got = &forced->hypotheses[0];
             ck_assert_uint_eq(got->length, want->length);
             ck_assert(fabs(got->log_prob - want->log_prob) < 1e-5);
@@ -124,7 +130,8 @@ START_TEST(beam_attention_equals_forced) {
 }
 END_TEST
 
-/* Exact search comes back to decoder states of steps long past: what it finds scores as a target what it scored when found. */
+/* Exact search comes back to decoder states of steps long past: what it finds scores as a target
+ * what it scored when found. */
 START_TEST(exact_numbers_equal_forced) {
     for (size_t i = 0; i < MODEL_TEXTS; i++) {
         struct sentence *exact = prepare(model_texts[i], &search_exact, 3);
@@ -133,7 +140,8 @@ START_TEST(exact_numbers_equal_forced) {
         decode(exact);
         for (size_t h = 0; h < exact->count; h++) {
             const struct hypothesis *want = &exact->hypotheses[h];
-            struct sentence *forced = decode(model_prepare_forced(translator, model_texts[i], want->tokens, want->length, &arena));
+            struct sentence *forced = decode(model_prepare_forced(
+                translator, model_texts[i], want->tokens, want->length, &arena));
             const struct hypothesis *got = &forced->hypotheses[0];
             for (size_t t = 0; t < want->length + want->ended; t++) {
                 ck_assert_float_eq_tol(got->log_probs[t], want->log_probs[t], 1e-4f);
@@ -151,7 +159,8 @@ END_TEST
 START_TEST(exact_is_no_worse_than_beam) {
     size_t proven = 0;
     for (size_t i = 0; i < MODEL_TEXTS; i++) {
-        struct sentence *beam = prepare(model_texts[i], &search_beam, 5), *exact = prepare(model_texts[i], &search_exact, 5);
+        struct sentence *beam = prepare(model_texts[i], &search_beam, 5),
+                        *exact = prepare(model_texts[i], &search_exact, 5);
         beam->options.length_penalty = exact->options.length_penalty = 0;
         beam->options.max_length = exact->options.max_length = 4;
         exact->options.max_steps = i % 4 ? 20000 : 2 + i;
@@ -169,8 +178,9 @@ END_TEST
 
 /* ---- attention that is given ---- */
 
-static const char *const attending[] = {"conditional-additive-gru", "bahdanau-coverage-values", "conditional-coverage-local-p",
-                                        "luong-feeding-gru",        "luong-local-m-gru",        "pointer-generator"};
+static const char *const attending[] = {
+    "conditional-additive-gru", "bahdanau-coverage-values", "conditional-coverage-local-p",
+    "luong-feeding-gru",        "luong-local-m-gru",        "pointer-generator"};
 enum { ATTENDING = sizeof attending / sizeof *attending };
 
 static void attend(struct sentence *sentence, size_t step, const float *row) {
@@ -180,13 +190,15 @@ static void attend(struct sentence *sentence, size_t step, const float *row) {
     ck_assert_int_eq(translator_attend(sentence, step, weights, sentence->length, NULL), 0);
 }
 
-/* The model's own rows, given, change nothing; all weight on one token is what the step then looks at, and changes what follows. */
+/* The model's own rows, given, change nothing; all weight on one token is what the step then looks
+ * at, and changes what follows. */
 START_TEST(attention_can_be_forced) {
     char folder[128];
     snprintf(folder, sizeof folder, "tests/golden/%s", attending[_i]);
     translator_free(translator);
     translator = model_open(folder);
-    struct sentence *own = decode(prepare(model_texts[3], &search_greedy, 1)), *same = prepare(model_texts[3], &search_greedy, 1),
+    struct sentence *own = decode(prepare(model_texts[3], &search_greedy, 1)),
+                    *same = prepare(model_texts[3], &search_greedy, 1),
                     *other = prepare(model_texts[3], &search_greedy, 1);
     const struct hypothesis *h = &own->hypotheses[0];
     float first[64] = {1};

@@ -1,4 +1,5 @@
-/* The continuous batch on a tiny model: sentences come and go, and no answer depends on the other sentences in the batch. */
+/* The continuous batch on a tiny model: sentences come and go, and no answer depends on the other
+ * sentences in the batch. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -24,7 +25,8 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text, const struct search_kind *strategy, size_t beam) {
-    const struct search_options options = {.strategy = strategy, .beam_size = beam, .n_best = beam, .length_penalty = 1};
+    const struct search_options options = {
+        .strategy = strategy, .beam_size = beam, .n_best = beam, .length_penalty = 1};
     return model_prepare(translator, text, &options, &arena);
 }
 
@@ -45,7 +47,8 @@ static struct sentence *decode_prepared(struct sentence *sentence) {
     return sentence;
 }
 
-static struct sentence *decode_alone(const char *text, const struct search_kind *strategy, size_t beam) {
+static struct sentence *decode_alone(const char *text, const struct search_kind *strategy,
+                                     size_t beam) {
     return decode_prepared(prepare(text, strategy, beam));
 }
 
@@ -57,9 +60,11 @@ static void check_same(const struct sentence *a, const struct sentence *b) {
         ck_assert_uint_eq(x->length, y->length);
         ck_assert_int_eq(x->ended, y->ended);
         ck_assert_int_eq(memcmp(x->tokens, y->tokens, x->length * sizeof *x->tokens), 0);
-        ck_assert_int_eq(memcmp(x->log_probs, y->log_probs, (x->length + x->ended) * sizeof(float)), 0);
+        ck_assert_int_eq(memcmp(x->log_probs, y->log_probs, (x->length + x->ended) * sizeof(float)),
+                         0);
         for (size_t i = 0; i < x->length + x->ended; i++)
-            ck_assert_int_eq(memcmp(x->attention[i], y->attention[i], a->length * sizeof(float)), 0);
+            ck_assert_int_eq(memcmp(x->attention[i], y->attention[i], a->length * sizeof(float)),
+                             0);
         ck_assert(x->score == y->score);
     }
 }
@@ -69,8 +74,9 @@ static const struct {
     const struct search_kind *strategy;
     size_t rows;
     const char *given;
-} ways[] = {{&search_beam, 5, NULL},  {&search_greedy, 1, NULL},   {&search_forced, 1, "Tom est ici."},
-            {&search_exact, 4, NULL}, {&search_sample, 3, "Tom "}, {&search_greedy, 1, "Je ne"}};
+} ways[] = {
+    {&search_beam, 5, NULL},  {&search_greedy, 1, NULL},   {&search_forced, 1, "Tom est ici."},
+    {&search_exact, 4, NULL}, {&search_sample, 3, "Tom "}, {&search_greedy, 1, "Je ne"}};
 enum { WAYS = sizeof ways / sizeof *ways, FORCED = 2 };
 
 /* Each text in each way. */
@@ -78,11 +84,15 @@ static struct sentence *prepare_nth(size_t i) {
     const struct search_kind *strategy = ways[i % WAYS].strategy;
     const char *given = ways[i % WAYS].given;
     bool forced = i % WAYS == FORCED;
-    struct sentence *sentence = prepare(model_texts[i / WAYS], forced ? &search_greedy : strategy, ways[i % WAYS].rows);
-    sentence->options.sampling = (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11, .stream = i};
+    struct sentence *sentence =
+        prepare(model_texts[i / WAYS], forced ? &search_greedy : strategy, ways[i % WAYS].rows);
+    sentence->options.sampling =
+        (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11, .stream = i};
     sentence->options.max_steps = 60;
     if (given)
-        ck_assert_int_eq((forced ? translator_force : translator_begin_with)(sentence, given, strlen(given), NULL), 0);
+        ck_assert_int_eq((forced ? translator_force : translator_begin_with)(sentence, given,
+                                                                             strlen(given), NULL),
+                         0);
     return sentence;
 }
 
@@ -175,7 +185,8 @@ END_TEST
 
 START_TEST(cancelled_ones_leave_at_once) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
-    struct sentence *one = prepare(model_texts[4], &search_beam, 5), *other = prepare(model_texts[2], &search_beam, 5), *done[ROWS];
+    struct sentence *one = prepare(model_texts[4], &search_beam, 5),
+                    *other = prepare(model_texts[2], &search_beam, 5), *done[ROWS];
     atomic_bool cancelled = false;
     one->cancelled = &cancelled;
     batch_admit(batch, (struct sentence *[]){one, other}, 2);
@@ -196,7 +207,8 @@ START_TEST(cancelled_ones_leave_at_once) {
 }
 END_TEST
 
-/* Finite weights can still overflow: a search that finds no number to compare has no hypothesis, and says so. */
+/* Finite weights can still overflow: a search that finds no number to compare has no hypothesis,
+ * and says so. */
 START_TEST(scores_that_are_no_numbers_are_an_error) {
     size_t vocabulary = translator_info(translator).target_vocabulary;
     float *bias = arena_alloc(&arena, vocabulary, sizeof *bias);
@@ -204,7 +216,8 @@ START_TEST(scores_that_are_no_numbers_are_an_error) {
         bias[i] = NAN;
     translator->output.linear.bias = bias;
     for (size_t greedy = 0; greedy < 2; greedy++) {
-        struct sentence *sentence = decode_alone(model_texts[0], greedy ? &search_greedy : &search_beam, greedy ? 1 : 5);
+        struct sentence *sentence =
+            decode_alone(model_texts[0], greedy ? &search_greedy : &search_beam, greedy ? 1 : 5);
         ck_assert_ptr_nonnull(sentence->error);
         ck_assert_int_eq(sentence->error->code, ERROR_FORMAT);
         ck_assert_ptr_null(sentence->hypotheses);
@@ -242,7 +255,8 @@ static struct target_ids list_of(const struct sentence *sentence, size_t more) {
     ck_assert_ptr_nonnull(source);
     for (size_t i = 0; i < sentence->length; i++)
         source[i] = sentence->tokens[i].id;
-    ck_assert_int_eq(shortlist_of(translator->shortlist, source, sentence->length, &arena, &targets, NULL), 0);
+    ck_assert_int_eq(
+        shortlist_of(translator->shortlist, source, sentence->length, &arena, &targets, NULL), 0);
     ck_assert_uint_eq(targets.count + more, sentence->targets.count);
     return targets;
 }
@@ -250,15 +264,17 @@ static struct target_ids list_of(const struct sentence *sentence, size_t more) {
 START_TEST(only_listed_tokens_come_out) {
     use_list(computes[_i], &(struct made_list){.each = 2});
     for (size_t i = 0; i < 2 * MODEL_TEXTS; i++) {
-        struct sentence *sentence =
-            i % 2 == 0 ? decode_alone(model_texts[i / 2], &search_beam, 5) : decode_alone(model_texts[i / 2], &search_greedy, 1);
+        struct sentence *sentence = i % 2 == 0
+                                        ? decode_alone(model_texts[i / 2], &search_beam, 5)
+                                        : decode_alone(model_texts[i / 2], &search_greedy, 1);
         struct target_ids targets = list_of(sentence, 0);
         ck_assert_uint_gt(targets.count, 1);
         ck_assert_uint_lt(targets.count, 2 * sentence->length + 2);
         for (size_t h = 0; h < sentence->count; h++)
             for (size_t t = 0; t < sentence->hypotheses[h].length; t++) {
                 ck_assert(is_listed(&targets, sentence->hypotheses[h].tokens[t]));
-                ck_assert_float_lt(sentence->hypotheses[h].entropies[t], logf((float)targets.count) + 1e-5f);
+                ck_assert_float_lt(sentence->hypotheses[h].entropies[t],
+                                   logf((float)targets.count) + 1e-5f);
             }
         sentence_done(sentence);
     }
@@ -308,21 +324,27 @@ END_TEST
 static const int added[] = {150, 199, 151, 197, 198};
 static const struct phrase phrase = {.tokens = added, .length = 3, .stand_ins = {197, 198}};
 
-static struct sentence *decode_phrases(const struct translator *t, size_t text, const struct search_kind *strategy) {
-    struct search_options options = {.strategy = strategy, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+static struct sentence *decode_phrases(const struct translator *t, size_t text,
+                                       const struct search_kind *strategy) {
+    struct search_options options = {
+        .strategy = strategy, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
     options.sampling = (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11};
     struct sentence *sentence = model_prepare(t, model_texts[text], &options, &arena);
-    search_constrain(&sentence->options, (struct phrases){.list = &phrase, .count = 1, .size = 200});
+    search_constrain(&sentence->options,
+                     (struct phrases){.list = &phrase, .count = 1, .size = 200});
     return decode_prepared(sentence);
 }
 
-/* The tokens of phrases, and of those that stand for them, are on the list of a sentence that must contain them. */
+/* The tokens of phrases, and of those that stand for them, are on the list of a sentence that must
+ * contain them. */
 START_TEST(phrases_join_the_list) {
-    static const struct search_kind *const strategies[] = {&search_beam, &search_greedy, &search_sample};
+    static const struct search_kind *const strategies[] = {&search_beam, &search_greedy,
+                                                           &search_sample};
     int all[200];
     list_all(all);
     struct translator *few = model_open_listed(MODEL, "int8", &(struct made_list){.each = 2}),
-                      *whole = model_open_listed(MODEL, "int8", &(struct made_list){.always = all, .count = 200}),
+                      *whole = model_open_listed(MODEL, "int8",
+                                                 &(struct made_list){.always = all, .count = 200}),
                       *without = model_open_with(MODEL, "int8"), *former = translator;
     for (size_t i = 0; i < 3 * MODEL_TEXTS; i++) {
         translator = few;
@@ -332,8 +354,10 @@ START_TEST(phrases_join_the_list) {
         const struct hypothesis *h = sentence->hypotheses;
         bool met = false;
         for (size_t t = 0; t < h->length; t++) {
-            ck_assert(is_listed(&targets, h->tokens[t]) || is_listed(&(struct target_ids){added, 5}, h->tokens[t]));
-            met = met || (t + 3 <= h->length && memcmp(h->tokens + t, phrase.tokens, 3 * sizeof *h->tokens) == 0);
+            ck_assert(is_listed(&targets, h->tokens[t]) ||
+                      is_listed(&(struct target_ids){added, 5}, h->tokens[t]));
+            met = met || (t + 3 <= h->length &&
+                          memcmp(h->tokens + t, phrase.tokens, 3 * sizeof *h->tokens) == 0);
         }
         ck_assert(met);
         sentence_done(sentence);
@@ -367,7 +391,8 @@ START_TEST(a_beam_may_be_wider_than_the_list) {
 }
 END_TEST
 
-/* Nothing but </s> to choose from, and it may not come yet: better the whole vocabulary than no answer. */
+/* Nothing but </s> to choose from, and it may not come yet: better the whole vocabulary than no
+ * answer. */
 START_TEST(an_empty_list_means_the_vocabulary) {
     use_list("float32", &(struct made_list){0});
     struct sentence *sentence = prepare(model_texts[1], &search_greedy, 1);
@@ -379,15 +404,18 @@ START_TEST(an_empty_list_means_the_vocabulary) {
 }
 END_TEST
 
-/* While a row is live, an encoder of two layers encodes by blocks of rows, one in a step, or as many as the caller has done before
- * it: two passes over them for a layer, and one for what the decoder remembers, of which the first block comes with the encoder's
- * last. What comes out has the bits of the sentence alone. */
+/* While a row is live, an encoder of two layers encodes by blocks of rows, one in a step, or as
+ * many as the caller has done before it: two passes over them for a layer, and one for what the
+ * decoder remembers, of which the first block comes with the encoder's last. What comes out has the
+ * bits of the sentence alone. */
 START_TEST(encodings_are_divided) {
     enum { BLOCK = 32 };
     translator_free(translator);
-    struct translator *t = translator = model_open_with("tests/golden/transformer", exact_compute());
+    struct translator *t = translator =
+        model_open_with("tests/golden/transformer", exact_compute());
     ck_assert_uint_eq(t->config.encoder.layers, 2);
-    struct sentence *first = prepare(model_texts[4], &search_greedy, 1), *late[2], *alone[2], *done[ROWS];
+    struct sentence *first = prepare(model_texts[4], &search_greedy, 1), *late[2], *alone[2],
+                    *done[ROWS];
     struct batch *batch = batch_create(t, ROWS, NULL);
     first->options.min_length = 30; /* it outlives the others' encoding */
     batch_divide(batch, 1);
@@ -418,7 +446,8 @@ START_TEST(encodings_are_divided) {
         ck_assert_uint_eq(late[i]->count, alone[i]->count);
         for (size_t h = 0; h < late[i]->count; h++)
             ck_assert_mem_eq(late[i]->hypotheses[h].log_probs, alone[i]->hypotheses[h].log_probs,
-                             (late[i]->hypotheses[h].length + late[i]->hypotheses[h].ended) * sizeof(float));
+                             (late[i]->hypotheses[h].length + late[i]->hypotheses[h].ended) *
+                                 sizeof(float));
         sentence_done(late[i]);
         sentence_done(alone[i]);
     }

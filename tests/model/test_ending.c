@@ -1,4 +1,5 @@
-/* model/correction, marks: the mark at the end of a sentence is that of its source, written as the target language writes it. */
+/* model/correction, marks: the mark at the end of a sentence is that of its source, written as the
+ * target language writes it. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/scratch.h"
@@ -33,7 +34,9 @@ static void make(const char *source, const char *target, size_t which) {
     struct hypothesis *h = &made.hypotheses[which];
     struct token *tokens;
     size_t count;
-    ck_assert_int_eq(tokenizer_encode(translator->target, target, strlen(target), NULL, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(translator->target, target, strlen(target), NULL, &arena,
+                                      &tokens, &count, &err),
+                     0);
     ck_assert_uint_lt(count, MOST);
     int *ids = arena_alloc(&arena, count, sizeof *ids);
     for (size_t i = 0; i < count; i++)
@@ -61,7 +64,8 @@ static void make(const char *source, const char *target, size_t which) {
 
 static const char *render(size_t which) {
     struct rendering rendering;
-    ck_assert_int_eq(translator_render(&made.sentence, &made.hypotheses[which], &arena, &rendering, &err), 0);
+    ck_assert_int_eq(
+        translator_render(&made.sentence, &made.hypotheses[which], &arena, &rendering, &err), 0);
     return rendering.text;
 }
 

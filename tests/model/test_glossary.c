@@ -6,8 +6,16 @@
 #include <string.h>
 
 static const struct glossary_entry entries[] = {
-    {"snow", "1"},         {"the snow", "2"}, {"New York", "3"}, {"C++", "4"},    {"\xc3\xa9t\xc3\xa9", "5"},
-    {"\xe7\x8c\xab", "6"}, {"a b", "7"},      {"b c", "8"},      {"Polish", "9"}, {"polish", "A"},
+    {"snow", "1"},
+    {"the snow", "2"},
+    {"New York", "3"},
+    {"C++", "4"},
+    {"\xc3\xa9t\xc3\xa9", "5"},
+    {"\xe7\x8c\xab", "6"},
+    {"a b", "7"},
+    {"b c", "8"},
+    {"Polish", "9"},
+    {"polish", "A"},
 };
 
 /* found: the entries' targets, in the order of the text. */
@@ -23,9 +31,10 @@ static const struct {
     {"new York New York new york", "33"},             /* "new York": the first letter again */
     {"I like C++ and C++.", "44"},
     {"\xc3\x89t\xc3\xa9, \xc3\xa9t\xc3\xa9s, l'\xc3\xa9t\xc3\xa9", "55"},
-    {"\xe9\xbb\x92\xe7\x8c\xab\xe3\x81\xa8\xe7\x99\xbd\xe7\x8c\xab", "66"}, /* no spaces in Japanese */
-    {"a b c", "7"},                                                         /* the first */
-    {"Polish polish", "9A"},                                                /* each as it is written */
+    {"\xe9\xbb\x92\xe7\x8c\xab\xe3\x81\xa8\xe7\x99\xbd\xe7\x8c\xab",
+     "66"},                  /* no spaces in Japanese */
+    {"a b c", "7"},          /* the first */
+    {"Polish polish", "9A"}, /* each as it is written */
     {"a", ""},
     {"e\xcc\x81t\xc3\xa9 te\xcc\x81", "5"}, /* canonically equivalent, and as a word */
     {"the\xc2\xa0snow", "2"},               /* any space */
@@ -38,13 +47,15 @@ START_TEST(source_phrases_are_found) {
     struct arena arena;
     struct lexicon lexicon;
     arena_init(&arena, 1 << 12);
-    ck_assert_int_eq(lexicon_init(&lexicon, entries, sizeof entries / sizeof *entries, &arena, NULL), 0);
+    ck_assert_int_eq(
+        lexicon_init(&lexicon, entries, sizeof entries / sizeof *entries, &arena, NULL), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char found[64] = "";
         const struct glossary_entry *entry;
         struct span span;
         size_t length = strlen(texts[i].text), end = 0;
-        for (size_t at = 0; lexicon_next(&lexicon, texts[i].text, length, &at, &span, &entry); end = span.end) {
+        for (size_t at = 0; lexicon_next(&lexicon, texts[i].text, length, &at, &span, &entry);
+             end = span.end) {
             ck_assert(span.begin >= end && span.end > span.begin && at == span.end);
             strcat(found, entry->target);
         }
@@ -55,7 +66,8 @@ START_TEST(source_phrases_are_found) {
 END_TEST
 
 /* A glossary of the sentences to come, in the arena. */
-static void make(struct glossary *glossary, const struct glossary_entry *own, size_t count, struct arena *arena) {
+static void make(struct glossary *glossary, const struct glossary_entry *own, size_t count,
+                 struct arena *arena) {
     struct lexicon *lexicon = arena_alloc(arena, 1, sizeof *lexicon);
     ck_assert_int_eq(lexicon_init(lexicon, own, count, arena, NULL), 0);
     glossary_init(glossary, lexicon, arena);
@@ -65,16 +77,23 @@ static void make(struct glossary *glossary, const struct glossary_entry *own, si
 
 enum { SENTENCES = 6, ROWS = 128 };
 
-static const char *const company[SENTENCES] = {"A boy plays in the snow.", "Hello {name}, how are you?",
-                                               "I live in the city.",      "The file [X12X] was not found.",
-                                               "{name} saw %s.",           "My father likes snow."};
+static const char *const company[SENTENCES] = {
+    "A boy plays in the snow.", "Hello {name}, how are you?",
+    "I live in the city.",      "The file [X12X] was not found.",
+    "{name} saw %s.",           "My father likes snow."};
 
-static void prepare(const struct translator *t, size_t i, struct arena *arena, struct sentence **sentence) {
+static void prepare(const struct translator *t, size_t i, struct arena *arena,
+                    struct sentence **sentence) {
     static const struct glossary_entry own[] = {{"snow", "poudreuse"}, {"father", "cher papa"}};
-    struct search_options options = {
-        .strategy = i == 3 ? &search_greedy : &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+    struct search_options options = {.strategy = i == 3 ? &search_greedy : &search_beam,
+                                     .beam_size = 4,
+                                     .n_best = 1,
+                                     .length_penalty = 1,
+                                     .max_rows = 12};
     size_t count;
-    ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena, sentence, &count, NULL), 0);
+    ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena,
+                                        sentence, &count, NULL),
+                     0);
     ck_assert_uint_eq(count, 1);
     struct glossary phrases;
     make(&phrases, own, 2, arena);
@@ -95,7 +114,8 @@ static void decode(const struct translator *t, size_t first, size_t end, char ou
     for (size_t i = first; i < end; i++) {
         struct rendering rendering;
         ck_assert_uint_eq(sentences[i]->count, 1);
-        ck_assert_int_eq(translator_render(sentences[i], sentences[i]->hypotheses, &arena, &rendering, NULL), 0);
+        ck_assert_int_eq(
+            translator_render(sentences[i], sentences[i]->hypotheses, &arena, &rendering, NULL), 0);
         snprintf(out[i], 160, "%s %a", rendering.text, sentences[i]->hypotheses->score);
         sentence_done(sentences[i]);
     }
@@ -129,7 +149,8 @@ START_TEST(what_a_sentence_is_made_to_hold) {
     prepare(t, 1, &arena, &sentence);
     ck_assert_uint_eq(sentence->options.phrases.list[0].length, 1);
     ck_assert_uint_eq(sentence->unknown, 0);
-    ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]), "\xe2\x96\x81{name}");
+    ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
+                     "\xe2\x96\x81{name}");
     sentence_done(sentence);
     prepare(t, 2, &arena, &sentence);
     ck_assert_ptr_eq(sentence->options.strategy, &search_beam);
@@ -144,18 +165,22 @@ START_TEST(what_a_sentence_is_made_to_hold) {
 END_TEST
 
 /* Constrains a text; the sentences are in the arena, and an error is returned. */
-static int constrain(const struct translator *t, const char *text, struct glossary *phrases, struct arena *arena,
-                     struct sentence **sentences, size_t *count, struct error *err) {
-    struct search_options options = {.strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+static int constrain(const struct translator *t, const char *text, struct glossary *phrases,
+                     struct arena *arena, struct sentence **sentences, size_t *count,
+                     struct error *err) {
+    struct search_options options = {
+        .strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
     int result = 0;
-    ck_assert_int_eq(translator_prepare(t, text, strlen(text), true, &options, arena, sentences, count, NULL), 0);
+    ck_assert_int_eq(
+        translator_prepare(t, text, strlen(text), true, &options, arena, sentences, count, NULL),
+        0);
     for (size_t i = 0; i < *count && result == 0; i++)
         result = translator_constrain(&(*sentences)[i], phrases, err);
     return result;
 }
 
-/* However often an entry is found, in one sentence or in many, its tokens are made once. One that the vocabulary cannot write: its
- * piece. */
+/* However often an entry is found, in one sentence or in many, its tokens are made once. One that
+ * the vocabulary cannot write: its piece. */
 START_TEST(entries_are_read_once) {
     static const struct glossary_entry own[] = {{"snow", "poudreuse"}, {"rain", "\xef\xb7\xba"}};
     struct translator *t = model_open("weights/en-fr");
@@ -165,9 +190,12 @@ START_TEST(entries_are_read_once) {
     size_t count;
     arena_init(&arena, 1 << 16);
     make(&phrases, own, 2, &arena);
-    ck_assert_int_eq(constrain(t, "Snow, rain, snow. I like rain and snow.", &phrases, &arena, &sentences, &count, NULL), 0);
+    ck_assert_int_eq(constrain(t, "Snow, rain, snow. I like rain and snow.", &phrases, &arena,
+                               &sentences, &count, NULL),
+                     0);
     ck_assert_uint_eq(count, 2);
-    const struct phrases *first = &sentences[0].options.phrases, *second = &sentences[1].options.phrases;
+    const struct phrases *first = &sentences[0].options.phrases,
+                         *second = &sentences[1].options.phrases;
     ck_assert_uint_eq(first->count, 3);
     ck_assert_uint_eq(second->count, 2);
     ck_assert_ptr_eq(first->list[0].tokens, first->list[2].tokens);
@@ -197,12 +225,15 @@ START_TEST(terms_are_hidden) {
     make(&phrases, own, 2, &arena);
     for (int hides = 0; hides < 2; hides++) {
         phrases.hides = hides;
-        ck_assert_int_eq(translator_prepare_text(t, &text, &options, &arena, &sentence, &count, NULL), 0);
+        ck_assert_int_eq(
+            translator_prepare_text(t, &text, &options, &arena, &sentence, &count, NULL), 0);
         ck_assert_int_eq(translator_constrain(sentence, &phrases, NULL), 0);
         ids[hides][0] = sentence->tokens[1].id;
         ids[hides][1] = sentence->tokens[3].id;
         if (hides)
-            ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]), "\xe2\x96\x81gamin");
+            ck_assert_str_eq(
+                translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
+                "\xe2\x96\x81gamin");
         sentence_done(sentence);
     }
     ck_assert_int_ne(ids[0][0], ids[1][0]);
@@ -233,7 +264,8 @@ START_TEST(phrases_are_bounded) {
     sentence_done(sentences);
     ck_assert_int_eq(constrain(t, text, &phrases, &arena, &sentences, &count, &error), -1);
     ck_assert_int_eq(error.code, ERROR_LENGTH);
-    ck_assert_str_eq(error.message, "the target phrases of a sentence must have at most 1000 tokens");
+    ck_assert_str_eq(error.message,
+                     "the target phrases of a sentence must have at most 1000 tokens");
     for (size_t i = 0; i < count; i++)
         sentence_done(&sentences[i]);
     arena_done(&arena);

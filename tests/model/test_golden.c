@@ -1,5 +1,6 @@
-/* Values that PyTorch computed (weights/golden/values.py) for tiny random models, one folder of tests/golden each: every cell,
- * score, decoder style, readout, initial state and storage, at every joint from the annotations to what each search finds. */
+/* Values that PyTorch computed (weights/golden/values.py) for tiny random models, one folder of
+ * tests/golden each: every cell, score, decoder style, readout, initial state and storage, at every
+ * joint from the annotations to what each search finds. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -16,11 +17,12 @@
 enum { MAX_CASES = 128 };
 static char cases[MAX_CASES][64];
 
-/* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of which feeds its rounding to the
- * next. weights/golden/values.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path but
- * those that are drawn. Where products are added fused, all are within 4e-5, what is found by searching within 1e-5
- * (GOLDEN_DIFFERENCE=1 prints it); where they are not (sanitizers' builds, processors without AVX2), the norms of transformers,
- * over eight numbers, magnify it to 7e-5. */
+/* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of
+ * which feeds its rounding to the next. weights/golden/values.py accepts only models on which
+ * PyTorch's own float32 and float64 agree within 5e-6 on every path but those that are drawn. Where
+ * products are added fused, all are within 4e-5, what is found by searching within 1e-5
+ * (GOLDEN_DIFFERENCE=1 prints it); where they are not (sanitizers' builds, processors without
+ * AVX2), the norms of transformers, over eight numbers, magnify it to 7e-5. */
 static const double TOLERANCE = 1e-4;
 static double largest; /* difference in this process, one test of one case */
 
@@ -28,14 +30,16 @@ static void check_near(double got, double want, const char *what, size_t index) 
     if (want <= -1e30 && isinf(got) && got < 0)
         return;
     largest = fmax(largest, fabs(got - want) / fmax(1.0, fabs(want)));
-    ck_assert_msg(fabs(got - want) <= TOLERANCE * fmax(1.0, fabs(want)), "%s[%zu]: got %.9g, want %.9g", what, index, got, want);
+    ck_assert_msg(fabs(got - want) <= TOLERANCE * fmax(1.0, fabs(want)),
+                  "%s[%zu]: got %.9g, want %.9g", what, index, got, want);
 }
 
 static void check_vector(const float *got, const json_t *want, const char *what) {
     size_t i;
     json_t *value;
     ck_assert_msg(json_is_array(want), "%s: missing in golden.json", what);
-    json_array_foreach(want, i, value) check_near((double)got[i], json_number_value(value), what, i);
+    json_array_foreach(want, i, value)
+        check_near((double)got[i], json_number_value(value), what, i);
 }
 
 static void check_matrix(const float *got, size_t ld, const json_t *want, const char *what) {
@@ -45,7 +49,8 @@ static void check_matrix(const float *got, size_t ld, const json_t *want, const 
     json_array_foreach(want, i, row) check_vector(got + i * ld, row, what);
 }
 
-/* The case that was opened last: the tests of a case follow each other. With a sanitizer, a batch is expensive to create. */
+/* The case that was opened last: the tests of a case follow each other. With a sanitizer, a batch
+ * is expensive to create. */
 enum { ROWS = 128 };
 static struct {
     char name[64];
@@ -95,25 +100,29 @@ static size_t read_ids(const json_t *list, int *ids, size_t room) {
     return count;
 }
 
-/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c), as they follow each other in a row's. A
- * transformer's are those of its mixer; where that has a past, what the step has added to it: `added`, NULL before the first. */
-static void check_state(const struct translator *t, const float *state, const float *added, const json_t *layers,
-                        const char *what) {
+/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c), as they
+ * follow each other in a row's. A transformer's are those of its mixer; where that has a past, what
+ * the step has added to it: `added`, NULL before the first. */
+static void check_state(const struct translator *t, const float *state, const float *added,
+                        const json_t *layers, const char *what) {
     size_t l, part, at = 0, hidden = t->config.decoder.hidden;
-    size_t all = (t->decoder.shape.past > 0 ? t->decoder.shape.past : t->decoder.shape.state) / hidden;
+    size_t all =
+        (t->decoder.shape.past > 0 ? t->decoder.shape.past : t->decoder.shape.state) / hidden;
     bool recurrent = t->decoder.kind == &decoder_recurrent;
     json_t *layer, *tensor;
     ck_assert_uint_eq(json_array_size(layers), t->config.decoder.layers);
     json_array_foreach(layers, l, layer) {
-        size_t parts =
-            recurrent ? cell_kind_find("decoder.cell", t->config.decoder.cell, NULL)->states : all / t->config.decoder.layers;
+        size_t parts = recurrent
+                           ? cell_kind_find("decoder.cell", t->config.decoder.cell, NULL)->states
+                           : all / t->config.decoder.layers;
         ck_assert_uint_eq(json_array_size(layer), t->decoder.shape.past > 0 && !added ? 0 : parts);
         json_array_foreach(layer, part, tensor) {
             check_vector((added ? added : state) + at, tensor, what);
             at += hidden;
         }
     }
-    ck_assert_uint_le(at, added ? t->decoder.shape.past : t->decoder.shape.state); /* coverage and h~ follow */
+    ck_assert_uint_le(at, added ? t->decoder.shape.past
+                                : t->decoder.shape.state); /* coverage and h~ follow */
 }
 
 /* ---- the joints ---- */
@@ -124,33 +133,38 @@ struct source {
     struct copies *copies;
 };
 
-/* The sentence's ids as tokens with their pieces; what a model that copies makes of them is what golden.json says. */
-static struct token *tokens_of(const struct translator *t, const json_t *sentence, const int *ids, size_t length,
-                               struct arena *arena) {
+/* The sentence's ids as tokens with their pieces; what a model that copies makes of them is what
+ * golden.json says. */
+static struct token *tokens_of(const struct translator *t, const json_t *sentence, const int *ids,
+                               size_t length, struct arena *arena) {
     const char *text = json_string_value(json_object_get(sentence, "text"));
     struct token *tokens = arena_zalloc(arena, length, sizeof *tokens), *encoded;
     size_t count;
-    ck_assert_int_eq(tokenizer_encode(t->source, text, strlen(text), NULL, arena, &encoded, &count, NULL), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(t->source, text, strlen(text), NULL, arena, &encoded, &count, NULL), 0);
     for (size_t j = 0; j < length; j++)
-        tokens[j] = (struct token){.id = ids[j], .piece = j < count ? encoded[j].piece : tokenizer_piece(t->source, ids[j])};
+        tokens[j] = (struct token){.id = ids[j],
+                                   .piece = j < count ? encoded[j].piece
+                                                      : tokenizer_piece(t->source, ids[j])};
     return tokens;
 }
 
-static struct copies *copies_of(const struct translator *t, const json_t *sentence, const struct token *tokens, size_t length,
-                                struct arena *arena) {
+static struct copies *copies_of(const struct translator *t, const json_t *sentence,
+                                const struct token *tokens, size_t length, struct arena *arena) {
     const json_t *words = json_object_get(sentence, "words");
     ck_assert_int_eq(t->output.copies, words != NULL);
     if (!words)
         return NULL;
-    struct copies *copies = copies_find(&(struct copies_between){t->source, t->target}, tokens, length, arena, NULL);
+    struct copies *copies =
+        copies_find(&(struct copies_between){t->source, t->target}, tokens, length, arena, NULL);
     ck_assert_uint_eq(json_array_size(words), length);
     for (size_t j = 0; j < length; j++)
         ck_assert_int_eq(copies->words[j], json_integer_value(json_array_get(words, j)));
     return copies;
 }
 
-static void check_steps(const struct translator *t, const struct source *source, float *state, const json_t *steps,
-                        struct arena *arena) {
+static void check_steps(const struct translator *t, const struct source *source, float *state,
+                        const json_t *steps, struct arena *arena) {
     const struct decoder *decoder = &t->decoder;
     const struct decoder_shape *shape = &decoder->shape;
     const struct copies *copies = source->copies;
@@ -161,7 +175,8 @@ static void check_steps(const struct translator *t, const struct source *source,
     json_array_foreach(steps, i, step) {
         float *added = shape->past > 0 ? arena_alloc(arena, shape->past, sizeof *added) : NULL;
         past[i] = added;
-        int token = i == 0 ? DECODER_FIRST : (int)json_integer_value(json_object_get(step, "previous"));
+        int token =
+            i == 0 ? DECODER_FIRST : (int)json_integer_value(json_object_get(step, "previous"));
         struct distribution distribution;
         struct row row = {.token = copies && i > 0 ? copies_input(copies, token) : token,
                           .step = i,
@@ -185,13 +200,16 @@ static void check_steps(const struct translator *t, const struct source *source,
         ck_assert_uint_eq(distribution.size, decoder->vocabulary + (copies ? copies->count : 0));
         for (size_t v = 0; v < distribution.size; v++)
             row.logits[v] -= distribution.log_sum;
-        if (json_object_get(step, "log_probs")) /* only the first sentences have them, for the size of the file */
+        if (json_object_get(
+                step,
+                "log_probs")) /* only the first sentences have them, for the size of the file */
             check_vector(row.logits, json_object_get(step, "log_probs"), "log_probs");
     }
 }
 
 /* The additive score's keys hold exp(2x). */
-static void check_keys(const struct translator *t, const float *keys, size_t length, const json_t *want) {
+static void check_keys(const struct translator *t, const float *keys, size_t length,
+                       const json_t *want) {
     size_t size = t->decoder.shape.key;
     bool twice = strcmp(t->config.attention.score, "additive") == 0;
     float *plain = malloc(length * size * sizeof *plain);
@@ -205,12 +223,13 @@ static void check_keys(const struct translator *t, const float *keys, size_t len
 
 /* The vectors that the head reads, one for each token of the target and one for </s>. */
 struct chosen {
-    float *x;     /* [n, E + H] the token's embedding and the top layer's output in the step that chose it */
+    float *x; /* [n, E + H] the token's embedding and the top layer's output in the step that chose
+                 it */
     size_t count; /* n */
 };
 
-static struct chosen choose(const struct translator *t, const struct source *source, float *state, const json_t *target,
-                            struct arena *arena) {
+static struct chosen choose(const struct translator *t, const struct source *source, float *state,
+                            const json_t *target, struct arena *arena) {
     const struct decoder_shape *shape = &t->decoder.shape;
     int tokens[64], previous = DECODER_FIRST;
     const float *past[64];
@@ -238,20 +257,23 @@ static struct chosen choose(const struct translator *t, const struct source *sou
     return chosen;
 }
 
-static void check_alignment(const struct translator *t, const struct source *source, const struct encoded *encoded, const int *ids,
-                            float *state, const json_t *sentence, struct arena *arena) {
+static void check_alignment(const struct translator *t, const struct source *source,
+                            const struct encoded *encoded, const int *ids, float *state,
+                            const json_t *sentence, struct arena *arena) {
     const struct encoder *e = &t->encoder;
     const struct linear *key = &t->alignment.key;
     size_t length = source->memory.length, size = key->out;
     float *x = arena_alloc(arena, length * key->in, sizeof *x);
     float *keys = arena_alloc(arena, length * size, sizeof *keys);
     for (size_t j = 0; j < length; j++) {
-        memcpy(x + j * key->in, encoded->annotations + j * e->annotation, e->annotation * sizeof *x);
+        memcpy(x + j * key->in, encoded->annotations + j * e->annotation,
+               e->annotation * sizeof *x);
         weights_row(&e->embedding, (size_t)ids[j], x + j * key->in + e->annotation);
     }
     linear_apply(key, x, key->in, length, keys, size);
     check_matrix(keys, size, json_object_get(sentence, "alignment_keys"), "alignment_keys");
-    struct chosen chosen = choose(t, source, state, json_object_get(json_object_get(sentence, "forced"), "tokens"), arena);
+    struct chosen chosen = choose(
+        t, source, state, json_object_get(json_object_get(sentence, "forced"), "tokens"), arena);
     float *rows = arena_alloc(arena, chosen.count * length, sizeof *rows);
     float *queries = arena_alloc(arena, chosen.count * t->alignment.query.out, sizeof *queries);
     alignment_rows(&t->alignment, chosen.x, chosen.count, keys, length, queries, rows);
@@ -259,8 +281,8 @@ static void check_alignment(const struct translator *t, const struct source *sou
     check_matrix(rows, length, json_object_get(sentence, "soft_alignment"), "soft_alignment");
 }
 
-static void encode(const struct translator *t, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                   struct encoded *out) {
+static void encode(const struct translator *t, const int *ids, const size_t *lengths, size_t n,
+                   struct arena *arena, struct encoded *out) {
     void *parts = encoder_begin(&t->encoder, ids, lengths, n, arena, out, NULL);
     ck_assert_ptr_nonnull(parts);
     ck_assert(encoder_advance(&t->encoder, parts, SIZE_MAX));
@@ -273,19 +295,24 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     size_t length = read_ids(json_object_get(sentence, "source"), ids, 64);
     struct encoded encoded;
     encode(t, ids, &length, 1, &arena, &encoded);
-    check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
+    check_matrix(encoded.annotations, t->encoder.annotation,
+                 json_object_get(sentence, "annotations"), "annotations");
     float *keys = arena_alloc(&arena, length * t->decoder.shape.key, sizeof *keys);
     float *values = arena_alloc(&arena, length * t->decoder.shape.value, sizeof *values);
-    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, 0, decoder_slots(&t->decoder, length), &arena, keys, values, NULL), 0);
+    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, 0, decoder_slots(&t->decoder, length),
+                                      &arena, keys, values, NULL),
+                     0);
     if (t->decoder.attends)
         check_keys(t, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.shape.state, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
     check_state(t, state, NULL, json_object_get(sentence, "start"), "start");
-    struct source source = {{.length = length, .keys = keys, .values = values},
-                            copies_of(t, sentence, tokens_of(t, sentence, ids, length, &arena), length, &arena)};
+    struct source source = {
+        {.length = length, .keys = keys, .values = values},
+        copies_of(t, sentence, tokens_of(t, sentence, ids, length, &arena), length, &arena)};
     float *copy_keys = arena_alloc(&arena, length * t->output.key.out, sizeof *copy_keys);
-    float *copy_gates = arena_alloc(&arena, length * t->output.gate_context.out, sizeof *copy_gates);
+    float *copy_gates =
+        arena_alloc(&arena, length * t->output.gate_context.out, sizeof *copy_gates);
     output_keys(&t->output, encoded.annotations, length, copy_keys, copy_gates);
     if (source.copies) {
         source.copies->keys = copy_keys;
@@ -294,7 +321,8 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     float *first = arena_alloc(&arena, t->decoder.shape.state, sizeof *first);
     memcpy(first, state, t->decoder.shape.state * sizeof *first);
     check_steps(t, &source, state, json_object_get(sentence, "steps"), &arena);
-    ck_assert_int_eq(t->alignment.query.out > 0, json_object_get(sentence, "soft_alignment") != NULL);
+    ck_assert_int_eq(t->alignment.query.out > 0,
+                     json_object_get(sentence, "soft_alignment") != NULL);
     if (t->alignment.query.out > 0)
         check_alignment(t, &source, &encoded, ids, first, sentence, &arena);
     arena_done(&arena);
@@ -330,15 +358,18 @@ START_TEST(encoding_is_ragged) {
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, lengths, n, &arena, states, NULL), 0);
     const float *annotations = encoded.annotations;
     json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
-        check_matrix(annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
-        check_state(t, states + i * t->decoder.shape.state, NULL, json_object_get(sentence, "start"), "start");
+        check_matrix(annotations, t->encoder.annotation, json_object_get(sentence, "annotations"),
+                     "annotations");
+        check_state(t, states + i * t->decoder.shape.state, NULL,
+                    json_object_get(sentence, "start"), "start");
         annotations += lengths[i] * t->encoder.annotation;
     }
     arena_done(&arena);
 }
 END_TEST
 
-/* A text that cannot be cut may have more tokens than the encoder has positions: all beyond stand in the last. */
+/* A text that cannot be cut may have more tokens than the encoder has positions: all beyond stand
+ * in the last. */
 START_TEST(positions_end) {
     enum { LENGTH = 60, SAME = 50 }; /* three layers of width 3 see three tokens to either side */
     struct translator *t = translator_of("convolutional-dot-gru");
@@ -360,13 +391,16 @@ END_TEST
 
 /* ---- the searches, all sentences in one batch ---- */
 
-static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length, bool attends) {
-    const json_t *tokens = json_object_get(want, "tokens"), *attention = json_object_get(want, "attention"), *row;
+static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length,
+                             bool attends) {
+    const json_t *tokens = json_object_get(want, "tokens"),
+                 *attention = json_object_get(want, "attention"), *row;
     ck_assert_uint_eq(got->length, json_array_size(tokens));
     for (size_t i = 0; i < got->length; i++)
         ck_assert_int_eq(got->tokens[i], json_integer_value(json_array_get(tokens, i)));
     ck_assert_int_eq(got->ended, json_is_true(json_object_get(want, "ended")));
-    ck_assert_uint_eq(got->length + got->ended, json_array_size(json_object_get(want, "log_probs")));
+    ck_assert_uint_eq(got->length + got->ended,
+                      json_array_size(json_object_get(want, "log_probs")));
     check_vector(got->log_probs, json_object_get(want, "log_probs"), "log_probs");
     size_t i;
     json_array_foreach(attention, i, row) {
@@ -378,8 +412,8 @@ static void check_hypothesis(const struct hypothesis *got, const json_t *want, s
 }
 
 /* Prepares each sentence from its ids, with the same options; force: its "forced" target. */
-static void prepare(const struct translator *t, const json_t *sentences, const struct search_options *options, bool force,
-                    struct sentence *out) {
+static void prepare(const struct translator *t, const json_t *sentences,
+                    const struct search_options *options, bool force, struct sentence *out) {
     size_t i;
     json_t *sentence;
     json_array_foreach(sentences, i, sentence) {
@@ -409,7 +443,8 @@ static void decode(struct batch *batch, struct sentence *sentences, size_t count
     struct sentence *done[ROWS], *next[ROWS];
     while (finished < count) {
         size_t n = 0;
-        for (; admitted < count && reserved + sentence_max_rows(&sentences[admitted]) <= rows; n++) {
+        for (; admitted < count && reserved + sentence_max_rows(&sentences[admitted]) <= rows;
+             n++) {
             next[n] = &sentences[admitted++];
             reserved += sentence_max_rows(next[n]);
         }
@@ -426,11 +461,13 @@ static void decode(struct batch *batch, struct sentence *sentences, size_t count
 /* The search options of this sentence in golden.json. */
 static void read_options(const json_t *told, struct search_options *options) {
     struct sampling *sampling = &options->sampling;
-    json_int_t seed = json_integer_value(json_object_get(told, "seed")), top_k = json_integer_value(json_object_get(told, "top_k")),
+    json_int_t seed = json_integer_value(json_object_get(told, "seed")),
+               top_k = json_integer_value(json_object_get(told, "top_k")),
                size = json_integer_value(json_object_get(told, "beam_size")),
                longest = json_integer_value(json_object_get(told, "max_length"));
     if (seed > 0)
-        *sampling = (struct sampling){.temperature = json_number_value(json_object_get(told, "temperature")),
+        *sampling = (struct sampling){.temperature =
+                                          json_number_value(json_object_get(told, "temperature")),
                                       .top_k = (size_t)top_k,
                                       .top_p = json_number_value(json_object_get(told, "top_p")),
                                       .seed = (uint64_t)seed};
@@ -448,11 +485,13 @@ static void check_found(const struct sentence *got, const json_t *want) {
     bool attends = got->translator->decoder.attends;
     ck_assert_uint_eq(got->count, list ? json_array_size(list) : 1);
     for (size_t h = 0; h < got->count; h++)
-        check_hypothesis(&got->hypotheses[h], list ? json_array_get(list, h) : want, got->length, attends);
+        check_hypothesis(&got->hypotheses[h], list ? json_array_get(list, h) : want, got->length,
+                         attends);
 }
 
 /* variant: of the ways that golden.json has of it, if it has several. */
-static void check_search(const char *name, const struct search_options *options, bool force, const char *key, size_t variant) {
+static void check_search(const char *name, const struct search_options *options, bool force,
+                         const char *key, size_t variant) {
     struct translator *t = translator_of(name);
     json_t *golden = golden_of(name), *sentences = json_object_get(golden, "sentences"), *want[64];
     struct sentence list[64];
@@ -466,7 +505,8 @@ static void check_search(const char *name, const struct search_options *options,
         read_options(want[i], &list[i].options);
         rows = sentence_max_rows(&list[i]) > rows ? sentence_max_rows(&list[i]) : rows;
     }
-    decode(current.batch, list, count, 2 * rows + 1); /* rows for about two at a time: sentences come and go */
+    decode(current.batch, list, count,
+           2 * rows + 1); /* rows for about two at a time: sentences come and go */
     for (size_t i = 0; i < count; i++) {
         check_found(&list[i], want[i]);
         sentence_done(&list[i]);
@@ -474,13 +514,15 @@ static void check_search(const char *name, const struct search_options *options,
 }
 
 START_TEST(greedy_equals_pytorch) {
-    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {
+        .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     check_search(cases[_i], &options, false, "greedy", 0);
 }
 END_TEST
 
 START_TEST(forced_scores_equal_pytorch) {
-    struct search_options options = {.strategy = &search_forced, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {
+        .strategy = &search_forced, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     check_search(cases[_i], &options, true, "forced", 0);
 }
 END_TEST
@@ -502,17 +544,20 @@ END_TEST
 
 START_TEST(samples_equal_pytorch) {
     for (size_t variant = 0; variant < 2; variant++) {
-        struct search_options options = {.strategy = &search_sample, .beam_size = 3, .n_best = 3, .length_penalty = 1.0};
+        struct search_options options = {
+            .strategy = &search_sample, .beam_size = 3, .n_best = 3, .length_penalty = 1.0};
         check_search(cases[_i], &options, false, "sample", variant);
     }
 }
 END_TEST
 
-/* From the text to the text: the same ids, and the greedy translation as Python prints it, each <unk> replaced. */
+/* From the text to the text: the same ids, and the greedy translation as Python prints it, each
+ * <unk> replaced. */
 START_TEST(texts_equal_python) {
     struct translator *t = translator_of(cases[_i]);
     json_t *golden = golden_of(cases[_i]), *sentence;
-    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {
+        .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     size_t i, count;
     struct arena arena;
     arena_init(&arena, 1 << 16);
@@ -521,9 +566,9 @@ START_TEST(texts_equal_python) {
                      *want = json_object_get(json_object_get(sentence, "greedy"), "text");
         struct sentence *list;
         int ids[64];
-        ck_assert_int_eq(
-            translator_prepare(t, json_string_value(text), json_string_length(text), false, &options, &arena, &list, &count, NULL),
-            0);
+        ck_assert_int_eq(translator_prepare(t, json_string_value(text), json_string_length(text),
+                                            false, &options, &arena, &list, &count, NULL),
+                         0);
         ck_assert_uint_eq(count, 1);
         ck_assert_uint_eq(list->length, read_ids(json_object_get(sentence, "source"), ids, 64));
         for (size_t j = 0; j < list->length; j++)
@@ -531,7 +576,8 @@ START_TEST(texts_equal_python) {
         list->replace_unknowns = true;
         decode(current.batch, list, 1, 1);
         struct rendering rendering;
-        ck_assert_int_eq(translator_render(list, &list->hypotheses[0], &arena, &rendering, NULL), 0);
+        ck_assert_int_eq(translator_render(list, &list->hypotheses[0], &arena, &rendering, NULL),
+                         0);
         ck_assert_str_eq(rendering.text, json_string_value(want));
         sentence_done(list);
     }
@@ -540,7 +586,8 @@ START_TEST(texts_equal_python) {
 END_TEST
 
 /* The same hypotheses, with log-probabilities that differ by no more than this. */
-static void check_same(const struct sentence *together, const struct sentence *alone, float tolerance) {
+static void check_same(const struct sentence *together, const struct sentence *alone,
+                       float tolerance) {
     ck_assert_uint_eq(together->count, alone->count);
     for (size_t h = 0; h < alone->count; h++) {
         const struct hypothesis *got = &together->hypotheses[h], *want = &alone->hypotheses[h];
@@ -553,8 +600,8 @@ static void check_same(const struct sentence *together, const struct sentence *a
 }
 
 /* All sentences encoded and decoded together, and each alone. */
-static void check_company(const struct translator *t, struct batch *batch, const json_t *list, const struct search_options *options,
-                          float tolerance) {
+static void check_company(const struct translator *t, struct batch *batch, const json_t *list,
+                          const struct search_options *options, float tolerance) {
     struct sentence together[64], alone[64];
     size_t count = json_array_size(list);
     bool force = options->strategy == &search_forced;
@@ -574,8 +621,17 @@ static const struct search_options ways[] = {
     {.strategy = &search_forced, .beam_size = 1, .n_best = 1, .length_penalty = 1},
     {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1},
     {.strategy = &search_beam, .beam_size = 4, .n_best = 4, .length_penalty = 1},
-    {.strategy = &search_exact, .beam_size = 3, .n_best = 2, .length_penalty = 0.3, .max_length = 4, .max_steps = 100},
-    {.strategy = &search_sample, .beam_size = 3, .n_best = 3, .length_penalty = 1, .sampling = {1, 8, 0.9, 5, 0}},
+    {.strategy = &search_exact,
+     .beam_size = 3,
+     .n_best = 2,
+     .length_penalty = 0.3,
+     .max_length = 4,
+     .max_steps = 100},
+    {.strategy = &search_sample,
+     .beam_size = 3,
+     .n_best = 3,
+     .length_penalty = 1,
+     .sampling = {1, 8, 0.9, 5, 0}},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -589,7 +645,9 @@ START_TEST(company_changes_nothing) {
         ck_assert_ptr_nonnull(batch);
         bool exact = c < exact_computes();
         for (size_t w = 0; w < (exact ? WAYS : 1); w++)
-            check_company(t, batch, list, &ways[w], exact ? 0 : 1e-4f); /* OpenBLAS's, by log-probabilities down to -80: 8.4e-5 */
+            check_company(t, batch, list, &ways[w],
+                          exact ? 0
+                                : 1e-4f); /* OpenBLAS's, by log-probabilities down to -80: 8.4e-5 */
         batch_free(batch);
         translator_free(t);
     }
@@ -618,7 +676,8 @@ static int list_cases(void) {
     return count < MAX_CASES ? count : MAX_CASES;
 }
 
-/* Without this check a missing folder would pass, since the loops would have no case; or cases that do not fit. */
+/* Without this check a missing folder would pass, since the loops would have no case; or cases that
+ * do not fit. */
 START_TEST(cases_are_there) {
     ck_assert_int_ge(list_cases(), 28);
     ck_assert_int_lt(list_cases(), MAX_CASES);
@@ -627,8 +686,9 @@ END_TEST
 
 Suite *golden_suite(void) {
     const TTest *of_each[] = {
-        joints_equal_pytorch,  encoding_is_ragged,          greedy_equals_pytorch, beams_equal_pytorch,     exact_equals_pytorch,
-        samples_equal_pytorch, forced_scores_equal_pytorch, texts_equal_python,    company_changes_nothing,
+        joints_equal_pytorch,        encoding_is_ragged,   greedy_equals_pytorch,
+        beams_equal_pytorch,         exact_equals_pytorch, samples_equal_pytorch,
+        forced_scores_equal_pytorch, texts_equal_python,   company_changes_nothing,
     };
     Suite *suite = suite_create("golden");
     TCase *tests = tcase_create("pytorch");

@@ -40,8 +40,10 @@ static void write_held(const char *text, const struct opaque_runs *held, char ou
     *out = '\0';
     for (size_t i = 0; i < held->count; i++) {
         size_t used = strlen(out);
-        ck_assert(held->all[i].begin < held->all[i].end && (i == 0 || held->all[i - 1].end <= held->all[i].begin));
-        snprintf(out + used, 256 - used, "<%.*s>", (int)(held->all[i].end - held->all[i].begin), text + held->all[i].begin);
+        ck_assert(held->all[i].begin < held->all[i].end &&
+                  (i == 0 || held->all[i - 1].end <= held->all[i].begin));
+        snprintf(out + used, 256 - used, "<%.*s>", (int)(held->all[i].end - held->all[i].begin),
+                 text + held->all[i].begin);
     }
 }
 
@@ -51,12 +53,18 @@ static const struct {
 } rows[] = {
     {{{0}, {0}}, "See {a} and Foo Bar.", "<{a}>"},
     {{{"Foo Bar"}, {0}}, "See {a} and Foo Bar.", "<{a}><Foo Bar>"},
-    {{{"Foo", "Foo Bar"}, {0}}, "Foo Bar, Foo, Foobar", "<Foo Bar><Foo>"}, /* the longest; whole words */
-    {{{"Foo Bar"}, {"Bar \\d"}}, "Foo Bar 1, Bar 2", "<Foo Bar><Bar 2>"},  /* the first */
-    {{{"Foo"}, {"Foo-\\d"}}, "Foo-1 Foo", "<Foo-1><Foo>"},                 /* the longest of those that begin together */
-    {{{0}, {"\\d+", "[A-Z]\\d"}}, "A12 3", "<A1><2><3>"},                  /* what goes on after another begins anew */
-    {{{0}, {"a\\{.*z"}}, "a{b} z {c}", "<a{b} z><{c}>"},                   /* around a placeholder */
-    {{{0}, {"\\{b"}}, "a {b} {b", "<{b}><{b>"},                            /* a placeholder is longer */
+    {{{"Foo", "Foo Bar"}, {0}},
+     "Foo Bar, Foo, Foobar",
+     "<Foo Bar><Foo>"}, /* the longest; whole words */
+    {{{"Foo Bar"}, {"Bar \\d"}}, "Foo Bar 1, Bar 2", "<Foo Bar><Bar 2>"}, /* the first */
+    {{{"Foo"}, {"Foo-\\d"}},
+     "Foo-1 Foo",
+     "<Foo-1><Foo>"}, /* the longest of those that begin together */
+    {{{0}, {"\\d+", "[A-Z]\\d"}},
+     "A12 3",
+     "<A1><2><3>"}, /* what goes on after another begins anew */
+    {{{0}, {"a\\{.*z"}}, "a{b} z {c}", "<a{b} z><{c}>"}, /* around a placeholder */
+    {{{0}, {"\\{b"}}, "a {b} {b", "<{b}><{b>"},          /* a placeholder is longer */
     {{{"example"}, {0}}, "https://example.com example", "<https://example.com><example>"},
     {{{"\xc3\x89"
        "cole"},
@@ -76,9 +84,12 @@ START_TEST(all_kinds_are_held) {
         struct guard guard;
         char found[256];
         ck_assert_int_eq(guard_open(&guard, &protection, &err), 0);
-        ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, rows[i].text, strlen(rows[i].text), &arena, &held, &err), 0);
+        ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, rows[i].text,
+                                    strlen(rows[i].text), &arena, &held, &err),
+                         0);
         write_held(rows[i].text, &held, found);
-        ck_assert_msg(strcmp(found, rows[i].held) == 0, "%s: %s, not %s", rows[i].text, found, rows[i].held);
+        ck_assert_msg(strcmp(found, rows[i].held) == 0, "%s: %s, not %s", rows[i].text, found,
+                      rows[i].held);
         guard_done(&guard);
     }
 }
@@ -101,14 +112,18 @@ START_TEST(time_of_all_texts) {
     struct guard guard;
     ck_assert_int_eq(guard_open(&guard, &protection, &err), 0);
     int64_t before_ns = guard.left_ns;
-    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), 0);
+    ck_assert_int_eq(
+        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), 0);
     ck_assert_int_lt(guard.left_ns, before_ns);
     guard.left_ns = 0;
-    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), -1);
+    ck_assert_int_eq(
+        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     guard_done(&guard);
-    guard = (struct guard){.strings = &protection.strings}; /* strings and placeholders take what they take */
-    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), 0);
+    guard = (struct guard){
+        .strings = &protection.strings}; /* strings and placeholders take what they take */
+    ck_assert_int_eq(
+        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), 0);
     ck_assert_uint_eq(held.count, 1);
 }
 END_TEST

@@ -1,6 +1,6 @@
-/* The attention of a transformer's heads: PyTorch's weights for forced targets (tests/golden heads.json, weights/golden/heads.py);
- * exactly the weights of the search, for every way to find a hypothesis and any other sentences in the batch; nothing if it is not
- * requested. */
+/* The attention of a transformer's heads: PyTorch's weights for forced targets (tests/golden
+ * heads.json, weights/golden/heads.py); exactly the weights of the search, for every way to find a
+ * hypothesis and any other sentences in the batch; nothing if it is not requested. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -47,7 +47,8 @@ static const char *const models[] = {
 };
 enum { MODELS = sizeof models / sizeof *models };
 
-static const char *const texts[] = {"I", "This is mine.", "Place the ladder against the wall.", "Tom is quite different."};
+static const char *const texts[] = {"I", "This is mine.", "Place the ladder against the wall.",
+                                    "Tom is quite different."};
 enum { TEXTS = sizeof texts / sizeof *texts };
 
 static struct translator *translator;
@@ -97,7 +98,8 @@ static json_t *load(const char *name, const char *file) {
 }
 
 /* Entries that a step does not see are 0 in PyTorch. */
-static void check_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head, size_t i, const json_t *want) {
+static void check_row(const struct looks *looks, enum looks_part part, size_t layer, size_t head,
+                      size_t i, const json_t *want) {
     size_t count, j;
     const float *row = looks_row(looks, part, layer, head, i, &count);
     json_t *value;
@@ -105,12 +107,13 @@ static void check_row(const struct looks *looks, enum looks_part part, size_t la
     json_array_foreach(want, j, value) {
         double got = j < count ? (double)row[j] : 0;
         ck_assert_msg(fabs(got - json_number_value(value)) <= TOLERANCE,
-                      "part %d layer %zu head %zu row %zu[%zu]: got %.9g, want %.9g", (int)part, layer, head, i, j, got,
-                      json_number_value(value));
+                      "part %d layer %zu head %zu row %zu[%zu]: got %.9g, want %.9g", (int)part,
+                      layer, head, i, j, got, json_number_value(value));
     }
 }
 
-static void check_part(const struct looks *looks, enum looks_part part, size_t rows, const json_t *layers) {
+static void check_part(const struct looks *looks, enum looks_part part, size_t rows,
+                       const json_t *layers) {
     const struct look_set *set = &looks->parts[part];
     size_t l, h, i;
     json_t *heads, *head, *row;
@@ -134,7 +137,8 @@ static void check_looks(const struct sentence *sentence, const json_t *want) {
 }
 
 START_TEST(weights_equal_pytorch) {
-    json_t *golden = load(models[_i], "golden.json"), *heads = load(models[_i], "heads.json"), *want;
+    json_t *golden = load(models[_i], "golden.json"), *heads = load(models[_i], "heads.json"),
+           *want;
     size_t i;
     open_model(models[_i], "float32");
     ck_assert(looks_there(translator));
@@ -145,7 +149,8 @@ START_TEST(weights_equal_pytorch) {
         size_t length = json_array_size(list);
         for (size_t t = 0; t < length; t++)
             tokens[t] = (int)json_integer_value(json_array_get(list, t));
-        struct sentence *forced = decoded(prepare_forced(json_string_value(json_object_get(sentence, "text")), tokens, length));
+        struct sentence *forced = decoded(
+            prepare_forced(json_string_value(json_object_get(sentence, "text")), tokens, length));
         check_looks(forced, want);
         sentence_done(forced);
     }
@@ -163,8 +168,10 @@ static void check_same(const struct looks *a, const struct looks *b) {
         const struct look_set *set = &a->parts[part];
         for (size_t each = 0; each < set->layers * set->heads; each++)
             for (size_t i = 0, count; i < (part == LOOKS_ENCODER ? a->source : a->target); i++) {
-                const float *row = looks_row(a, (enum looks_part)part, each / set->heads, each % set->heads, i, &count);
-                const float *other = looks_row(b, (enum looks_part)part, each / set->heads, each % set->heads, i, &count);
+                const float *row = looks_row(a, (enum looks_part)part, each / set->heads,
+                                             each % set->heads, i, &count);
+                const float *other = looks_row(b, (enum looks_part)part, each / set->heads,
+                                               each % set->heads, i, &count);
                 ck_assert_int_eq(memcmp(row, other, count * sizeof *row), 0);
             }
     }
@@ -175,7 +182,8 @@ static void check_shown(const struct sentence *sentence) {
     const struct looks *looks = sentence->looks;
     const struct decoder_config *c = &translator->config.decoder;
     size_t layer = (c->alignment_layer > 0 ? c->alignment_layer : c->layers) - 1;
-    ck_assert_uint_eq(looks->target, sentence->hypotheses[0].length + sentence->hypotheses[0].ended);
+    ck_assert_uint_eq(looks->target,
+                      sentence->hypotheses[0].length + sentence->hypotheses[0].ended);
     for (size_t i = 0, count; i < looks->target; i++) {
         const float *row = looks_row(looks, LOOKS_CROSS, layer, c->alignment_head, i, &count);
         ck_assert_int_eq(memcmp(row, sentence->hypotheses[0].attention[i], count * sizeof *row), 0);
@@ -185,14 +193,22 @@ static void check_shown(const struct sentence *sentence) {
 static const struct search_options searches[] = {
     {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1},
     {.strategy = &search_beam, .beam_size = 5, .n_best = 3, .length_penalty = 1},
-    {.strategy = &search_exact, .beam_size = 3, .n_best = 1, .length_penalty = 1, .max_steps = 2000},
-    {.strategy = &search_sample, .beam_size = 1, .n_best = 2, .sampling = {.temperature = 1, .top_p = 1, .seed = 4}},
+    {.strategy = &search_exact,
+     .beam_size = 3,
+     .n_best = 1,
+     .length_penalty = 1,
+     .max_steps = 2000},
+    {.strategy = &search_sample,
+     .beam_size = 1,
+     .n_best = 2,
+     .sampling = {.temperature = 1, .top_p = 1, .seed = 4}},
 };
 enum { SEARCHES = sizeof searches / sizeof *searches };
 
 /* However a hypothesis was found, and whatever was decoded beside it. */
 START_TEST(weights_are_those_of_the_search) {
-    static const char *const some[] = {"transformer", "transformer-alignment-layer", "transformer-ssru", "transformer-average",
+    static const char *const some[] = {"transformer", "transformer-alignment-layer",
+                                       "transformer-ssru", "transformer-average",
                                        "transformer-copy"};
     for (size_t m = 0; m < sizeof some / sizeof *some; m++) {
         open_model(some[m], exact_compute());
@@ -216,7 +232,8 @@ END_TEST
 /* A forced look is that of all heads of all layers, in its step alone. */
 START_TEST(forced_looks_are_all_heads) {
     open_model("transformer-alignment-layer", exact_compute());
-    struct sentence *free = decoded(prepare(texts[2], &searches[0])), *forced = prepare(texts[2], &searches[0]);
+    struct sentence *free = decoded(prepare(texts[2], &searches[0])),
+                    *forced = prepare(texts[2], &searches[0]);
     double weights[64] = {[1] = 3, [2] = 1};
     ck_assert_int_eq(translator_attend(forced, 1, weights, forced->length, NULL), 0);
     decoded(forced);
@@ -228,7 +245,9 @@ START_TEST(forced_looks_are_all_heads) {
         for (size_t j = 0; j < count; j++)
             ck_assert_float_eq(row[j], (float)(weights[j] / 4));
         const float *before = looks_row(forced->looks, LOOKS_CROSS, layer, head, 0, &count);
-        ck_assert_int_eq(memcmp(before, looks_row(free->looks, LOOKS_CROSS, layer, head, 0, &count), count * sizeof *row), 0);
+        ck_assert_int_eq(memcmp(before, looks_row(free->looks, LOOKS_CROSS, layer, head, 0, &count),
+                                count * sizeof *row),
+                         0);
     }
     sentence_done(free);
     sentence_done(forced);
@@ -239,7 +258,8 @@ END_TEST
 
 START_TEST(nothing_unless_asked) {
     open_model("transformer", "float32");
-    struct sentence *plain = prepare(texts[1], &searches[0]), *asking = prepare(texts[1], &searches[0]);
+    struct sentence *plain = prepare(texts[1], &searches[0]),
+                    *asking = prepare(texts[1], &searches[0]);
     plain->wants_looks = false;
     size_t least = sentence_looks(plain, plain->options.max_length) * sizeof(float);
     ck_assert_uint_ge(sentence_max_bytes(asking), sentence_max_bytes(plain) + least);

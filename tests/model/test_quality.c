@@ -68,7 +68,8 @@ static const struct alternatives *const *read_alternatives(const json_t *steps) 
         one->count = json_array_size(step);
         for (size_t k = 0; k < one->count; k++) {
             one->tokens[k] = (int)json_integer_value(json_array_get(json_array_get(step, k), 0));
-            one->log_probs[k] = (float)json_number_value(json_array_get(json_array_get(step, k), 1));
+            one->log_probs[k] =
+                (float)json_number_value(json_array_get(json_array_get(step, k), 1));
         }
         out[i] = one;
     }
@@ -77,7 +78,8 @@ static const struct alternatives *const *read_alternatives(const json_t *steps) 
 
 static struct hypothesis read_hypothesis(const json_t *json) {
     const json_t *ids = json_object_get(json, "tokens");
-    struct hypothesis h = {.length = json_array_size(ids), .ended = json_is_true(json_object_get(json, "ended"))};
+    struct hypothesis h = {.length = json_array_size(ids),
+                           .ended = json_is_true(json_object_get(json, "ended"))};
     int *tokens = arena_alloc(&arena, h.length, sizeof *tokens);
     for (size_t i = 0; i < h.length; i++)
         tokens[i] = (int)json_integer_value(json_array_get(ids, i));
@@ -100,20 +102,27 @@ static const struct word_range *read_ranges(const json_t *ranges) {
 }
 
 START_TEST(as_python_has_it) {
-    const json_t *json = json_array_get(json_object_get(golden, "cases"), (size_t)_i), *wanted = json_object_get(json, "quality");
+    const json_t *json = json_array_get(json_object_get(golden, "cases"), (size_t)_i),
+                 *wanted = json_object_get(json, "quality");
     struct hypothesis hypothesis = read_hypothesis(json);
     size_t source = (size_t)json_integer_value(json_object_get(json, "source")) + 1; /* </s> */
     size_t words = (size_t)json_integer_value(json_object_get(json, "count"));
-    struct sentence sentence = {.translator = translator, .length = source, .search = {.source_length = source}};
+    struct sentence sentence = {
+        .translator = translator, .length = source, .search = {.source_length = source}};
     struct quality found;
-    ck_assert_int_eq(tokenizer_end(translator->target), (int)json_integer_value(json_object_get(json, "end")));
-    ck_assert_int_eq(
-        translator_quality(&sentence, &hypothesis, read_ranges(json_object_get(json, "ranges")), words, &arena, &found, NULL), 0);
-    ck_assert_double_eq_tol((double)found.sentence, json_number_value(json_object_get(wanted, "sentence")), TOLERANCE);
+    ck_assert_int_eq(tokenizer_end(translator->target),
+                     (int)json_integer_value(json_object_get(json, "end")));
+    ck_assert_int_eq(translator_quality(&sentence, &hypothesis,
+                                        read_ranges(json_object_get(json, "ranges")), words, &arena,
+                                        &found, NULL),
+                     0);
+    ck_assert_double_eq_tol((double)found.sentence,
+                            json_number_value(json_object_get(wanted, "sentence")), TOLERANCE);
     ck_assert_uint_eq(found.count, words);
     for (size_t w = 0; w < words; w++)
-        ck_assert_double_eq_tol((double)found.words[w], json_number_value(json_array_get(json_object_get(wanted, "words"), w)),
-                                TOLERANCE);
+        ck_assert_double_eq_tol(
+            (double)found.words[w],
+            json_number_value(json_array_get(json_object_get(wanted, "words"), w)), TOLERANCE);
 }
 END_TEST
 
@@ -121,15 +130,19 @@ END_TEST
 START_TEST(without_attention) {
     static const int tokens[] = {5};
     static const float log_probs[] = {-0.5f}, entropies[] = {0.25f};
-    static const struct alternatives best = {2, {5, 6}, {-0.5f, -2}}, *const alternatives[] = {&best};
+    static const struct alternatives best = {2, {5, 6}, {-0.5f, -2}}, *const alternatives[] = {
+                                                                          &best};
     static const struct word_range ranges[] = {{0, 1}};
-    struct hypothesis h = {tokens, 1, .log_probs = log_probs, .entropies = entropies, .alternatives = alternatives};
+    struct hypothesis h = {tokens, 1, .log_probs = log_probs, .entropies = entropies,
+                           .alternatives = alternatives};
     struct sentence sentence = {.translator = translator, .length = 4};
     struct quality found;
     ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 1, &arena, &found, NULL), 0);
     const struct quality_regression *r = &translator->quality->words;
-    float sum = r->weights[QUALITY_LOG_PROB] * -0.5f + r->weights[QUALITY_ENTROPY] * 0.25f + r->weights[QUALITY_GAP] * 1.5f;
-    ck_assert_double_eq_tol((double)found.words[0], 1 / (1 + exp(-(double)(sum + r->constant))), TOLERANCE);
+    float sum = r->weights[QUALITY_LOG_PROB] * -0.5f + r->weights[QUALITY_ENTROPY] * 0.25f +
+                r->weights[QUALITY_GAP] * 1.5f;
+    ck_assert_double_eq_tol((double)found.words[0], 1 / (1 + exp(-(double)(sum + r->constant))),
+                            TOLERANCE);
 }
 END_TEST
 
@@ -140,17 +153,20 @@ static int find_piece(int from, bool begins) {
     return from;
 }
 
-/* Three words, of which two are the least probable three fifths; the first has two tokens, of which one counts as -50. A token of
- * no vocabulary does not count. */
+/* Three words, of which two are the least probable three fifths; the first has two tokens, of which
+ * one counts as -50. A token of no vocabulary does not count. */
 START_TEST(doubt) {
-    int begins = find_piece(5, true), goes_on = find_piece(5, false), outside = (int)tokenizer_size(translator->target);
+    int begins = find_piece(5, true), goes_on = find_piece(5, false),
+        outside = (int)tokenizer_size(translator->target);
     int tokens[] = {begins, goes_on, outside, begins, begins};
-    float log_probs[] = {-0.5f, -60, -87, -2, -0.25f, -0.125f}, row[] = {0.25f, 0.25f, 0.25f, 0.25f};
+    float log_probs[] = {-0.5f, -60, -87, -2, -0.25f, -0.125f},
+          row[] = {0.25f, 0.25f, 0.25f, 0.25f};
     const float *rows[] = {row, row, row, row, row, row};
     struct token copied = {.piece = "x", .id = outside};
     const struct token *const extra[] = {&copied};
     struct copies copies = {.target = translator->target, .extra = extra, .count = 1};
-    struct hypothesis h = {tokens, 5, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
+    struct hypothesis h = {
+        tokens, 5, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
     struct sentence sentence = {.translator = translator, .length = 4, .copies = &copies};
     struct doubt found;
     ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
@@ -180,7 +196,8 @@ START_TEST(doubt_of_long_translations) {
         log_probs[i] = -1.5f;
         rows[i] = row;
     }
-    struct hypothesis h = {tokens, MANY, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
+    struct hypothesis h = {
+        tokens, MANY, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
     struct sentence sentence = {.translator = translator, .length = 2};
     struct doubt found;
     static const double limits[] = {-1.4, -1.6};
@@ -205,7 +222,8 @@ START_TEST(of_log_probabilities_alone) {
     struct hypothesis h = {tokens, 3, .ended = true, .log_probs = log_probs};
     struct sentence sentence = {.translator = translator, .length = 4};
     struct quality found;
-    *translator->quality = (struct quality_weights){.log_probs_alone = true, .log_probs = {{1, 0.5f, -0.25f, 2}, 3}};
+    *translator->quality =
+        (struct quality_weights){.log_probs_alone = true, .log_probs = {{1, 0.5f, -0.25f, 2}, 3}};
     ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 3, &arena, &found, NULL), 0);
     double first = 1 / (1 + exp(-(-1.0 + 0.5 * -1.5 - 0.25 * 2 + 2 * -0.75 + 3))),
            second = 1 / (1 + exp(-(-0.25 + 0.5 * -0.25 - 0.25 * 1 + 2 * -0.75 + 3)));
@@ -221,13 +239,15 @@ END_TEST
 
 /* A model with a file that is none is refused, and the message says which. */
 START_TEST(a_wrong_file_is_named) {
-    static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm", "quality.safetensors"};
+    static const char *const names[] = {"config.json", "model.safetensors", "source.spm",
+                                        "target.spm", "quality.safetensors"};
     enum { NAMES = sizeof names / sizeof *names };
     char folder[] = "/tmp/alignd-test-XXXXXX", original[256], path[256];
     struct error err = {0};
     ck_assert_ptr_nonnull(mkdtemp(folder));
     for (size_t i = 0; i < NAMES; i++) { /* the last one's place is taken by another file */
-        snprintf(original, sizeof original, "tests/golden/luong-general-gru/%s", names[i < NAMES - 1 ? i : 1]);
+        snprintf(original, sizeof original, "tests/golden/luong-general-gru/%s",
+                 names[i < NAMES - 1 ? i : 1]);
         char *whole = realpath(original, NULL);
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         ck_assert(whole && symlink(whole, path) == 0);

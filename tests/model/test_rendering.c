@@ -20,7 +20,8 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text) {
-    static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    static const struct search_options greedy = {
+        .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
     return model_prepare(translator, text, &greedy, &arena);
 }
 
@@ -30,7 +31,8 @@ static struct rendering translate(struct sentence *sentence, const char *given) 
     if (given)
         ck_assert_int_eq(translator_force(sentence, given, strlen(given), NULL), 0);
     model_decode(translator, &sentence, 1);
-    ck_assert_int_eq(translator_render(sentence, sentence->hypotheses, &arena, &rendering, NULL), 0);
+    ck_assert_int_eq(translator_render(sentence, sentence->hypotheses, &arena, &rendering, NULL),
+                     0);
     return rendering;
 }
 
@@ -38,8 +40,10 @@ static struct rendering translate(struct sentence *sentence, const char *given) 
 
 enum { MAX_LENGTH = 4, MAX_SOURCE = 16 };
 
-/* A hypothesis of unknown tokens, each of which looked most at one source token and a little less at another. */
-static struct rendering render_unknowns(struct sentence *sentence, size_t length, const size_t *best, const size_t *second) {
+/* A hypothesis of unknown tokens, each of which looked most at one source token and a little less
+ * at another. */
+static struct rendering render_unknowns(struct sentence *sentence, size_t length,
+                                        const size_t *best, const size_t *second) {
     static const int unknown[MAX_LENGTH] = {0};
     float rows[MAX_LENGTH][MAX_SOURCE] = {{0}};
     const float *attention[MAX_LENGTH];
@@ -51,12 +55,14 @@ static struct rendering render_unknowns(struct sentence *sentence, size_t length
     }
     sentence->search.source_length = sentence->length;
     struct rendering rendering;
-    struct hypothesis hypothesis = {.tokens = unknown, .length = length, .attention = attention, .alignment = attention};
+    struct hypothesis hypothesis = {
+        .tokens = unknown, .length = length, .attention = attention, .alignment = attention};
     ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
     return rendering;
 }
 
-static void check_rendered(const struct rendering *rendering, const char *text, size_t length, const char *const *pieces) {
+static void check_rendered(const struct rendering *rendering, const char *text, size_t length,
+                           const char *const *pieces) {
     ck_assert_str_eq(rendering->text, text);
     for (size_t i = 0; i < length; i++) {
         const struct token *token = &rendering->tokens[i];
@@ -71,10 +77,13 @@ START_TEST(unknowns_are_replaced) {
     translator = model_open("tests/golden/luong-general-gru");
     struct sentence *list = prepare("to \u4f60\u597d."); /* \u2581to \u2581 \u4f60\u597d . </s> */
     ck_assert_uint_eq(list->length, 5);
-    static const size_t best[] = {2, 1, 0, 4}, second[] = {0, 3, 4, 3}; /* </s> does not count; \u2581 belongs to what follows */
+    static const size_t best[] = {2, 1, 0, 4},
+                        second[] = {0, 3, 4,
+                                    3}; /* </s> does not count; \u2581 belongs to what follows */
     list->replace_unknowns = true;
     struct rendering rendering = render_unknowns(list, 4, best, second);
-    check_rendered(&rendering, "\u4f60\u597d\u4f60\u597dto.", 4, (const char *const[]){"\u4f60\u597d", "\u4f60\u597d", "to", "."});
+    check_rendered(&rendering, "\u4f60\u597d\u4f60\u597dto.", 4,
+                   (const char *const[]){"\u4f60\u597d", "\u4f60\u597d", "to", "."});
     list->replace_unknowns = false;
     rendering = render_unknowns(list, 1, best, second);
     ck_assert_str_eq(rendering.text, " \u2047 ");
@@ -92,7 +101,8 @@ START_TEST(unknown_words_are_replaced) {
     list->replace_unknowns = true;
     static const size_t best[] = {2, 7, 3}, second[] = {0, 5, 0};
     struct rendering rendering = render_unknowns(list, 3, best, second);
-    check_rendered(&rendering, "Zo\u00eb ladder \u2019", 3, (const char *const[]){"Zo\u00eb", "ladder", "\u2019"});
+    check_rendered(&rendering, "Zo\u00eb ladder \u2019", 3,
+                   (const char *const[]){"Zo\u00eb", "ladder", "\u2019"});
     list->replace_unknowns = false;
     rendering = render_unknowns(list, 2, best, second);
     ck_assert_str_eq(rendering.text, "\u2047 \u2047");
@@ -117,12 +127,14 @@ END_TEST
 /* ---- capitals, by the shipped model, which reads them in small letters ---- */
 
 /* The same as of the text in small letters, but for the case of what is written. */
-static void check_capitals(const char *text, const char *given, const char *small, const char *given_small) {
+static void check_capitals(const char *text, const char *given, const char *small,
+                           const char *given_small) {
     struct sentence *sentence = prepare(text), *lower = prepare(small);
     struct rendering capitals = translate(sentence, given), other = translate(lower, given_small);
     const struct hypothesis *best = sentence->hypotheses, *same = lower->hypotheses;
     ck_assert_str_ne(capitals.text, other.text);
-    ck_assert(strcasecmp(capitals.text, other.text) == 0 && capitals_only(capitals.text, strlen(capitals.text)));
+    ck_assert(strcasecmp(capitals.text, other.text) == 0 &&
+              capitals_only(capitals.text, strlen(capitals.text)));
     ck_assert_uint_eq(best->length, same->length);
     ck_assert_double_eq(best->log_prob, same->log_prob);
     for (size_t i = 0; i < best->length; i++) {
@@ -137,7 +149,8 @@ static void check_capitals(const char *text, const char *given, const char *smal
 START_TEST(capitals_come_back) {
     translator = model_open("weights/en-fr");
     check_capitals("I LIKE SNOW AND BOOKS.", NULL, "I like snow and books.", NULL);
-    check_capitals("I LIKE SNOW AND BOOKS.", "LE CHAT DORT.", "I like snow and books.", "Le chat dort.");
+    check_capitals("I LIKE SNOW AND BOOKS.", "LE CHAT DORT.", "I like snow and books.",
+                   "Le chat dort.");
 }
 END_TEST
 

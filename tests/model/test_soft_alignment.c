@@ -1,5 +1,5 @@
-/* The alignment head's rows as the batch makes them: PyTorch's for a forced target; the same bits for a hypothesis in every search
- * and batch; nothing if it is not requested. */
+/* The alignment head's rows as the batch makes them: PyTorch's for a forced target; the same bits
+ * for a hypothesis in every search and batch; nothing if it is not requested. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const models[] = {"alignment-luong-gru", "alignment-conditional-lstm", "alignment-copy-convolutional"};
+static const char *const models[] = {"alignment-luong-gru", "alignment-conditional-lstm",
+                                     "alignment-copy-convolutional"};
 enum { MODELS = sizeof models / sizeof *models };
 
-static const char *const texts[] = {"I", "This is mine.", "Place the ladder against the wall.", "Tom is quite different."};
+static const char *const texts[] = {"I", "This is mine.", "Place the ladder against the wall.",
+                                    "Tom is quite different."};
 enum { TEXTS = sizeof texts / sizeof *texts };
 
 static struct translator *translator;
@@ -66,8 +68,8 @@ static void check_same(const struct hypothesis *a, const struct hypothesis *b, s
 
 static void check_golden(const json_t *golden) {
     const char *text = json_string_value(json_object_get(golden, "text"));
-    json_t *ids = json_object_get(json_object_get(golden, "forced"), "tokens"), *rows = json_object_get(golden, "soft_alignment"),
-           *row, *value;
+    json_t *ids = json_object_get(json_object_get(golden, "forced"), "tokens"),
+           *rows = json_object_get(golden, "soft_alignment"), *row, *value;
     int tokens[64];
     size_t count = json_array_size(ids), i, j;
     for (i = 0; i < count; i++)
@@ -77,7 +79,8 @@ static void check_golden(const json_t *golden) {
     ck_assert_uint_eq(h->length + h->ended, json_array_size(rows));
     json_array_foreach(rows, i, row) {
         ck_assert_uint_eq(json_array_size(row), sentence->length);
-        json_array_foreach(row, j, value) ck_assert_float_eq_tol(h->alignment[i][j], (float)json_number_value(value), 2e-5f);
+        json_array_foreach(row, j, value)
+            ck_assert_float_eq_tol(h->alignment[i][j], (float)json_number_value(value), 2e-5f);
     }
     sentence_done(sentence);
 }
@@ -88,7 +91,8 @@ START_TEST(forced_rows_equal_pytorch) {
     json_t *sentence;
     open_as(_i, "float32");
     snprintf(path, sizeof path, "tests/golden/%s/golden.json", models[_i]);
-    json_t *golden = json_load_file(path, 0, NULL), *sentences = json_object_get(golden, "sentences");
+    json_t *golden = json_load_file(path, 0, NULL),
+           *sentences = json_object_get(golden, "sentences");
     ck_assert_uint_ge(json_array_size(sentences), 5);
     json_array_foreach(sentences, i, sentence) check_golden(sentence);
     json_decref(golden);
@@ -110,7 +114,10 @@ static const struct search_options ways[] = {
     {.strategy = &search_greedy, .beam_size = 1, .n_best = 1},
     {.strategy = &search_beam, .beam_size = 5, .n_best = 5, .length_penalty = 1},
     {.strategy = &search_exact, .beam_size = 3, .n_best = 3, .max_steps = 60},
-    {.strategy = &search_sample, .beam_size = 1, .n_best = 3, .sampling = {.temperature = 1, .top_p = 0.9, .seed = 7}},
+    {.strategy = &search_sample,
+     .beam_size = 1,
+     .n_best = 3,
+     .sampling = {.temperature = 1, .top_p = 0.9, .seed = 7}},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -121,23 +128,30 @@ static size_t own_rows(const struct sentence *sentence, size_t h) {
     for (size_t i = 0; i < found->length; i++) {
         bool earlier = false;
         for (size_t k = 0; k < h && !earlier; k++)
-            earlier = i < sentence->hypotheses[k].length && sentence->hypotheses[k].alignment[i] == found->alignment[i];
+            earlier = i < sentence->hypotheses[k].length &&
+                      sentence->hypotheses[k].alignment[i] == found->alignment[i];
         own -= earlier;
     }
     return own;
 }
 
-/* The common beginnings of hypotheses are computed and stored once: one row for each token that differs from all earlier ones. */
+/* The common beginnings of hypotheses are computed and stored once: one row for each token that
+ * differs from all earlier ones. */
 START_TEST(common_rows_are_kept_once) {
     size_t all = 0, own = 0;
     open_nth(_i);
-    struct sentence *sentence = decoded(
-        prepare(texts[2], &(struct search_options){.strategy = &search_beam, .beam_size = 8, .n_best = 8, .length_penalty = 1}));
+    struct sentence *sentence = decoded(prepare(
+        texts[2], &(struct search_options){
+                      .strategy = &search_beam, .beam_size = 8, .n_best = 8, .length_penalty = 1}));
     ck_assert_uint_eq(sentence->count, 8);
     for (size_t h = 0; h < sentence->count; h++) {
-        const struct hypothesis *found = &sentence->hypotheses[h], *first = &sentence->hypotheses[0];
-        for (size_t i = 0; i < found->length && i < first->length && found->attention[i] == first->attention[i]; i++)
-            ck_assert(found->tokens[i] != first->tokens[i] || found->alignment[i] == first->alignment[i]);
+        const struct hypothesis *found = &sentence->hypotheses[h],
+                                *first = &sentence->hypotheses[0];
+        for (size_t i = 0;
+             i < found->length && i < first->length && found->attention[i] == first->attention[i];
+             i++)
+            ck_assert(found->tokens[i] != first->tokens[i] ||
+                      found->alignment[i] == first->alignment[i]);
         all += found->length + found->ended;
         own += own_rows(sentence, h);
     }
@@ -146,7 +160,8 @@ START_TEST(common_rows_are_kept_once) {
 }
 END_TEST
 
-/* All ways and texts at once: beams are reordered, exact search comes back to earlier steps, sentences come and go. */
+/* All ways and texts at once: beams are reordered, exact search comes back to earlier steps,
+ * sentences come and go. */
 START_TEST(found_rows_equal_forced) {
     struct sentence *sentences[WAYS * TEXTS];
     open_nth(_i);
@@ -179,14 +194,16 @@ END_TEST
 /* The head also sees given beginnings and given attention. */
 START_TEST(given_steps_are_read) {
     open_nth(0);
-    struct sentence *plain = decoded(prepare(texts[2], &ways[0])), *begun = prepare(texts[2], &ways[0]),
-                    *looking = prepare(texts[2], &ways[0]);
-    const double weights[] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct sentence *plain = decoded(prepare(texts[2], &ways[0])),
+                    *begun = prepare(texts[2], &ways[0]), *looking = prepare(texts[2], &ways[0]);
+    const double weights[] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+                              0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     ck_assert_int_eq(translator_begin_with(begun, "Tom ", 4, NULL), 0);
     ck_assert_int_eq(translator_attend(looking, 0, weights, looking->length, NULL), 0);
     model_decode(translator, (struct sentence *[]){begun, looking}, 2);
     check_forced(begun, texts[2]);
-    for (size_t i = 0; i < 2; i++) { /* the state of the first step is what it was; later ones have another past */
+    for (size_t i = 0; i < 2;
+         i++) { /* the state of the first step is what it was; later ones have another past */
         const struct hypothesis *h = &(i == 0 ? begun : looking)->hypotheses[0];
         double sum = 0;
         for (size_t j = 0; j < plain->length; j++)
@@ -201,13 +218,15 @@ END_TEST
 
 START_TEST(nobody_asks_nothing_is_kept) {
     open_nth(_i);
-    struct sentence *asked = decoded(prepare(texts[2], &ways[1])), *plain = prepare(texts[2], &ways[1]);
+    struct sentence *asked = decoded(prepare(texts[2], &ways[1])),
+                    *plain = prepare(texts[2], &ways[1]);
     plain->wants_alignment = false;
     decoded(plain);
     ck_assert_uint_eq(sentence_added(asked), translator->decoder.shape.top);
     ck_assert_uint_eq(sentence_added(plain) + plain->options.keep, 0);
     ck_assert_ptr_null(plain->alignment_keys);
-    ck_assert_uint_gt(sentence_max_bytes(asked), sentence_max_bytes(plain) + translator->decoder.shape.top * sizeof(float));
+    ck_assert_uint_gt(sentence_max_bytes(asked),
+                      sentence_max_bytes(plain) + translator->decoder.shape.top * sizeof(float));
     for (size_t h = 0; h < plain->count; h++) {
         const struct hypothesis *a = &plain->hypotheses[h], *b = &asked->hypotheses[h];
         size_t count = a->length + a->ended;
@@ -215,7 +234,8 @@ START_TEST(nobody_asks_nothing_is_kept) {
         ck_assert_int_eq(memcmp(a->tokens, b->tokens, a->length * sizeof *a->tokens), 0);
         ck_assert_int_eq(memcmp(a->log_probs, b->log_probs, count * sizeof *a->log_probs), 0);
         for (size_t i = 0; i < count; i++)
-            ck_assert_int_eq(memcmp(a->attention[i], b->attention[i], plain->length * sizeof(float)), 0);
+            ck_assert_int_eq(
+                memcmp(a->attention[i], b->attention[i], plain->length * sizeof(float)), 0);
     }
     sentence_done(asked);
     sentence_done(plain);
@@ -282,8 +302,8 @@ START_TEST(placeholders_align_with_themselves) {
 }
 END_TEST
 
-/* <unk> becomes the source word that the head says, where the source has unknown words; otherwise the one looked at, whatever else
- * was asked for. */
+/* <unk> becomes the source word that the head says, where the source has unknown words; otherwise
+ * the one looked at, whatever else was asked for. */
 START_TEST(unknowns_are_replaced_by_alignment) {
     open_nth(0);
     struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
@@ -298,7 +318,8 @@ START_TEST(unknowns_are_replaced_by_alignment) {
     decoded(sentence);
     int unknown = tokenizer_unknown(translator->target);
     const float *attention = first, *alignment = last;
-    struct hypothesis h = {.tokens = &unknown, .length = 1, .attention = &attention, .alignment = &alignment};
+    struct hypothesis h = {
+        .tokens = &unknown, .length = 1, .attention = &attention, .alignment = &alignment};
     struct rendering rendering;
     sentence->replace_unknowns = true;
     ck_assert_int_eq(translator_render(sentence, &h, &arena, &rendering, NULL), 0);

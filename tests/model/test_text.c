@@ -79,7 +79,8 @@ static size_t token_count(const char *text, size_t length) {
     struct token *tokens;
     size_t count;
     struct arena_mark mark = arena_mark(&arena);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, &err),
+                     0);
     arena_release(&arena, mark);
     return count;
 }
@@ -87,7 +88,8 @@ static size_t token_count(const char *text, size_t length) {
 static struct span *wrap(const char *text, struct span sentence, size_t max_tokens, size_t *count) {
     struct span *spans;
     struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = max_tokens};
-    ck_assert_msg(text_wrap(&reading, text, sentence, &arena, &spans, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(text_wrap(&reading, text, sentence, &arena, &spans, count, &err) == 0, "%s",
+                  err.message);
     return spans;
 }
 
@@ -96,13 +98,15 @@ static void check_only_space(const char *text, size_t begin, size_t end) {
         ck_assert(character_is_space(character_next(text, end, &begin)));
 }
 
-/* In order, trimmed, on character boundaries, nothing visible lost; and each piece fits when tokenized alone. */
+/* In order, trimmed, on character boundaries, nothing visible lost; and each piece fits when
+ * tokenized alone. */
 static size_t check_wrap(const char *text, struct span sentence, size_t max_tokens, bool fits) {
     size_t count, end = sentence.begin;
     struct span *spans = wrap(text, sentence, max_tokens, &count);
     for (size_t i = 0; i < count; end = spans[i++].end) {
         size_t length = spans[i].end - spans[i].begin;
-        ck_assert(end <= spans[i].begin && spans[i].begin < spans[i].end && spans[i].end <= sentence.end);
+        ck_assert(end <= spans[i].begin && spans[i].begin < spans[i].end &&
+                  spans[i].end <= sentence.end);
         check_only_space(text, end, spans[i].begin);
         ck_assert(utf8_valid(text + spans[i].begin, length));
         struct span visible = segmenter_trim(text + spans[i].begin, length);
@@ -114,13 +118,16 @@ static size_t check_wrap(const char *text, struct span sentence, size_t max_toke
 }
 
 static const char *const long_texts[] = {
-    "He ripped his shirt open, and then he left; nobody knew why: it was late \u2014 or so they said \u2026 at the time.",
+    "He ripped his shirt open, and then he left; nobody knew why: it was late \u2014 or so they "
+    "said \u2026 at the time.",
     "Donaudampfschifffahrtselektrizit\u00e4tenhauptbetriebswerkbauunterbeamtengesellschaft",
-    "\u4f60\u597d\uff0c\u4e16\u754c\uff1b\u6211\u4eec\uff1a\u8d70\u5427\u3001\u518d \U0001f600\U0001f600 \u4f60",
+    "\u4f60\u597d\uff0c\u4e16\u754c\uff1b\u6211\u4eec\uff1a\u8d70\u5427\u3001\u518d "
+    "\U0001f600\U0001f600 \u4f60",
     "a\u00a0b\u3000c\td\ne  f   g    h , i ,j, k,l ,m",
     "1,000,000 and 12:30:45 and a,b,c,d,e,f,g,h,i,j,k,l,m,n",
     "\u2026\u2026\u2026\u2026\u2026 \u00bd\u00bd\u00bd\u00bd \u338f\u338f\u338f",
-    "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301 x\u0323\u0307\u0301\u0302y\u0301\u0302 \u200b\u200b a\u200bb\u200bc",
+    "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301 x\u0323\u0307\u0301\u0302y\u0301\u0302 "
+    "\u200b\u200b a\u200bb\u200bc",
     "\u2581 \u2581 Tom \u2581\u2581\u2581\u2581 is \x01\x02 here \u2581",
     "\ufdfa\ufdfa\ufdfa",
 };
@@ -142,9 +149,11 @@ END_TEST
 /* Of the kinds without subwords a piece has as many tokens alone as within its sentence. */
 START_TEST(other_tokenizers_wrap_as_well) {
     static const char *const kinds[] = {"words", "words", "characters"};
-    static const char *const files[] = {"tests/data/tiny.en.words", "tests/data/tiny.en.words", "tests/data/tiny.en.characters"};
+    static const char *const files[] = {"tests/data/tiny.en.words", "tests/data/tiny.en.words",
+                                        "tests/data/tiny.en.characters"};
     tokenizer_free(tokenizer);
-    tokenizer = tokenizer_open(kinds[_i], files[_i], &(struct tokenizer_options){.punctuation = _i == 1}, &err);
+    tokenizer = tokenizer_open(kinds[_i], files[_i],
+                               &(struct tokenizer_options){.punctuation = _i == 1}, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
     for (size_t i = 0; i < sizeof long_texts / sizeof *long_texts; i++)
         for (size_t max_tokens = 1; max_tokens < 30; max_tokens++)
@@ -170,12 +179,16 @@ START_TEST(places_to_cut) {
     ck_assert_uint_eq(token_count("to you to you", 13), 4);
     check_pieces("to you to you", 4, "to you to you");
     check_pieces(" to you to you ", 3, "to you to|you");
-    check_pieces("to you, to you to you", 5, "to you,|to you to you");   /* a clause rather than the last space */
+    check_pieces("to you, to you to you", 5,
+                 "to you,|to you to you"); /* a clause rather than the last space */
     check_pieces("to, you, to you to you", 6, "to, you,|to you to you"); /* the last clause */
-    check_pieces("to you,to you to you", 6, "to you,to you|to you");     /* no clause: the comma has no space after it */
-    check_pieces("\u4f60\uff0c\u597d", 3, "\u4f60\uff0c|\u597d");        /* but between wide letters it has none */
+    check_pieces("to you,to you to you", 6,
+                 "to you,to you|to you"); /* no clause: the comma has no space after it */
+    check_pieces("\u4f60\uff0c\u597d", 3,
+                 "\u4f60\uff0c|\u597d"); /* but between wide letters it has none */
     check_pieces("to you \u2014 to you to you", 5, "to you \u2014|to you to you");
-    check_pieces("xxxxxxxxxx", 4, "xxx|xxx|xxx|x"); /* nowhere: between any tokens; alone, each has one more */
+    check_pieces("xxxxxxxxxx", 4,
+                 "xxx|xxx|xxx|x"); /* nowhere: between any tokens; alone, each has one more */
     check_pieces("", 4, "");
     check_pieces(" \u3000\n", 4, "");
     check_pieces("\u200b", 4, "\u200b"); /* visible to us, nothing to the tokenizer */
@@ -187,12 +200,14 @@ START_TEST(spans_are_within_the_text) {
     size_t count;
     struct span *spans = wrap(text, (struct span){10, 25}, 3, &count);
     ck_assert_uint_eq(count, 2);
-    ck_assert(spans[0].begin == 11 && spans[0].end == 20 && spans[1].begin == 21 && spans[1].end == 24);
+    ck_assert(spans[0].begin == 11 && spans[0].end == 20 && spans[1].begin == 21 &&
+              spans[1].end == 24);
 }
 END_TEST
 
 START_TEST(a_long_text_is_wrapped_in_time) {
-    static const char *const units[] = {"to you, and ", "abcdefgh", "\u4f60", "\u2026", "\ufdfa ", "a, "};
+    static const char *const units[] = {"to you, and ", "abcdefgh", "\u4f60",
+                                        "\u2026",       "\ufdfa ",  "a, "};
     size_t length = 1 << 18, once = strlen(units[_i]);
     length = length / once * once;
     char *text = arena_alloc(&arena, length, 1);
@@ -202,7 +217,8 @@ START_TEST(a_long_text_is_wrapped_in_time) {
 }
 END_TEST
 
-/* The pieces of a sentence of many windows are those of a short one: as long as they may be, with held runs whole. */
+/* The pieces of a sentence of many windows are those of a short one: as long as they may be, with
+ * held runs whole. */
 START_TEST(windows_leave_no_trace) {
     static const char unit[] = "to you, and to you {name} ";
     enum { UNITS = 2000, BYTES = sizeof unit - 1, MOST = 100 };
@@ -215,14 +231,20 @@ START_TEST(windows_leave_no_trace) {
     struct text_reading reading = {tokenizer, {.held = {held, UNITS}}, MOST};
     struct span *pieces;
     size_t count;
-    ck_assert(!text_is_short(text, UNITS * BYTES, &reading.how.held) && text_is_short(text, 3000, &reading.how.held));
-    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, UNITS * BYTES}, &arena, &pieces, &count, &err), 0);
+    ck_assert(!text_is_short(text, UNITS * BYTES, &reading.how.held) &&
+              text_is_short(text, 3000, &reading.how.held));
+    ck_assert_int_eq(
+        text_wrap(&reading, text, (struct span){0, UNITS * BYTES}, &arena, &pieces, &count, &err),
+        0);
     for (size_t i = 0; i < count; i++) {
         ck_assert(i == 0 || pieces[i].begin == pieces[i - 1].end + 1);
         ck_assert_int_eq(text[pieces[i].end - 1] == '}' || text[pieces[i].end - 1] == ',', 1);
     }
     ck_assert_uint_eq(pieces[count - 1].end, UNITS * BYTES - 1);
-    ck_assert_uint_le(count, 1 + UNITS * 9 / (MOST - 9)); /* of at most 9 tokens a unit: none is cut short by a window's end */
+    ck_assert_uint_le(
+        count,
+        1 + UNITS * 9 /
+                (MOST - 9)); /* of at most 9 tokens a unit: none is cut short by a window's end */
 }
 END_TEST
 
@@ -253,7 +275,8 @@ START_TEST(wrapping_stops_when_the_budget_is_used_up) {
     struct budget budgets[] = {{.most_bytes = 100000}, {.most_bytes = SIZE_MAX, .go_on = never}};
     for (size_t i = 0; i < 2; i++) {
         arena_limit(&arena, &budgets[i]);
-        ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
+        ck_assert_int_eq(
+            text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
         ck_assert_int_eq(budgets[i].spent, i == 0 ? BUDGET_BYTES : BUDGET_TIME);
         arena_limit(&arena, NULL);
     }
@@ -271,12 +294,14 @@ START_TEST(wrapping_stops_at_the_first_piece_too_many) {
     for (size_t i = 0; i < BYTES; i++)
         text[i] = i % 4 == 3 ? ' ' : 'x';
     arena_limit(&arena, &budget);
-    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
+    ck_assert_int_eq(
+        text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
     ck_assert_int_eq(budget.spent, BUDGET_SENTENCES);
     arena_limit(&arena, NULL);
     budget = (struct budget){.most_bytes = 4 << 20, .most_sentences = 1000};
     arena_limit(&arena, &budget);
-    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, 4096}, &arena, &pieces, &count, &err), 0);
+    ck_assert_int_eq(
+        text_wrap(&reading, text, (struct span){0, 4096}, &arena, &pieces, &count, &err), 0);
     ck_assert_uint_le(count, 1000);
     ck_assert_int_eq(budget.spent, BUDGET_LEFT);
     arena_limit(&arena, NULL);
@@ -287,7 +312,8 @@ START_TEST(a_word_of_5000_characters) {
     char word[5000];
     for (size_t i = 0; i < sizeof word; i++)
         word[i] = "etaoinshrdlu"[i * i % 12];
-    size_t tokens = token_count(word, sizeof word), pieces = check_wrap(word, (struct span){0, sizeof word}, 100, true);
+    size_t tokens = token_count(word, sizeof word),
+           pieces = check_wrap(word, (struct span){0, sizeof word}, 100, true);
     ck_assert_uint_ge(pieces, tokens / 100);
     ck_assert_uint_le(pieces, tokens / 98 + 1);
 }

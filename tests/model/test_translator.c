@@ -16,7 +16,8 @@
 
 static struct translator *translator;
 static struct arena arena;
-static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
+static const struct search_options greedy = {
+    .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
 
 static void setup(void) {
     translator = model_open(MODEL);
@@ -31,8 +32,9 @@ static void teardown(void) {
 static size_t prepare(const char *text, bool split, struct sentence **sentences) {
     size_t count;
     struct error err = {0};
-    ck_assert_msg(translator_prepare(translator, text, strlen(text), split, &greedy, &arena, sentences, &count, &err) == 0, "%s",
-                  err.message);
+    ck_assert_msg(translator_prepare(translator, text, strlen(text), split, &greedy, &arena,
+                                     sentences, &count, &err) == 0,
+                  "%s", err.message);
     return count;
 }
 
@@ -56,14 +58,15 @@ END_TEST
 /* One line each, of every kind of encoder, and without attention. */
 START_TEST(architecture_is_described) {
     static const char *const wanted[][2] = {
-        {"tests/golden/residual-luong-gru",
-         "gru encoder 3x4 bidirectional residual, luong general attention, gru decoder 3x8 residual"},
+        {"tests/golden/residual-luong-gru", "gru encoder 3x4 bidirectional residual, luong general "
+                                            "attention, gru decoder 3x8 residual"},
         {"tests/golden/convolutional-additive-lstm",
          "convolutional encoder 2x5 width 5, bahdanau additive attention, lstm decoder 1x8"},
-        {"tests/golden/stack-alternating-gru",
-         "gru encoder 3x4 bidirectional alternating, conditional additive attention, gru decoder 3x8"},
+        {"tests/golden/stack-alternating-gru", "gru encoder 3x4 bidirectional alternating, "
+                                               "conditional additive attention, gru decoder 3x8"},
         {"tests/golden/fixed-gru", "gru encoder 1x8, fixed context, gru decoder 1x8"},
-        {"tests/golden/luong-feeding-lstm", "lstm encoder 2x8, luong dot attention, lstm decoder 2x8 input feeding"},
+        {"tests/golden/luong-feeding-lstm",
+         "lstm encoder 2x8, luong dot attention, lstm decoder 2x8 input feeding"},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct translator *found = model_open(wanted[i][0]);
@@ -95,15 +98,18 @@ START_TEST(text_is_split) {
 }
 END_TEST
 
-/* What stands between sentences, and a text without words, is copied. A verbatim text is read as it is. */
+/* What stands between sentences, and a text without words, is copied. A verbatim text is read as it
+ * is. */
 START_TEST(layout_is_not_read) {
     static const char text[] = "a) Tom is here. Who\tI | Tom --\n-----\nI. Mary";
     static const char *const expected[] = {"Tom is here.", "Who", "I", "Tom", "Mary"};
     for (int verbatim = 0; verbatim < 2; verbatim++) {
-        const struct translator_text whole = {.text = text, .length = sizeof text - 1, .split = true, .verbatim = verbatim};
+        const struct translator_text whole = {
+            .text = text, .length = sizeof text - 1, .split = true, .verbatim = verbatim};
         struct sentence *list;
         size_t count;
-        ck_assert_int_eq(translator_prepare_text(translator, &whole, &greedy, &arena, &list, &count, NULL), 0);
+        ck_assert_int_eq(
+            translator_prepare_text(translator, &whole, &greedy, &arena, &list, &count, NULL), 0);
         ck_assert_uint_eq(count, sizeof expected / sizeof *expected);
         ck_assert_uint_eq(list[0].source.begin, verbatim ? 0 : 3);
         for (size_t i = 0; i < count && !verbatim; i++) {
@@ -130,7 +136,8 @@ START_TEST(long_text_is_wrapped_or_refused) {
     for (int i = 0; i < 300; i++)
         strcat(text, "the ladder, ");
     struct sentence *list;
-    size_t limit = translator_info(translator).max_source_tokens, count = prepare(text, true, &list), at = 0;
+    size_t limit = translator_info(translator).max_source_tokens,
+           count = prepare(text, true, &list), at = 0;
     ck_assert_uint_gt(count, 1);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_le(list[i].length - 1, limit);
@@ -141,7 +148,9 @@ START_TEST(long_text_is_wrapped_or_refused) {
     }
     end_all(list, count);
     struct error err = {0};
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena, &list, &count, &err), -1);
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena,
+                                        &list, &count, &err),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
 }
 END_TEST
@@ -151,7 +160,8 @@ START_TEST(min_length_lifts_the_default_limit) {
     struct sentence *list;
     size_t count;
     options.min_length = 100;
-    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(
+        translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(list->options.max_length, 100);
     end_all(list, count);
@@ -192,7 +202,8 @@ END_TEST
 
 /* The text begins with exactly what was given, and every token stands where it should. */
 START_TEST(a_prefix_is_printed_as_given) {
-    static const char *const prefixes[] = {"Tom", "Tom est", "  Tom  est", "Tom ", "\u212bngstr\u00f6m \u2026", "X\n", "E\u0301t"};
+    static const char *const prefixes[] = {
+        "Tom", "Tom est", "  Tom  est", "Tom ", "\u212bngstr\u00f6m \u2026", "X\n", "E\u0301t"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         struct sentence *list;
         struct rendering rendering;
@@ -224,12 +235,14 @@ START_TEST(a_prefix_needs_room) {
     char text[4000] = "";
     for (int i = 0; i < 60; i++)
         strcat(text, "Tom ");
-    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(
+        translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
     ck_assert_int_eq(translator_begin_with(list, text, strlen(text), NULL), 0);
     ck_assert_uint_eq(list->options.max_length, list->options.prefix_length + 1);
     end_all(list, count);
     options.max_length = 3;
-    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(
+        translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
     ck_assert_int_eq(translator_begin_with(list, text, strlen(text), &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "max_length is 3"));
@@ -251,16 +264,19 @@ END_TEST
 
 START_TEST(a_missing_shortlist_is_named) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
+    ck_assert_ptr_null(
+        translator_open(MODEL, &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_str_eq(err.message, "shortlist: cannot open " MODEL
-                                  "/shortlist.safetensors: No such file or directory; weights/training/shortlist.py makes one");
+                                  "/shortlist.safetensors: No such file or directory; "
+                                  "weights/training/shortlist.py makes one");
 }
 END_TEST
 
 START_TEST(copying_takes_no_shortlist) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open("tests/golden/copy", &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
+    ck_assert_ptr_null(translator_open(
+        "tests/golden/copy", &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, "shortlist: not supported by a model that copies");
 }
@@ -286,7 +302,8 @@ END_TEST
 START_TEST(one_embedding_needs_one_vocabulary) {
     struct error err = model_error_with("tests/golden/embedding-shared", "tests/data/tiny.en.spm");
     ck_assert_int_eq(err.code, ERROR_FORMAT);
-    ck_assert_str_eq(err.message, "encoder.embedding_shared: the vocabularies of source and target differ");
+    ck_assert_str_eq(err.message,
+                     "encoder.embedding_shared: the vocabularies of source and target differ");
     err = model_error_with("tests/golden/embedding-shared", "tests/data/tiny.fr.spm");
     ck_assert_int_eq(err.code, ERROR_NONE);
 }
@@ -294,7 +311,8 @@ END_TEST
 
 static struct translator *open_with(const char *compute) {
     struct error err = {0};
-    struct translator *found = translator_open("weights/en-fr", &(struct translator_options){.compute = compute}, &err);
+    struct translator *found =
+        translator_open("weights/en-fr", &(struct translator_options){.compute = compute}, &err);
     ck_assert_msg(found != NULL, "%s: %s", compute, err.message);
     return found;
 }
@@ -316,7 +334,8 @@ static double score_with(const char *compute) {
 
 /* Rounded weights give another number, but nearly the same. */
 START_TEST(compute_types_agree) {
-    double exact = score_with("float32"), bfloat = score_with("bfloat16"), quantized = score_with("int8");
+    double exact = score_with("float32"), bfloat = score_with("bfloat16"),
+           quantized = score_with("int8");
     ck_assert_double_lt(exact, -0.1);
     ck_assert_double_ne(bfloat, exact);
     ck_assert_double_ne(quantized, exact);
@@ -328,13 +347,15 @@ END_TEST
 START_TEST(auto_says_what_it_chose) {
     struct translator *chosen = open_with("auto");
     const char *compute = translator_info(chosen).compute;
-    ck_assert(strcmp(compute, "float32") == 0 || strcmp(compute, "bfloat16") == 0 || strcmp(compute, "int8") == 0);
+    ck_assert(strcmp(compute, "float32") == 0 || strcmp(compute, "bfloat16") == 0 ||
+              strcmp(compute, "int8") == 0);
     translator_free(chosen);
 }
 END_TEST
 
 /* MODEL, or another one, with these defaults in its config.json. */
-static struct translator *open_with_defaults(const char *from, const char *defaults, const struct translator_options *options) {
+static struct translator *open_with_defaults(const char *from, const char *defaults,
+                                             const struct translator_options *options) {
     struct error err = {0};
     char *folder = model_folder_with(from, defaults);
     struct translator *found = translator_open(folder, options, &err);
@@ -359,7 +380,8 @@ START_TEST(the_model_says_how_it_is_computed) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct translator *found =
-            open_with_defaults(rows[i].folder, rows[i].defaults, &(struct translator_options){.compute = rows[i].asked});
+            open_with_defaults(rows[i].folder, rows[i].defaults,
+                               &(struct translator_options){.compute = rows[i].asked});
         ck_assert_str_eq(translator_info(found).compute, rows[i].compute);
         translator_free(found);
     }
@@ -392,7 +414,8 @@ START_TEST(the_model_says_whether_it_uses_its_shortlist) {
                 {"{\"shortlist\": false}", SHORTLIST_ON, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct translator *found =
-            open_with_defaults("weights/en-fr", rows[i].defaults, &(struct translator_options){.shortlist = rows[i].asked});
+            open_with_defaults("weights/en-fr", rows[i].defaults,
+                               &(struct translator_options){.shortlist = rows[i].asked});
         ck_assert_int_eq(translator_info(found).shortlist, rows[i].used);
         translator_free(found);
     }
@@ -401,7 +424,8 @@ END_TEST
 
 START_TEST(an_unknown_compute_type_is_refused) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.compute = "int7"}, &err));
+    ck_assert_ptr_null(
+        translator_open(MODEL, &(struct translator_options){.compute = "int7"}, &err));
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "int7"));
 }
@@ -411,7 +435,8 @@ END_TEST
 
 static struct translator *open_folder(const char *folder, const char *compute, const char *sha256) {
     struct error err = {0};
-    struct translator *opened = translator_open(folder, &(struct translator_options){.compute = compute, .sha256 = sha256}, &err);
+    struct translator *opened = translator_open(
+        folder, &(struct translator_options){.compute = compute, .sha256 = sha256}, &err);
     ck_assert_msg(opened != NULL, "%s", err.message);
     return opened;
 }
@@ -439,10 +464,13 @@ static void check_mapped(const char *folder, const struct translator *packed, co
     translator_free(mapped);
 }
 
-/* One that is opened only to be packed has no vocabularies, tells their sizes all the same, and writes the same file. */
-static void check_only_packed(const char *folder, const struct translator *packed, const char *compute, const char *path) {
+/* One that is opened only to be packed has no vocabularies, tells their sizes all the same, and
+ * writes the same file. */
+static void check_only_packed(const char *folder, const struct translator *packed,
+                              const char *compute, const char *path) {
     struct error err = {0};
-    struct translator *only = translator_open(folder, &(struct translator_options){.compute = compute, .pack = true}, &err);
+    struct translator *only = translator_open(
+        folder, &(struct translator_options){.compute = compute, .pack = true}, &err);
     ck_assert_ptr_nonnull(only);
     ck_assert(!only->source && !only->target && packed->source && packed->target);
     struct translator_info info = translator_info(only), other = translator_info(packed);
@@ -463,7 +491,8 @@ static void check_only_packed(const char *folder, const struct translator *packe
     translator_free(only);
 }
 
-/* Each compute type has its own file. A folder's file for another digest is not used, and the reason is reported. */
+/* Each compute type has its own file. A folder's file for another digest is not used, and the
+ * reason is reported. */
 START_TEST(packed_weights_are_mapped) {
     char *folder = model_folder(MODEL), path[256];
     struct error err = {0};
@@ -505,7 +534,8 @@ START_TEST(damaged_panels_are_told) {
     spoil_panels(path);
     struct translator *spoilt = open_folder(folder, "int8", NULL);
     struct translator_info info = translator_info(spoilt);
-    snprintf(expected, sizeof expected, "%zu of %zu matrices are missing or damaged", info.matrices, info.matrices);
+    snprintf(expected, sizeof expected, "%zu of %zu matrices are missing or damaged", info.matrices,
+             info.matrices);
     ck_assert_uint_eq(info.mapped, 0);
     ck_assert_str_eq(info.unmapped, expected);
     ck_assert_double_eq(score_of(spoilt), score_of(packed));

@@ -21,7 +21,9 @@ static void teardown(void) {
 static struct span *cut(enum word_kind kind, const char *text, size_t *count) {
     struct span *words;
     struct error err = {0};
-    ck_assert_msg(translator_words(translator, kind, text, strlen(text), &arena, &words, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(
+        translator_words(translator, kind, text, strlen(text), &arena, &words, count, &err) == 0,
+        "%s", err.message);
     return words;
 }
 
@@ -32,7 +34,8 @@ static const struct {
     {"I like snow.", "I|like|snow|.", "I|like|snow."},
     {"J'aime la neige.", "J'|aime|la|neige|.", "J'aime|la|neige."},
     {"qu’il l’a lu, jusqu'ici", "qu’|il|l’|a|lu|,|jusqu'|ici", "qu’il|l’a|lu,|jusqu'ici"},
-    {"Aujourd'hui quelqu'un d'autre", "Aujourd'hui|quelqu'un|d'|autre", "Aujourd'hui|quelqu'un|d'autre"},
+    {"Aujourd'hui quelqu'un d'autre", "Aujourd'hui|quelqu'un|d'|autre",
+     "Aujourd'hui|quelqu'un|d'autre"},
     {"I don't, it's 5 o'clock", "I|don't|,|it's|5|o'clock", "I|don't,|it's|5|o'clock"},
     {"Dell'arte, UN'ALTRA", "Dell'|arte|,|UN'|ALTRA", "Dell'arte,|UN'ALTRA"},
     {"ci-dessus 1,000.50 ?", "ci|-|dessus|1,000.50|?", "ci-dessus|1,000.50|?"},
@@ -65,8 +68,9 @@ START_TEST(elisions) {
     static const struct {
         const char *text;
         size_t first; /* bytes of the first word; 0: there is none */
-    } beginnings[] = {
-        {"j'ai", 2}, {"Qu\u2019il", 5}, {"L'\u00e9t\u00e9", 2}, {"don't", 5}, {"l'", 1}, {"j", 1}, {"'", 1}, {"''", 1}, {"", 0}};
+    } beginnings[] = {{"j'ai", 2},  {"Qu\u2019il", 5}, {"L'\u00e9t\u00e9", 2},
+                      {"don't", 5}, {"l'", 1},         {"j", 1},
+                      {"'", 1},     {"''", 1},         {"", 0}};
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
         size_t count;
         const struct span *words = cut(WORDS_UNICODE, beginnings[i].text, &count);
@@ -75,7 +79,8 @@ START_TEST(elisions) {
 }
 END_TEST
 
-static void check_tokens(const char *text, const struct token *tokens, size_t count, const struct word_range *expected) {
+static void check_tokens(const char *text, const struct token *tokens, size_t count,
+                         const struct word_range *expected) {
     struct word_range ranges[16];
     size_t words;
     struct span *spans = cut(WORDS_UNICODE, text, &words);
@@ -88,23 +93,28 @@ static void check_tokens(const char *text, const struct token *tokens, size_t co
 
 /* Pieces take in the space before them; some have parts of several words; </s> has none. */
 START_TEST(tokens_belong_to_words) {
-    static const struct token tokens[] = {{.begin = 0, .end = 1}, {.begin = 1, .end = 4},  {.begin = 4, .end = 6},
-                                          {.begin = 6, .end = 9}, {.begin = 9, .end = 14}, {.begin = 14, .end = 14}};
-    check_tokens("J'aime la ...!", tokens, 6, (const struct word_range[]){{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 7}, {7, 7}});
+    static const struct token tokens[] = {{.begin = 0, .end = 1},  {.begin = 1, .end = 4},
+                                          {.begin = 4, .end = 6},  {.begin = 6, .end = 9},
+                                          {.begin = 9, .end = 14}, {.begin = 14, .end = 14}};
+    check_tokens("J'aime la ...!", tokens, 6,
+                 (const struct word_range[]){{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 7}, {7, 7}});
 }
 END_TEST
 
 START_TEST(a_blank_token_goes_with_the_next_word) {
-    static const struct token tokens[] = {{.begin = 0, .end = 0}, {.begin = 0, .end = 1}, {.begin = 1, .end = 2},
-                                          {.begin = 2, .end = 2}, {.begin = 2, .end = 5}, {.begin = 5, .end = 5}};
-    check_tokens("a \u2026", tokens, 6, (const struct word_range[]){{0, 1}, {0, 1}, {1, 2}, {1, 2}, {1, 2}, {2, 2}});
+    static const struct token tokens[] = {{.begin = 0, .end = 0}, {.begin = 0, .end = 1},
+                                          {.begin = 1, .end = 2}, {.begin = 2, .end = 2},
+                                          {.begin = 2, .end = 5}, {.begin = 5, .end = 5}};
+    check_tokens("a \u2026", tokens, 6,
+                 (const struct word_range[]){{0, 1}, {0, 1}, {1, 2}, {1, 2}, {1, 2}, {2, 2}});
     check_tokens("", tokens, 1, (const struct word_range[]){{0, 0}});
 }
 END_TEST
 
 /* Of every tokenizer: each token with characters has a word, in order, and each word a token. */
 START_TEST(real_tokens_cover_all_words) {
-    static const char *const models[] = {"tests/golden/luong-general-gru", "tests/golden/tokenizer-words",
+    static const char *const models[] = {"tests/golden/luong-general-gru",
+                                         "tests/golden/tokenizer-words",
                                          "tests/golden/tokenizer-characters", "weights/en-fr"};
     static const char text[] = "  Tom's qu'il \u4f60\u597d  here\u2026 Yes.";
     translator_free(translator);
@@ -113,14 +123,17 @@ START_TEST(real_tokens_cover_all_words) {
     size_t count, words, after = 0;
     struct word_range ranges[64];
     struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena, &sentence, &count, NULL), 0);
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena,
+                                        &sentence, &count, NULL),
+                     0);
     const char *own = text + sentence->source.begin;
     struct span *spans = cut(WORDS_UNICODE, own, &words);
     ck_assert(count == 1 && sentence->length <= 64);
     words_of_tokens(own, sentence->tokens, sentence->length, spans, words, ranges);
     for (size_t i = 0; i < sentence->length; i++) {
         bool end = sentence->tokens[i].begin == strlen(own);
-        ck_assert(end ? ranges[i].first == words && ranges[i].end == words : ranges[i].first < ranges[i].end);
+        ck_assert(end ? ranges[i].first == words && ranges[i].end == words
+                      : ranges[i].first < ranges[i].end);
         ck_assert_uint_le(ranges[i].first, after);
         after = ranges[i].end;
     }

@@ -89,9 +89,11 @@ START_TEST(batch_defaults) {
     ck_assert_double_eq(options.search.coverage_penalty, 0);
     ck_assert_double_eq(options.search.repetition_penalty, 1);
     ck_assert_uint_eq(options.search.max_steps, 5000);
-    ck_assert(options.search.sampling.top_k == 0 && options.search.no_repeat_ngram == 0 && options.search.sampling.seed == 0);
+    ck_assert(options.search.sampling.top_k == 0 && options.search.no_repeat_ngram == 0 &&
+              options.search.sampling.seed == 0);
     ck_assert_str_eq(options.compute, "model");
-    ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns && options.shortlist == SHORTLIST_OF_MODEL);
+    ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns &&
+              options.shortlist == SHORTLIST_OF_MODEL);
 }
 END_TEST
 
@@ -161,16 +163,20 @@ START_TEST(origins) {
     ck_assert_uint_eq(options.cors.count, 1);
     teardown();
     ck_assert_int_eq(parse("--model a --cors https://a.example,*"), -1);
-    ck_assert_str_eq(err.message, "--cors must be either * or a list of origins, got \"https://a.example,*\"");
+    ck_assert_str_eq(err.message,
+                     "--cors must be either * or a list of origins, got \"https://a.example,*\"");
     ck_assert_int_eq(parse("--model a --cors https://a.example/"), -1);
-    ck_assert_str_eq(err.message, "--cors must contain origins such as https://example.org, got \"https://a.example/\"");
+    ck_assert_str_eq(
+        err.message,
+        "--cors must contain origins such as https://example.org, got \"https://a.example/\"");
     ck_assert_int_eq(parse("--model a --cors example.org"), -1);
 }
 END_TEST
 
 START_TEST(socket_modes) {
-    static const char *const wrong[] = {"--model a --socket-mode 66", "--model a --socket-mode 0888",
-                                        "--model a --socket-mode 1777", "--model a --socket-mode rw"};
+    static const char *const wrong[] = {
+        "--model a --socket-mode 66", "--model a --socket-mode 0888",
+        "--model a --socket-mode 1777", "--model a --socket-mode rw"};
     ck_assert_int_eq(parse("--model a --socket-mode 600"), 0);
     ck_assert_uint_eq(options.socket_mode, 0600);
     teardown();
@@ -269,7 +275,9 @@ START_TEST(help_and_version_need_no_model) {
 END_TEST
 
 START_TEST(import_takes_several_paths) {
-    ck_assert_int_eq(parse("import a b.spm --into models --name en-fr --from en --storage int8 --preparation opus c"), 0);
+    ck_assert_int_eq(parse("import a b.spm --into models --name en-fr --from en --storage int8 "
+                           "--preparation opus c"),
+                     0);
     ck_assert_int_eq(options.command, COMMAND_IMPORT);
     ck_assert_uint_eq(options.paths.count, 3);
     ck_assert_str_eq(options.paths.names[2], "c");
@@ -365,69 +373,94 @@ static const struct {
     {"--model a --que 3", "unknown argument \"--que\": did you mean --queue?"},
     {"--lisen=x", "unknown argument \"--lisen\": did you mean --listen?"},
     {"--model a --zzzzzz 3", "unknown argument \"--zzzzzz\""},
-    {"translate --model a --beamsize 3", "unknown argument \"--beamsize\": did you mean --beam-size?"},
+    {"translate --model a --beamsize 3",
+     "unknown argument \"--beamsize\": did you mean --beam-size?"},
     {"tranlsate --model a", "unknown argument \"tranlsate\": did you mean alignd translate?"},
     {"--model a b", "unknown argument \"b\""},
-    {"--model a --beam-size 3", "unknown argument \"--beam-size\": it is an option of alignd translate"},
+    {"--model a --beam-size 3",
+     "unknown argument \"--beam-size\": it is an option of alignd translate"},
     {"--model a --queue x", "--queue must be a whole number, got \"x\""},
     {"--model a --queue -1", "--queue must be a whole number, got \"-1\""},
     {"--model a --queue=", "--queue must be a whole number, got \"\""},
     {"--model a --rate -1", "--rate must be between 0 and 1e+06, got -1"},
     {"--model a --burst 0", "--burst must be between 1 and 1000000, got 0"},
     {"--model a --read-timeout-ms 9", "--read-timeout-ms must be between 10 and 1000000000, got 9"},
-    {"--model a --cache-bytes 2X", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"2X\""},
-    {"--model a --cache-bytes 0.3", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"0.3\""},
-    {"--model a --cache-bytes 2T", "--cache-bytes must be between 0 and 1000000000000 bytes, got 2T"},
-    {"--model a --deadline-ms 5x", "--deadline-ms must be a time, such as 500ms, 5s or 2min, or a whole number of ms, got \"5x\""},
-    {"--model a --deadline-ms s", "--deadline-ms must be a time, such as 500ms, 5s or 2min, or a whole number of ms, got \"s\""},
+    {"--model a --cache-bytes 2X",
+     "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"2X\""},
+    {"--model a --cache-bytes 0.3", "--cache-bytes must be a whole number of bytes, such as "
+                                    "1000000, 64k, 512M or 2G, got \"0.3\""},
+    {"--model a --cache-bytes 2T",
+     "--cache-bytes must be between 0 and 1000000000000 bytes, got 2T"},
+    {"--model a --deadline-ms 5x", "--deadline-ms must be a time, such as 500ms, 5s or 2min, or a "
+                                   "whole number of ms, got \"5x\""},
+    {"--model a --deadline-ms s",
+     "--deadline-ms must be a time, such as 500ms, 5s or 2min, or a whole number of ms, got \"s\""},
     {"--model a --heartbeat-ms 1h", "--heartbeat-ms must be between 10 and 1000000 ms, got 1h"},
-    {"--model a --idle-unload-s 1.5s",
-     "--idle-unload-s must be a whole number of seconds, or a time such as 30s, 2min or 1h, got \"1.5s\""},
+    {"--model a --idle-unload-s 1.5s", "--idle-unload-s must be a whole number of seconds, or a "
+                                       "time such as 30s, 2min or 1h, got \"1.5s\""},
     {"--model a --queue 2k", "--queue must be a whole number, got \"2k\""},
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
-    {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
+    {"--model a --queue 99999999999999999999",
+     "--queue must be between 1 and 1000000, got 99999999999999999999"},
     {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
-    {"--model a --cache-bytes -1", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"-1\""},
+    {"--model a --cache-bytes -1",
+     "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
-    {"--model a --fetch-bytes=much",
-     "--fetch-bytes must be auto, or a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"much\""},
-    {"--model a --compute int4", "--compute must be model, float32, bfloat16, int8 or auto, got \"int4\""},
-    {"translate --model a --compute=", "--compute must be model, float32, bfloat16, int8 or auto, got \"\""},
-    {"translate --model a --shortlist=some", "--shortlist must be true, false or model, got \"some\""},
+    {"--model a --fetch-bytes=much", "--fetch-bytes must be auto, or a whole number of bytes, such "
+                                     "as 1000000, 64k, 512M or 2G, got \"much\""},
+    {"--model a --compute int4",
+     "--compute must be model, float32, bfloat16, int8 or auto, got \"int4\""},
+    {"translate --model a --compute=",
+     "--compute must be model, float32, bfloat16, int8 or auto, got \"\""},
+    {"translate --model a --shortlist=some",
+     "--shortlist must be true, false or model, got \"some\""},
     {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
-    {"translate --model a --step-ms 5", "unknown argument \"--step-ms\": it is an option of the daemon"},
+    {"translate --model a --step-ms 5",
+     "unknown argument \"--step-ms\": it is an option of the daemon"},
     {"translate --model a one two", "unknown argument \"two\""},
     {"attention --model a one", "unknown argument \"one\""},
     {"translate --model a --model b", "--model must be given only once in this mode"},
-    {"translate --model a --strategy best", "--strategy must be greedy, beam, sample or exact, got \"best\""},
-    {"translate --model a --strategy forced", "--strategy must be greedy, beam, sample or exact, got \"forced\""},
+    {"translate --model a --strategy best",
+     "--strategy must be greedy, beam, sample or exact, got \"best\""},
+    {"translate --model a --strategy forced",
+     "--strategy must be greedy, beam, sample or exact, got \"forced\""},
     {"translate --model a --temperature 0", "--temperature must be between 0.01 and 10, got 0"},
     {"translate --model a --temperature 11", "--temperature must be between 0.01 and 10, got 11"},
     {"translate --model a --top-k 1001", "--top-k must be between 0 and 1000, got 1001"},
     {"translate --model a --top-p 0", "--top-p must be between 0.01 and 1, got 0"},
     {"translate --model a --top-p 1.1", "--top-p must be between 0.01 and 1, got 1.1"},
     {"translate --model a --seed -1", "--seed must be a whole number, got \"-1\""},
-    {"translate --model a --seed 9007199254740993", "--seed must be between 0 and 9007199254740991, got 9007199254740993"},
-    {"translate --model a --exact-steps 0", "--exact-steps must be between 1 and 1000000000, got 0"},
+    {"translate --model a --seed 9007199254740993",
+     "--seed must be between 0 and 9007199254740991, got 9007199254740993"},
+    {"translate --model a --exact-steps 0",
+     "--exact-steps must be between 1 and 1000000000, got 0"},
     {"--model a --exact-steps 0", "--exact-steps must be between 1 and 1000000000, got 0"},
     {"--model a --seed 1", "unknown argument \"--seed\": it is an option of alignd translate"},
-    {"translate --model a --coverage-penalty 2.1", "--coverage-penalty must be between 0 and 2, got 2.1"},
-    {"translate --model a --no-repeat-ngram 21", "--no-repeat-ngram must be between 0 and 20, got 21"},
-    {"translate --model a --repetition-penalty 0.9", "--repetition-penalty must be between 1 and 10, got 0.9"},
+    {"translate --model a --coverage-penalty 2.1",
+     "--coverage-penalty must be between 0 and 2, got 2.1"},
+    {"translate --model a --no-repeat-ngram 21",
+     "--no-repeat-ngram must be between 0 and 20, got 21"},
+    {"translate --model a --repetition-penalty 0.9",
+     "--repetition-penalty must be between 1 and 10, got 0.9"},
     {"translate --model a --length-penalty 3", "--length-penalty must be between 0 and 2, got 3"},
     {"translate --model a --length-penalty nan", "--length-penalty must be a number, got \"nan\""},
     {"translate --model a --stats=maybe", "--stats must be true or false, got \"maybe\""},
-    {"--model a --reply-memory 2000 --max-reply-bytes 3000", "--max-reply-bytes must be at most --reply-memory (2000), got 3000"},
+    {"--model a --reply-memory 2000 --max-reply-bytes 3000",
+     "--max-reply-bytes must be at most --reply-memory (2000), got 3000"},
     {"translate --model a --rows 4 --beam-size 5", "--beam-size must be at most --rows (4), got 5"},
-    {"translate --model a --rows 4 --strategy exact --beam-size 5", "--beam-size must be at most --rows (4), got 5"},
+    {"translate --model a --rows 4 --strategy exact --beam-size 5",
+     "--beam-size must be at most --rows (4), got 5"},
     {"translate --model a --beam-size 0", "--beam-size must be between 1 and 32, got 0"},
     {"translate --model a --length-penalty -1", "--length-penalty must be between 0 and 2, got -1"},
-    {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
+    {"translate --model a --min-length 5 --max-length 4",
+     "--min-length must be at most --max-length (4), got 5"},
     {"attention --model a", "--target FILE is missing"},
     {"attention --model a --model b --model c --target d",
      "--model must be given at most twice in this mode, once for each direction"},
-    {"attention --model a --target b --links all", "--links must be best, mutual, balanced or several, got \"all\""},
-    {"translate --model a --links best", "unknown argument \"--links\": it is an option of alignd attention"},
+    {"attention --model a --target b --links all",
+     "--links must be best, mutual, balanced or several, got \"all\""},
+    {"translate --model a --links best",
+     "unknown argument \"--links\": it is an option of alignd attention"},
 };
 
 START_TEST(wrong_command_line) {
@@ -457,8 +490,10 @@ START_TEST(units) {
             {"--cache-bytes 0.5T", (size_t)1 << 39},
         },
       times[] = {
-          {"--deadline-ms 500ms", 500},  {"--deadline-ms 5s", 5000},   {"--deadline-ms 2min", 120000}, {"--deadline-ms 2m", 120000},
-          {"--deadline-ms 1h", 3600000}, {"--deadline-ms 0.25s", 250}, {"--deadline-ms 77", 77},
+          {"--deadline-ms 500ms", 500},   {"--deadline-ms 5s", 5000},
+          {"--deadline-ms 2min", 120000}, {"--deadline-ms 2m", 120000},
+          {"--deadline-ms 1h", 3600000},  {"--deadline-ms 0.25s", 250},
+          {"--deadline-ms 77", 77},
       };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_msg(parse(rows[i].words) == 0, "%s", err.message);
@@ -513,13 +548,15 @@ START_TEST(a_file_of_options) {
                                "beam-size = 3\n"
                                "name = nobody";
     ck_assert_msg(parse_with(text, "") == 0, "%s", err.message);
-    ck_assert(options.queue == 7 && options.max_body_bytes == 2 << 20 && options.shortlist == SHORTLIST_ON && !options.half_past);
+    ck_assert(options.queue == 7 && options.max_body_bytes == 2 << 20 &&
+              options.shortlist == SHORTLIST_ON && !options.half_past);
     ck_assert_uint_eq(options.models.count, 3);
     ck_assert_str_eq(options.models.names[2], "c");
     ck_assert_uint_eq(options.cors.count, 0);
     ck_assert_str_eq(options.glossary.names[0], "x=y#z");
     teardown();
-    ck_assert_int_eq(parse_with("beam-size = 3\nqueue = 7\nmodel = a\n", "translate "), 0); /* its own of them */
+    ck_assert_int_eq(parse_with("beam-size = 3\nqueue = 7\nmodel = a\n", "translate "),
+                     0); /* its own of them */
     ck_assert_uint_eq(options.search.beam_size, 3);
 }
 END_TEST

@@ -38,7 +38,8 @@ static void make_model(const char *folder, bool config, bool weights) {
 }
 
 static void setup(void) {
-    static const char *const folders[] = {"bin", "share", "share/alignd", "weights", "build", "build/asan"};
+    static const char *const folders[] = {"bin",     "share", "share/alignd",
+                                          "weights", "build", "build/asan"};
     scratch_setup();
     strcpy(root, "/tmp/alignd-shipped-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(root));
@@ -109,7 +110,8 @@ START_TEST(none) {
     char expected[256];
     ck_assert_int_eq(shipped_find_beside(in_tree("bin/alignd"), &shipped, &err), -1);
     snprintf(expected, sizeof expected,
-             "found no models in %s/share/alignd, %s/weights or /tmp/weights: `alignd get en-fr` downloads one; or give --model "
+             "found no models in %s/share/alignd, %s/weights or /tmp/weights: `alignd get en-fr` "
+             "downloads one; or give --model "
              "DIR or --models DIR",
              root, root);
     ck_assert_str_eq(err.message, expected);
@@ -117,7 +119,8 @@ START_TEST(none) {
     err = (struct error){0};
     ck_assert_int_eq(shipped_find_beside(NULL, &shipped, &err), -1);
     ck_assert_int_eq(shipped_find_beside(in_tree("bin/gone"), &shipped, NULL), -1);
-    ck_assert_str_eq(err.message, "cannot determine the path of alignd: give --model DIR or --models DIR");
+    ck_assert_str_eq(err.message,
+                     "cannot determine the path of alignd: give --model DIR or --models DIR");
 }
 END_TEST
 

@@ -47,8 +47,9 @@ START_TEST(a_sentence_of_the_longest_length_is_kept_and_one_word_more_is_not) {
 END_TEST
 
 START_TEST(what_is_no_pair_of_numbers_is_named_by_its_line) {
-    static const char *const wrong[] = {"1\t1\n2 3\n",  "1\t1\n1\t2x\n",   "1\t1\n0\t1\n",        "1\t1\n-1\t1\n",
-                                        "1\t1\na\t1\n", "1\t1\n1\t1\t1\n", "1\t1\n16777216\t1\n", "1\t1\n\n"};
+    static const char *const wrong[] = {"1\t1\n2 3\n",         "1\t1\n1\t2x\n", "1\t1\n0\t1\n",
+                                        "1\t1\n-1\t1\n",       "1\t1\na\t1\n",  "1\t1\n1\t1\t1\n",
+                                        "1\t1\n16777216\t1\n", "1\t1\n\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct corpus corpus;
         struct error err = {0};
@@ -106,8 +107,8 @@ END_TEST
 
 /* ---- one set of links ---- */
 
-static void check_symmetry(const char *name, const struct directions *directions, size_t rows, size_t columns,
-                           const char *expected) {
+static void check_symmetry(const char *name, const struct directions *directions, size_t rows,
+                           size_t columns, const char *expected) {
     static struct grid grid;
     char found[1000] = "";
     grid.rows = rows;
@@ -122,8 +123,9 @@ static void check_symmetry(const char *name, const struct directions *directions
 
 START_TEST(symmetries_by_hand) {
     enum { NONE = UINT8_MAX };
-    /* both: 0-0. Beside it: 0-1 (forward), 1-0 (backward). Then 1-2, diagonally beside 0-1. Alone: 4-4 and, of words without a
-     * link, 3-3 is beside it. 2-3 is not beside 3-3's words only, but 3 is taken by then. */
+    /* both: 0-0. Beside it: 0-1 (forward), 1-0 (backward). Then 1-2, diagonally beside 0-1. Alone:
+     * 4-4 and, of words without a link, 3-3 is beside it. 2-3 is not beside 3-3's words only, but 3
+     * is taken by then. */
     static const uint8_t forward[] = {0, 0, 1, NONE, 4}, backward[] = {0, 0, 3, 3, NONE};
     const struct directions d = {forward, backward};
     check_symmetry("forward", &d, 5, 5, "0-0 0-1 1-2 4-4 ");
@@ -137,7 +139,8 @@ END_TEST
 
 START_TEST(growing_takes_no_link_between_linked_words_nor_one_far_away_of_a_linked_word) {
     enum { NONE = UINT8_MAX };
-    /* both: 0-0, 1-1. 0-1 and 1-0 would be beside them, but all four words are linked. 4-0: far away, and column 0 is linked. */
+    /* both: 0-0, 1-1. 0-1 and 1-0 would be beside them, but all four words are linked. 4-0: far
+     * away, and column 0 is linked. */
     static const uint8_t forward[] = {0, 1, NONE}, backward[] = {0, 1, NONE, NONE, 0};
     const struct directions d = {forward, backward};
     check_symmetry("union", &d, 5, 3, "0-0 1-1 4-0 ");
@@ -163,7 +166,8 @@ static void shuffle(uint32_t *random, uint32_t *words, uint32_t count) {
     }
 }
 
-/* Word w (1..40) is translated by w + 40, in any order, word 5 by 45 twice; word 90 is said without a reason.
+/* Word w (1..40) is translated by w + 40, in any order, word 5 by 45 twice; word 90 is said without
+ * a reason.
  */
 static void write_pair(uint32_t *random, FILE *out) {
     uint32_t words[TRANSLATED], count = 2 + draw_below(random, MOST_WORDS - 1);
@@ -216,7 +220,8 @@ static void check_counts(const struct sampler *s, const struct corpus *corpus) {
         ck_assert_uint_eq(s->totals[word], totals[word]);
         for (uint32_t other = 0; other < s->target->vocabulary; other++)
             ck_assert_uint_eq(counts_of(&s->words.tables[word], other), words[word][other]);
-        ck_assert_mem_eq(s->fertilities + word * FERTILITIES, fertilities[word], sizeof fertilities[word]);
+        ck_assert_mem_eq(s->fertilities + word * FERTILITIES, fertilities[word],
+                         sizeof fertilities[word]);
     }
 }
 
@@ -225,7 +230,9 @@ START_TEST(counts_stay_those_of_the_links) {
     struct sampler sampler;
     make_corpus(&corpus);
     for (int source = 0; source < 2; source++) {
-        ck_assert_int_eq(sampler_init(&sampler, &corpus.sides[source], &corpus.sides[1 - source], corpus.pairs, 3, NULL), 0);
+        ck_assert_int_eq(sampler_init(&sampler, &corpus.sides[source], &corpus.sides[1 - source],
+                                      corpus.pairs, 3, NULL),
+                         0);
         for (enum stage stage = STAGE_START; stage <= STAGE_FERTILITY; stage++) {
             ck_assert_int_eq(sampler_sweep(&sampler, stage, NULL), 0);
             check_counts(&sampler, &corpus);
@@ -241,7 +248,8 @@ START_TEST(what_is_observed_of_a_target_word_sums_to_the_number_of_sweeps) {
     struct sampler sampler;
     float sums[6 * 5] = {0};
     make_corpus(&corpus);
-    ck_assert_int_eq(sampler_init(&sampler, &corpus.sides[0], &corpus.sides[1], corpus.pairs, 3, NULL), 0);
+    ck_assert_int_eq(
+        sampler_init(&sampler, &corpus.sides[0], &corpus.sides[1], corpus.pairs, 3, NULL), 0);
     ck_assert_int_eq(sampler_sweep(&sampler, STAGE_START, NULL), 0);
     ck_assert_int_eq(sampler_observe(&sampler, 0, 3, sums, NULL), 0);
     for (size_t j = 0; j < 6; j++) {
@@ -285,7 +293,8 @@ Suite *gibbs_suite(void) {
     tcase_add_test(tests, what_is_no_pair_of_numbers_is_named_by_its_line);
     tcase_add_test(tests, counts_are_those_of_a_plain_table);
     tcase_add_test(tests, symmetries_by_hand);
-    tcase_add_test(tests, growing_takes_no_link_between_linked_words_nor_one_far_away_of_a_linked_word);
+    tcase_add_test(tests,
+                   growing_takes_no_link_between_linked_words_nor_one_far_away_of_a_linked_word);
     tcase_add_test(tests, counts_stay_those_of_the_links);
     tcase_add_test(tests, what_is_observed_of_a_target_word_sums_to_the_number_of_sweeps);
     tcase_add_test(tests, crossed_twofold_and_unlinked_words_are_found_in_both_directions);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sweeps with the simpler models; with the whole one; of each pair when all samplers are done. Of a small corpus a word has few
- * occurrences, and a sweep changes little. */
+/* Sweeps with the simpler models; with the whole one; of each pair when all samplers are done. Of a
+ * small corpus a word has few occurrences, and a sweep changes little. */
 enum { WORD_SWEEPS = 3, JUMP_SWEEPS = 3, LEAST_SWEEPS = 6, MOST_SWEEPS = 200, OBSERVED_SWEEPS = 4 };
 static const double SWEEPS_OF_ONE = 8000; /* divided by the square root of the number of pairs */
 
@@ -31,7 +31,8 @@ static int sweep(struct sampler *sampler, enum stage stage, int times, struct er
 }
 
 static int sample(struct sampler *sampler, int sweeps, struct error *err) {
-    if (sweep(sampler, STAGE_START, 1, err) != 0 || sweep(sampler, STAGE_WORDS, WORD_SWEEPS, err) != 0 ||
+    if (sweep(sampler, STAGE_START, 1, err) != 0 ||
+        sweep(sampler, STAGE_WORDS, WORD_SWEEPS, err) != 0 ||
         sweep(sampler, STAGE_JUMPS, JUMP_SWEEPS, err) != 0)
         return -1;
     return sweep(sampler, STAGE_FERTILITY, sweeps, err);
@@ -58,7 +59,8 @@ static int decide(struct direction *d, float *sums, uint8_t *links, struct error
     return 0;
 }
 
-static int run_samplers(struct direction *d, int direction, const struct aligner_options *options, struct error *err) {
+static int run_samplers(struct direction *d, int direction, const struct aligner_options *options,
+                        struct error *err) {
     while (d->count < options->samplers) {
         struct sampler *sampler = &d->samplers[d->count];
         uint64_t seed = options->seed * ALIGNER_MAX_SAMPLERS + (uint64_t)d->count;
@@ -73,9 +75,11 @@ static int run_samplers(struct direction *d, int direction, const struct aligner
     return 0;
 }
 
-static int run_direction(const struct corpus *corpus, int source, const struct aligner_options *options, uint8_t **links,
+static int run_direction(const struct corpus *corpus, int source,
+                         const struct aligner_options *options, uint8_t **links,
                          struct error *err) {
-    struct direction d = {&corpus->sides[source], &corpus->sides[1 - source], corpus->pairs, {{0}}, 0};
+    struct direction d = {
+        &corpus->sides[source], &corpus->sides[1 - source], corpus->pairs, {{0}}, 0};
     float *sums = malloc(sizeof *sums * CORPUS_LONGEST * (CORPUS_LONGEST + 1));
     uint8_t *found = malloc(d.target->starts[d.pairs] + 1);
     int status = sums && found ? run_samplers(&d, source, options, err) : error_memory(err);
@@ -91,7 +95,8 @@ static int run_direction(const struct corpus *corpus, int source, const struct a
     return status;
 }
 
-int aligner_run(const struct corpus *corpus, const struct aligner_options *options, uint8_t *links[2], struct error *err) {
+int aligner_run(const struct corpus *corpus, const struct aligner_options *options,
+                uint8_t *links[2], struct error *err) {
     uint8_t *forward, *backward;
     if (run_direction(corpus, 0, options, &forward, err) != 0)
         return -1;

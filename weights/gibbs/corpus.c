@@ -27,7 +27,8 @@ static bool grow_pairs(struct reader *r) {
     struct corpus *c = r->corpus;
     size_t rooms[2] = {r->pairs_room, r->pairs_room};
     for (int s = 0; s < 2; s++)
-        if (!grow((void **)&c->sides[s].starts, &rooms[s], c->pairs + 2, sizeof *c->sides[s].starts))
+        if (!grow((void **)&c->sides[s].starts, &rooms[s], c->pairs + 2,
+                  sizeof *c->sides[s].starts))
             return false;
     r->pairs_room = rooms[0];
     return true;
@@ -44,13 +45,15 @@ static int append(struct reader *r, int side, unsigned long word, struct error *
 }
 
 /* One side's numbers, up to the character stop. Returns where it stands, or NULL. */
-static const char *read_side(struct reader *r, int side, const char *at, char stop, struct error *err) {
+static const char *read_side(struct reader *r, int side, const char *at, char stop,
+                             struct error *err) {
     for (at += strspn(at, " "); *at != stop; at += strspn(at, " ")) {
         char *end = NULL;
         unsigned long word = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
         if (word < 1 || word > CORPUS_MAX_WORD || (*end != ' ' && *end != stop)) {
-            error_set(err, ERROR_FORMAT, "line %zu: two columns of numbers from 1 to %d are expected", r->corpus->pairs + 1,
-                      (int)CORPUS_MAX_WORD);
+            error_set(err, ERROR_FORMAT,
+                      "line %zu: two columns of numbers from 1 to %d are expected",
+                      r->corpus->pairs + 1, (int)CORPUS_MAX_WORD);
             return NULL;
         }
         if (append(r, side, word, err) != 0)

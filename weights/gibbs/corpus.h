@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A sentence with more words is read as one without any: a link's place shall fit a byte, and such pairs teach little. */
+/* A sentence with more words is read as one without any: a link's place shall fit a byte, and such
+ * pairs teach little. */
 enum { CORPUS_LONGEST = 200, CORPUS_MAX_WORD = (1 << 24) - 1 };
 
 struct side {
@@ -21,9 +22,10 @@ struct corpus {
     struct side sides[2];
 };
 
-/* Reads lines `numbers TAB numbers`, the numbers separated by spaces, to the file's end. A pair with an empty side, or one over
- * CORPUS_LONGEST words, is kept with both sides empty. Returns 0, or -1 with ERROR_FORMAT, which names the line, ERROR_FILE or
- * ERROR_MEMORY. corpus_done releases the contents. */
+/* Reads lines `numbers TAB numbers`, the numbers separated by spaces, to the file's end. A pair
+ * with an empty side, or one over CORPUS_LONGEST words, is kept with both sides empty. Returns 0,
+ * or -1 with ERROR_FORMAT, which names the line, ERROR_FILE or ERROR_MEMORY. corpus_done releases
+ * the contents. */
 int corpus_read(FILE *file, struct corpus *corpus, struct error *err);
 void corpus_done(struct corpus *corpus);
 

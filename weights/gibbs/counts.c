@@ -42,12 +42,14 @@ static size_t slots_of(const struct table *table) {
 
 static struct slot slot_at(const struct table *table, size_t index) {
     struct bucket *bucket = &table->buckets[index / BUCKET_SLOTS];
-    return (struct slot){(uint32_t *)&bucket->targets + index % BUCKET_SLOTS, (uint32_t *)&bucket->counts + index % BUCKET_SLOTS};
+    return (struct slot){(uint32_t *)&bucket->targets + index % BUCKET_SLOTS,
+                         (uint32_t *)&bucket->counts + index % BUCKET_SLOTS};
 }
 
 /* The target word's own, or the free one where it belongs. */
 static struct slot find_slot(const struct table *table, uint32_t target) {
-    for (size_t i = (size_t)(counts_bucket(table, target) - table->buckets) * BUCKET_SLOTS;; i = (i + 1) & (slots_of(table) - 1)) {
+    for (size_t i = (size_t)(counts_bucket(table, target) - table->buckets) * BUCKET_SLOTS;;
+         i = (i + 1) & (slots_of(table) - 1)) {
         struct slot slot = slot_at(table, i);
         if (*slot.target == 0 || *slot.target == target)
             return slot;

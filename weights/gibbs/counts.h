@@ -1,5 +1,6 @@
-/* How often each pair of words is linked: for each source word a hash table of target words. Most pairs that are asked for were
- * never linked; buckets tell so without a branch that depends on the pair. */
+/* How often each pair of words is linked: for each source word a hash table of target words. Most
+ * pairs that are asked for were never linked; buckets tell so without a branch that depends on the
+ * pair. */
 #ifndef ALIGND_GIBBS_COUNTS_H
 #define ALIGND_GIBBS_COUNTS_H
 
@@ -49,7 +50,8 @@ int counts_add(struct table *table, uint32_t target);
 /* The pair has been added more often than removed. */
 void counts_remove(struct table *table, uint32_t target);
 
-/* Gives back the room of pairs that count 0. Returns 0, or -1 without memory; then all counts are as they were. */
+/* Gives back the room of pairs that count 0. Returns 0, or -1 without memory; then all counts are
+ * as they were. */
 int counts_tidy(struct counts *counts);
 
 #endif

@@ -6,13 +6,16 @@
 #include <string.h>
 
 static const char usage[] = "Usage: gibbs [OPTION]... <PAIRS >LINKS\n"
-                            "Aligns words given as numbers. A line of PAIRS: numbers from 1, a TAB, the other side's numbers. A "
+                            "Aligns words given as numbers. A line of PAIRS: numbers from 1, a "
+                            "TAB, the other side's numbers. A "
                             "line of LINKS: i-j, places\n"
                             "from 0, separated by spaces.\n\n"
-                            "  --symmetry WAY    forward, backward, intersection, union or grow-diag-final-and (the default);\n"
+                            "  --symmetry WAY    forward, backward, intersection, union or "
+                            "grow-diag-final-and (the default);\n"
                             "                    both: forward TAB backward\n"
                             "  --samplers N      1 to 16 (default 3)\n"
-                            "  --sweeps N        through the corpus with the whole model (default: by the number of pairs)\n"
+                            "  --sweeps N        through the corpus with the whole model (default: "
+                            "by the number of pairs)\n"
                             "  --seed N          (default 1)\n"
                             "  --quiet           no progress\n";
 
@@ -22,14 +25,17 @@ struct settings {
 };
 
 static void report(int direction, int sampler, int samplers) {
-    fprintf(stderr, "gibbs: %s: sampler %d of %d is done\n", direction == 0 ? "forward" : "backward", sampler, samplers);
+    fprintf(stderr, "gibbs: %s: sampler %d of %d is done\n",
+            direction == 0 ? "forward" : "backward", sampler, samplers);
 }
 
-static int read_number(const char *name, const char *text, long least, long most, long *number, struct error *err) {
+static int read_number(const char *name, const char *text, long least, long most, long *number,
+                       struct error *err) {
     char *end;
     *number = strtol(text, &end, 10);
     if (end == text || *end != '\0' || *number < least || *number > most)
-        return error_set(err, ERROR_INPUT, "--%s: a whole number from %ld to %ld is expected", name, least, most);
+        return error_set(err, ERROR_INPUT, "--%s: a whole number from %ld to %ld is expected", name,
+                         least, most);
     return 0;
 }
 
@@ -37,8 +43,9 @@ static int set_option(struct settings *s, const char *name, const char *value, s
     long number = 0;
     if (strcmp(name, "symmetry") == 0) {
         s->symmetry = value;
-        return strcmp(value, "both") == 0 || symmetry_find(value) ? 0
-                                                                  : error_set(err, ERROR_INPUT, "--symmetry: %s is unknown", value);
+        return strcmp(value, "both") == 0 || symmetry_find(value)
+                   ? 0
+                   : error_set(err, ERROR_INPUT, "--symmetry: %s is unknown", value);
     }
     if (strcmp(name, "quiet") == 0) {
         s->aligner.report = NULL;
@@ -75,12 +82,15 @@ static int read_options(int argc, char **argv, struct settings *settings, struct
         if (set_option(settings, options[index].name, optarg, err) != 0)
             return -1;
     }
-    return optind == argc ? 0 : error_set(err, ERROR_INPUT, "%s: the pairs are read from standard input", argv[optind]);
+    return optind == argc ? 0
+                          : error_set(err, ERROR_INPUT,
+                                      "%s: the pairs are read from standard input", argv[optind]);
 }
 
 /* ---- output ---- */
 
-static void print_links(const struct symmetry *symmetry, const struct directions *directions, struct grid *grid) {
+static void print_links(const struct symmetry *symmetry, const struct directions *directions,
+                        struct grid *grid) {
     const char *between = "";
     symmetrise(symmetry, directions, grid);
     for (size_t i = 0; i < grid->rows; i++)
@@ -91,9 +101,10 @@ static void print_links(const struct symmetry *symmetry, const struct directions
             }
 }
 
-static void print_pair(const struct corpus *c, size_t pair, const struct settings *settings, uint8_t *const links[2],
-                       struct grid *grid) {
-    struct directions directions = {links[0] + c->sides[1].starts[pair], links[1] + c->sides[0].starts[pair]};
+static void print_pair(const struct corpus *c, size_t pair, const struct settings *settings,
+                       uint8_t *const links[2], struct grid *grid) {
+    struct directions directions = {links[0] + c->sides[1].starts[pair],
+                                    links[1] + c->sides[0].starts[pair]};
     grid->rows = side_length(&c->sides[0], pair);
     grid->columns = side_length(&c->sides[1], pair);
     const struct symmetry *one = symmetry_find(settings->symmetry);
@@ -105,14 +116,17 @@ static void print_pair(const struct corpus *c, size_t pair, const struct setting
     putchar('\n');
 }
 
-static int print_all(const struct corpus *corpus, const struct settings *settings, uint8_t *const links[2], struct error *err) {
+static int print_all(const struct corpus *corpus, const struct settings *settings,
+                     uint8_t *const links[2], struct error *err) {
     struct grid *grid = malloc(sizeof *grid);
     if (!grid)
         return error_memory(err);
     for (size_t pair = 0; pair < corpus->pairs; pair++)
         print_pair(corpus, pair, settings, links, grid);
     free(grid);
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : error_set(err, ERROR_FILE, "the links cannot be written");
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? 0
+               : error_set(err, ERROR_FILE, "the links cannot be written");
 }
 
 static int run(const struct settings *settings, struct error *err) {
@@ -130,7 +144,8 @@ static int run(const struct settings *settings, struct error *err) {
 }
 
 int main(int argc, char **argv) {
-    struct settings settings = {{.samplers = 3, .seed = 1, .report = report}, "grow-diag-final-and"};
+    struct settings settings = {{.samplers = 3, .seed = 1, .report = report},
+                                "grow-diag-final-and"};
     struct error err = {0};
     if (read_options(argc, argv, &settings, &err) == 0 && run(&settings, &err) == 0)
         return EXIT_SUCCESS;

@@ -4,24 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts that every outcome has before anything is counted. Of words few: that makes a few of all target words likely. */
+/* Counts that every outcome has before anything is counted. Of words few: that makes a few of all
+ * target words likely. */
 static const float WORD_PRIOR = 0.001f, JUMP_PRIOR = 0.5f;
-static const float FERTILITY_PRIOR = 4;  /* occurrences of each word, with fertilities as they are on average */
-static const float NO_LINK_ODDS = 0.25f; /* of no link against a link, before any word is looked at */
-static const float TENSION = 4;          /* of the START towards the diagonal, as in Dyer et al. 2013 */
+static const float FERTILITY_PRIOR =
+    4; /* occurrences of each word, with fertilities as they are on average */
+static const float NO_LINK_ODDS =
+    0.25f;                      /* of no link against a link, before any word is looked at */
+static const float TENSION = 4; /* of the START towards the diagonal, as in Dyer et al. 2013 */
 static const float START_NO_LINK = 0.1f; /* of no link against all links */
 
-/* One pair while its links are drawn. Places count from 0; the place before the first source word is -1, the one after the last is
- * `sources`. */
+/* One pair while its links are drawn. Places count from 0; the place before the first source word
+ * is -1, the one after the last is `sources`. */
 struct view {
     const uint32_t *source, *target;
     size_t sources, targets;
-    bool fertile;                      /* fertilities are looked at */
-    uint8_t *links;                    /* [targets] */
-    int next[CORPUS_LONGEST];          /* [targets] the place of the first link after each target word */
+    bool fertile;             /* fertilities are looked at */
+    uint8_t *links;           /* [targets] */
+    int next[CORPUS_LONGEST]; /* [targets] the place of the first link after each target word */
     uint8_t fertility[CORPUS_LONGEST]; /* [sources] */
-    float leaving[CORPUS_LONGEST + 1]; /* [sources + 1] 1 / the sum of all jumps from place -1, 0, ... within the sentence */
-    float shares[CORPUS_LONGEST + 1];  /* [sources + 1] what multiplies a count of the word at each place, the last: none */
+    float leaving[CORPUS_LONGEST + 1]; /* [sources + 1] 1 / the sum of all jumps from place -1, 0,
+                                          ... within the sentence */
+    float shares[CORPUS_LONGEST + 1];  /* [sources + 1] what multiplies a count of the word at each
+                                          place, the last: none */
     float weights[CORPUS_LONGEST + 1]; /* [sources + 1] of each place of the link that is drawn */
 };
 
@@ -59,10 +64,12 @@ static size_t jump_index(int from, int to) {
 }
 
 static uint32_t *fertility_count(const struct sampler *s, uint32_t word, size_t fertility) {
-    return &s->fertilities[word * (size_t)FERTILITIES + (fertility < FERTILITIES ? fertility : FERTILITIES - 1)];
+    return &s->fertilities[word * (size_t)FERTILITIES +
+                           (fertility < FERTILITIES ? fertility : FERTILITIES - 1)];
 }
 
-/* How likely one link more is than none more. Each occurrence is judged by the others of its word. */
+/* How likely one link more is than none more. Each occurrence is judged by the others of its word.
+ */
 static float fertility_odds(const struct sampler *s, uint32_t word, size_t fertility) {
     size_t now = fertility < FERTILITIES - 1 ? fertility : FERTILITIES - 1;
     size_t more = now < FERTILITIES - 1 ? now + 1 : now;
@@ -154,7 +161,8 @@ static void sum_jumps(const struct sampler *s, struct view *v) {
         sum += (double)s->jumps[jump_index(-1, to)];
     for (int from = -1; from < sources; from++) {
         v->leaving[from + 1] = (float)(1 / sum);
-        sum += (double)s->jumps[jump_index(from + 1, 0)] - (double)s->jumps[jump_index(from, sources)];
+        sum +=
+            (double)s->jumps[jump_index(from + 1, 0)] - (double)s->jumps[jump_index(from, sources)];
     }
 }
 
@@ -204,13 +212,15 @@ static void weigh_diagonal(struct view *v, size_t j) {
 
 /* previous: the place of the last link before target word j. */
 static void weigh_jumps(const struct sampler *s, struct view *v, size_t j, int previous) {
-    const float *here = s->jumps + jump_index(previous, 0), *on = s->jumps + jump_index(0, v->next[j]);
+    const float *here = s->jumps + jump_index(previous, 0),
+                *on = s->jumps + jump_index(0, v->next[j]);
     for (int i = 0; i < (int)v->sources; i++)
         v->weights[i] *= here[i] * on[-i] * v->leaving[i + 1];
     v->weights[v->sources] *= s->jumps[jump_index(previous, v->next[j])];
 }
 
-static void weigh(const struct sampler *s, struct view *v, size_t j, int previous, enum stage stage) {
+static void weigh(const struct sampler *s, struct view *v, size_t j, int previous,
+                  enum stage stage) {
     if (stage == STAGE_START)
         weigh_diagonal(v, j);
     else
@@ -244,9 +254,12 @@ static int draw_pair(struct sampler *s, struct view *v, enum stage stage, float 
 
 /* ---- the corpus ---- */
 
-int sampler_init(struct sampler *sampler, const struct side *source, const struct side *target, size_t pairs, uint64_t seed,
-                 struct error *err) {
-    struct sampler s = {.source = source, .target = target, .pairs = pairs, .random = seed * 0x9E3779B97F4A7C15 + 1};
+int sampler_init(struct sampler *sampler, const struct side *source, const struct side *target,
+                 size_t pairs, uint64_t seed, struct error *err) {
+    struct sampler s = {.source = source,
+                        .target = target,
+                        .pairs = pairs,
+                        .random = seed * 0x9E3779B97F4A7C15 + 1};
     s.totals = calloc(source->vocabulary, sizeof *s.totals);
     s.fertilities = calloc(source->vocabulary, FERTILITIES * sizeof *s.fertilities);
     s.links = malloc(target->starts[pairs] + 1);
@@ -284,7 +297,8 @@ int sampler_sweep(struct sampler *sampler, enum stage stage, struct error *err) 
     return 0;
 }
 
-int sampler_observe(struct sampler *sampler, size_t pair, int sweeps, float *sums, struct error *err) {
+int sampler_observe(struct sampler *sampler, size_t pair, int sweeps, float *sums,
+                    struct error *err) {
     struct view view;
     view_pair(sampler, pair, STAGE_FERTILITY, &view);
     for (int i = 0; i < sweeps; i++)

@@ -22,7 +22,8 @@ static bool either_has(const struct directions *d, size_t i, size_t j) {
     return forward_has(d, i, j) || backward_has(d, i, j);
 }
 
-static void fill(struct grid *grid, const struct directions *d, bool (*has)(const struct directions *, size_t, size_t)) {
+static void fill(struct grid *grid, const struct directions *d,
+                 bool (*has)(const struct directions *, size_t, size_t)) {
     for (size_t i = 0; i < grid->rows; i++)
         for (size_t j = 0; j < grid->columns; j++)
             grid->linked[i][j] = has(d, i, j);
@@ -56,13 +57,17 @@ static void add(struct grid *grid, struct linked *linked, size_t i, size_t j) {
 }
 
 /* Links beside (i, j), where one of the two words has none yet. True: there was one. */
-static bool grow_from(const struct directions *d, struct grid *grid, struct linked *linked, size_t i, size_t j) {
-    static const int beside[8][2] = {{-1, 0}, {0, -1}, {1, 0}, {0, 1}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}};
+static bool grow_from(const struct directions *d, struct grid *grid, struct linked *linked,
+                      size_t i, size_t j) {
+    static const int beside[8][2] = {{-1, 0},  {0, -1}, {1, 0},  {0, 1},
+                                     {-1, -1}, {-1, 1}, {1, -1}, {1, 1}};
     bool grown = false;
     for (int k = 0; k < 8; k++) {
-        size_t row = i + (size_t)beside[k][0], column = j + (size_t)beside[k][1]; /* -1 wraps around, beyond the grid */
-        if (row >= grid->rows || column >= grid->columns || (linked->rows[row] && linked->columns[column]) ||
-            grid->linked[row][column] || !either_has(d, row, column))
+        size_t row = i + (size_t)beside[k][0],
+               column = j + (size_t)beside[k][1]; /* -1 wraps around, beyond the grid */
+        if (row >= grid->rows || column >= grid->columns ||
+            (linked->rows[row] && linked->columns[column]) || grid->linked[row][column] ||
+            !either_has(d, row, column))
             continue;
         add(grid, linked, row, column);
         grown = true;
@@ -112,6 +117,7 @@ const struct symmetry *symmetry_find(const char *name) {
     return NULL;
 }
 
-void symmetrise(const struct symmetry *symmetry, const struct directions *directions, struct grid *grid) {
+void symmetrise(const struct symmetry *symmetry, const struct directions *directions,
+                struct grid *grid) {
     symmetry->make(directions, grid);
 }

@@ -97,11 +97,13 @@ START_TEST(a_lease_is_waited_for) {
 END_TEST
 
 START_TEST(the_same_bytes) {
-    char *path = file_write("text", 4), *same = file_write("text", 4), *other = file_write("texT", 4),
-         *longer = file_write("text ", 5);
+    char *path = file_write("text", 4), *same = file_write("text", 4),
+         *other = file_write("texT", 4), *longer = file_write("text ", 5);
     ck_assert(file_same(path, path, 4) && file_same(path, same, 4));
-    ck_assert(!file_same(path, other, 4) && !file_same(path, longer, 5) && !file_same(longer, path, 5));
-    ck_assert(!file_same(path, same, 3) && !file_same(path, "/nowhere/file", 4) && !file_same("/nowhere/file", path, 4));
+    ck_assert(!file_same(path, other, 4) && !file_same(path, longer, 5) &&
+              !file_same(longer, path, 5));
+    ck_assert(!file_same(path, same, 3) && !file_same(path, "/nowhere/file", 4) &&
+              !file_same("/nowhere/file", path, 4));
     file_remove(path);
     file_remove(same);
     file_remove(other);

@@ -37,7 +37,8 @@ static void count(void *context) {
 
 START_TEST(runs_without_a_thread) {
     int runs = 0;
-    struct task task = {.run = count, .context = &runs}; /* as task_start leaves it if there is no thread */
+    struct task task = {.run = count,
+                        .context = &runs}; /* as task_start leaves it if there is no thread */
     task_wait(&task);
     ck_assert_int_eq(runs, 1);
 }

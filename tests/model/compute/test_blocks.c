@@ -1,4 +1,5 @@
-/* The operations of transformers besides products, for every instruction set that this processor runs, against double precision. */
+/* The operations of transformers besides products, for every instruction set that this processor
+ * runs, against double precision. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -13,12 +14,13 @@ static double sigmoid(double x) {
 
 /* ---- heads ---- */
 
-static const struct heads_shape shapes[] = {{1, 1},  {3, 1},  {2, 3},  {1, 4},  {4, 4},  {2, 8},  {8, 8},
-                                            {3, 12}, {8, 16}, {2, 17}, {6, 32}, {5, 33}, {9, 64}, {2, 100}};
+static const struct heads_shape shapes[] = {{1, 1},  {3, 1},  {2, 3},  {1, 4},  {4, 4},
+                                            {2, 8},  {8, 8},  {3, 12}, {8, 16}, {2, 17},
+                                            {6, 32}, {5, 33}, {9, 64}, {2, 100}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, OFFSET = 3, MOST = 33 };
 
-/* The same vectors, of numbers that binary16 has: `distance` numbers apart, and each in memory of its own, which a sanitizer
- * guards; as float32 and as binary16. */
+/* The same vectors, of numbers that binary16 has: `distance` numbers apart, and each in memory of
+ * its own, which a sanitizer guards; as float32 and as binary16. */
 enum { WAYS = 4 };
 struct both {
     float *strided, *apart[MOST];
@@ -31,28 +33,34 @@ static uint16_t half_of(float x) {
     uint16_t sign = x < 0 ? 0x8000 : 0;
     int exponent;
     float fraction = frexpf(fabsf(x), &exponent); /* 0.5..1 */
-    return x == 0 ? sign : (uint16_t)(sign | (uint32_t)(exponent + 14) << 10 | (uint32_t)(fraction * 2048 - 1024));
+    return x == 0 ? sign
+                  : (uint16_t)(sign | (uint32_t)(exponent + 14) << 10 |
+                               (uint32_t)(fraction * 2048 - 1024));
 }
 
 static struct both make_both(size_t count, size_t size) {
     size_t distance = size + 5;
     size_t numbers = (count - 1) * distance + size;
-    struct both both = {.strided = malloc(numbers * sizeof(float)), .strided_halves = malloc(numbers * sizeof(uint16_t))};
+    struct both both = {.strided = malloc(numbers * sizeof(float)),
+                        .strided_halves = malloc(numbers * sizeof(uint16_t))};
     float *values = noise(count * size, 2, 7);
     for (size_t i = 0; i < count * size; i++)
         values[i] = rintf(values[i] * 256) / 256;
     for (size_t t = 0; t < count; t++) {
         both.halves_apart[t] = malloc((OFFSET + size) * sizeof(uint16_t));
         for (size_t i = 0; i < size; i++)
-            both.strided_halves[t * distance + i] = both.halves_apart[t][OFFSET + i] = half_of(values[t * size + i]);
+            both.strided_halves[t * distance + i] = both.halves_apart[t][OFFSET + i] =
+                half_of(values[t * size + i]);
         memcpy(both.strided + t * distance, values + t * size, size * sizeof(float));
         both.apart[t] = malloc((OFFSET + size) * sizeof(float));
         memcpy(both.apart[t] + OFFSET, values + t * size, size * sizeof(float));
     }
     free(values);
     both.ways[0] = (struct looked_at){.first = both.strided, .distance = distance};
-    both.ways[1] = (struct looked_at){.offset = OFFSET}; /* the path: set_paths, since the struct is copied */
-    both.ways[2] = (struct looked_at){.first = (const float *)(void *)both.strided_halves, .distance = distance, .half = true};
+    both.ways[1] =
+        (struct looked_at){.offset = OFFSET}; /* the path: set_paths, since the struct is copied */
+    both.ways[2] = (struct looked_at){
+        .first = (const float *)(void *)both.strided_halves, .distance = distance, .half = true};
     both.ways[3] = (struct looked_at){.offset = OFFSET, .half = true};
     return both;
 }
@@ -71,14 +79,16 @@ static void free_both(struct both *both, size_t count) {
     free(both->strided_halves);
 }
 
-static double score_of(const struct heads_shape *heads, const float *q, const float *key, size_t head) {
+static double score_of(const struct heads_shape *heads, const float *q, const float *key,
+                       size_t head) {
     double sum = 0;
     for (size_t i = head * heads->size; i < (head + 1) * heads->size; i++)
         sum += (double)q[i] * (double)key[i];
     return sum;
 }
 
-static void check_scores(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n) {
+static void check_scores(const struct block_kernels *kernels, const struct heads_shape *heads,
+                         size_t n) {
     size_t size = heads->count * heads->size;
     float *q = noise(size, 1, 3), *first = NULL;
     struct both both = make_both(n, size);
@@ -89,7 +99,8 @@ static void check_scores(const struct block_kernels *kernels, const struct heads
         for (size_t h = 0; h < heads->count; h++)
             for (size_t t = 0; t < n; t++) {
                 double want = score_of(heads, q, both.apart[t] + OFFSET, h);
-                ck_assert_msg(fabs(want - (double)e[h * n + t]) <= SUM_TOLERANCE * (double)heads->size * 2,
+                ck_assert_msg(fabs(want - (double)e[h * n + t]) <=
+                                  SUM_TOLERANCE * (double)heads->size * 2,
                               "%zu x %zu, head %zu of %zu", heads->count, heads->size, h, t);
             }
         ck_assert(guards_intact(e, heads->count * n));
@@ -111,14 +122,16 @@ START_TEST(scores_of_many_heads) {
 }
 END_TEST
 
-static double sum_of(const struct heads_shape *heads, const float *a, const struct both *both, size_t n, size_t column) {
+static double sum_of(const struct heads_shape *heads, const float *a, const struct both *both,
+                     size_t n, size_t column) {
     double sum = 0;
     for (size_t t = 0; t < n; t++)
         sum += (double)a[column / heads->size * n + t] * (double)both->apart[t][OFFSET + column];
     return sum;
 }
 
-static void check_sums(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n) {
+static void check_sums(const struct block_kernels *kernels, const struct heads_shape *heads,
+                       size_t n) {
     size_t size = heads->count * heads->size;
     float *a = noise(heads->count * n, 1, 3), *first = NULL;
     struct both both = make_both(n, size);
@@ -127,7 +140,8 @@ static void check_sums(const struct block_kernels *kernels, const struct heads_s
         float *out = guarded(size);
         kernels->sums(heads, a, &both.ways[way], n, out);
         for (size_t i = 0; i < size; i++)
-            ck_assert_msg(fabs(sum_of(heads, a, &both, n, i) - (double)out[i]) <= SUM_TOLERANCE * (double)n * 2,
+            ck_assert_msg(fabs(sum_of(heads, a, &both, n, i) - (double)out[i]) <=
+                              SUM_TOLERANCE * (double)n * 2,
                           "%zu x %zu, %zu: column %zu", heads->count, heads->size, n, i);
         ck_assert(guards_intact(out, size));
         if (first)
@@ -157,7 +171,8 @@ START_TEST(weights_of_many_heads) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
         float *before = noise(HEADS * n, 40, (uint32_t)n);
         for (size_t heads = 1; heads <= HEADS; heads++) {
-            float *e = guarded_copy(before, heads * n), *alone = guarded_copy(before + (heads - 1) * n, n);
+            float *e = guarded_copy(before, heads * n),
+                  *alone = guarded_copy(before + (heads - 1) * n, n);
             kernel_set(_i)->blocks->weigh(heads, n, scale, e);
             for (size_t h = 0; h < heads; h++) {
                 double top = -INFINITY, total = 0;
@@ -166,7 +181,9 @@ START_TEST(weights_of_many_heads) {
                 for (size_t j = 0; j < n; j++)
                     total += exp((double)(before[h * n + j] * scale) - top);
                 for (size_t j = 0; j < n; j++)
-                    ck_assert_double_eq_tol((double)e[h * n + j], exp((double)(before[h * n + j] * scale) - top) / total, 1e-6);
+                    ck_assert_double_eq_tol((double)e[h * n + j],
+                                            exp((double)(before[h * n + j] * scale) - top) / total,
+                                            1e-6);
             }
             kernel_set(_i)->blocks->weigh(1, n, scale, alone);
             ck_assert_mem_eq(e + (heads - 1) * n, alone, n * sizeof *e);
@@ -180,15 +197,16 @@ START_TEST(weights_of_many_heads) {
 END_TEST
 
 /* Of row t, in double precision: weights [n], out [size] of one head. */
-static void attend_row(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t t, double *weights,
-                       double *out) {
+static void attend_row(const struct heads_shape *heads, const struct mutual *m, size_t head,
+                       size_t t, double *weights, double *out) {
     double total = 0;
     for (size_t j = 0; j < m->n; j++) {
         double e = 0;
         for (size_t i = head * heads->size; i < (head + 1) * heads->size; i++)
             e += (double)m->q[t * m->distance + i] * (double)m->k[j * m->distance + i];
         double apart = fabs((double)t - (double)j);
-        weights[j] = exp(e / sqrt((double)heads->size) - (m->slopes ? (double)m->slopes[head] * apart : 0));
+        weights[j] =
+            exp(e / sqrt((double)heads->size) - (m->slopes ? (double)m->slopes[head] * apart : 0));
         total += weights[j];
     }
     for (size_t j = 0; j < m->n; j++)
@@ -206,15 +224,19 @@ static void check_attended(const struct heads_shape *heads, const struct mutual 
         for (size_t h = 0; h < heads->count; h++) {
             attend_row(heads, m, h, t, weights, out);
             for (size_t j = 0; m->weights && j < m->n; j++)
-                ck_assert(fabs(weights[j] - (double)m->weights[(t * heads->count + h) * m->n + j]) < 1e-5);
+                ck_assert(fabs(weights[j] - (double)m->weights[(t * heads->count + h) * m->n + j]) <
+                          1e-5);
             for (size_t i = 0; i < heads->size; i++)
-                ck_assert_msg(fabs(out[i] - (double)m->out[(t * heads->count + h) * heads->size + i]) < 2e-5,
-                              "%zu x %zu, row %zu of %zu, head %zu: %g", heads->count, heads->size, t, m->n, h, out[i]);
+                ck_assert_msg(
+                    fabs(out[i] - (double)m->out[(t * heads->count + h) * heads->size + i]) < 2e-5,
+                    "%zu x %zu, row %zu of %zu, head %zu: %g", heads->count, heads->size, t, m->n,
+                    h, out[i]);
         }
 }
 
 /* The bits of a row are the same whichever rows are asked for, and no other row is written. */
-static void check_rows_alone(const struct block_kernels *kernels, const struct heads_shape *heads, struct mutual m) {
+static void check_rows_alone(const struct block_kernels *kernels, const struct heads_shape *heads,
+                             struct mutual m) {
     size_t size = heads->count * heads->size;
     float *out = noise(m.n * size, 1, 7), *untouched = noise(m.n * size, 1, 7);
     const float *whole = m.out;
@@ -231,12 +253,15 @@ static void check_rows_alone(const struct block_kernels *kernels, const struct h
     free(untouched);
 }
 
-static void check_attend(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n, bool alibi) {
+static void check_attend(const struct block_kernels *kernels, const struct heads_shape *heads,
+                         size_t n, bool alibi) {
     size_t size = heads->count * heads->size, distance = size + 3;
-    float *q = noise(n * distance, 1, 3), *k = noise(n * distance, 1, 4), *v = noise(n * distance, 2, 5);
-    float *slopes = noise(heads->count, 1, 6), *scratch = guarded(mutual_scratch(heads, n)), *out = guarded(n * size),
-          *weights = guarded(n * heads->count * n);
-    struct mutual mutual = {q, k, v, distance, n, 0, n, alibi ? slopes : NULL, scratch, alibi ? weights : NULL, out};
+    float *q = noise(n * distance, 1, 3), *k = noise(n * distance, 1, 4),
+          *v = noise(n * distance, 2, 5);
+    float *slopes = noise(heads->count, 1, 6), *scratch = guarded(mutual_scratch(heads, n)),
+          *out = guarded(n * size), *weights = guarded(n * heads->count * n);
+    struct mutual mutual = {
+        q, k, v, distance, n, 0, n, alibi ? slopes : NULL, scratch, alibi ? weights : NULL, out};
     kernels->attend(heads, &mutual);
     check_attended(heads, &mutual);
     check_rows_alone(kernels, heads, mutual);
@@ -258,7 +283,8 @@ START_TEST(rows_look_at_each_other) {
 }
 END_TEST
 
-/* By hand: binary16 has 10 bits of fraction, of even ones the nearest; below 2^-14 multiples of 2^-24; nothing above 65504. */
+/* By hand: binary16 has 10 bits of fraction, of even ones the nearest; below 2^-14 multiples of
+ * 2^-24; nothing above 65504. */
 START_TEST(halves_are_rounded) {
     static const struct {
         float x;
@@ -289,8 +315,8 @@ START_TEST(halves_are_rounded) {
             x[i] = all[COUNT - n + i].x;
         kernel_set(_i)->blocks->halve(x, n, out);
         for (size_t i = 0; i < n; i++)
-            ck_assert_msg(out[i] == all[COUNT - n + i].half, "%g: got %#x, want %#x", (double)x[i], out[i],
-                          all[COUNT - n + i].half);
+            ck_assert_msg(out[i] == all[COUNT - n + i].half, "%g: got %#x, want %#x", (double)x[i],
+                          out[i], all[COUNT - n + i].half);
         free(x);
         free(out);
     }
@@ -328,21 +354,23 @@ static activation *activation_of(const struct kernels *kernels, size_t which) {
     return found;
 }
 
-static void check_activation(const struct kernels *kernels, size_t which, const float *x, size_t n) {
+static void check_activation(const struct kernels *kernels, size_t which, const float *x,
+                             size_t n) {
     float *y = guarded_copy(x, n);
     activation_of(kernels, which)(y, n);
     for (size_t i = 0; i < n; i++) {
         double want = activations[which].exact((double)x[i]), error = fabs(want - (double)y[i]);
-        ck_assert_msg(error <= 3e-7 * fmax(fabs((double)x[i]), FLT_MIN), "%s, %s(%g): %g", kernels->name, activations[which].name,
-                      (double)x[i], (double)y[i]);
+        ck_assert_msg(error <= 3e-7 * fmax(fabs((double)x[i]), FLT_MIN), "%s, %s(%g): %g",
+                      kernels->name, activations[which].name, (double)x[i], (double)y[i]);
     }
     ck_assert(guards_intact(y, n));
     guarded_free(y);
 }
 
 START_TEST(activations_of_every_size) {
-    static const float edges[] = {0,   -0.0f, 1e-30f, -1e-30f, 5,    -5,    13,     -13,     50,
-                                  -50, 88,    -88,    200,     -200, 1e30f, -1e30f, FLT_MAX, -FLT_MAX};
+    static const float edges[] = {0,   -0.0f, 1e-30f, -1e-30f, 5,       -5,
+                                  13,  -13,   50,     -50,     88,      -88,
+                                  200, -200,  1e30f,  -1e30f,  FLT_MAX, -FLT_MAX};
     for (size_t which = 0; which < ACTIVATIONS; which++) {
         for (size_t n = 1; n > 0; n = next_size(n)) {
             float *x = noise(n, 8, (uint32_t)n);
@@ -372,7 +400,8 @@ START_TEST(ssru_of_every_size) {
         float *c = guarded_copy(before, n), *z = guarded_copy(candidates, n);
         kernel_set(_i)->blocks->ssru(f, n, c, z);
         for (size_t i = 0; i < n; i++) {
-            double g = sigmoid((double)f[i]), want = g * (double)before[i] + (1 - g) * (double)candidates[i];
+            double g = sigmoid((double)f[i]),
+                   want = g * (double)before[i] + (1 - g) * (double)candidates[i];
             ck_assert_double_eq_tol((double)c[i], want, 2e-6);
             ck_assert_double_eq_tol((double)z[i], fmax(want, 0), 2e-6);
         }
@@ -388,10 +417,13 @@ END_TEST
 
 START_TEST(mix_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
-        float *i = noise(n, 4, 1), *x = noise(n, 3, 2), *f = noise(n, 4, 3), *before = noise(n, 3, 4), *y = guarded_copy(before, n);
+        float *i = noise(n, 4, 1), *x = noise(n, 3, 2), *f = noise(n, 4, 3),
+              *before = noise(n, 3, 4), *y = guarded_copy(before, n);
         kernel_set(_i)->blocks->mix(i, x, f, n, y);
         for (size_t j = 0; j < n; j++)
-            ck_assert_double_eq_tol((double)y[j], sigmoid((double)i[j]) * (double)x[j] + sigmoid((double)f[j]) * (double)before[j],
+            ck_assert_double_eq_tol((double)y[j],
+                                    sigmoid((double)i[j]) * (double)x[j] +
+                                        sigmoid((double)f[j]) * (double)before[j],
                                     2e-6);
         ck_assert(guards_intact(y, n));
         guarded_free(y);

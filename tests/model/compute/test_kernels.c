@@ -1,4 +1,5 @@
-/* Every instruction set that this processor runs against double precision, at sizes around every vector width. */
+/* Every instruction set that this processor runs against double precision, at sizes around every
+ * vector width. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -82,11 +83,13 @@ END_TEST
 
 START_TEST(gru_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
-        float *x = noise(3 * n, 4, 1), *u = noise(3 * n, 4, 2), *before = noise(n, 1, 3), *h = guarded_copy(before, n);
+        float *x = noise(3 * n, 4, 1), *u = noise(3 * n, 4, 2), *before = noise(n, 1, 3),
+              *h = guarded_copy(before, n);
         kernel_set(_i)->gru(x, u, h, n);
         double worst = 0;
         for (size_t i = 0; i < n; i++) {
-            double r = sigmoid((double)x[i] + (double)u[i]), z = sigmoid((double)x[n + i] + (double)u[n + i]);
+            double r = sigmoid((double)x[i] + (double)u[i]),
+                   z = sigmoid((double)x[n + i] + (double)u[n + i]);
             double candidate = tanh((double)x[2 * n + i] + r * (double)u[2 * n + i]);
             worst = worse(worst, fabs((1 - z) * candidate + z * (double)before[i] - (double)h[i]));
         }
@@ -102,15 +105,16 @@ END_TEST
 
 START_TEST(lstm_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
-        float *x = noise(4 * n, 4, 1), *u = noise(4 * n, 4, 2), *before = noise(n, 3, 3), *c = guarded_copy(before, n),
-              *h = guarded(n);
+        float *x = noise(4 * n, 4, 1), *u = noise(4 * n, 4, 2), *before = noise(n, 3, 3),
+              *c = guarded_copy(before, n), *h = guarded(n);
         kernel_set(_i)->lstm(x, u, h, c, n);
         double worst = 0;
         for (size_t i = 0; i < n; i++) {
             double gates[4];
             for (size_t g = 0; g < 4; g++)
                 gates[g] = (double)x[g * n + i] + (double)u[g * n + i];
-            double cell = sigmoid(gates[1]) * (double)before[i] + sigmoid(gates[0]) * tanh(gates[2]);
+            double cell =
+                sigmoid(gates[1]) * (double)before[i] + sigmoid(gates[0]) * tanh(gates[2]);
             worst = worse(worst, fabs(cell - (double)c[i]));
             worst = worse(worst, fabs(sigmoid(gates[3]) * tanh(cell) - (double)h[i]));
         }
@@ -131,7 +135,8 @@ START_TEST(gated_of_every_size) {
         kernel_set(_i)->gated(x, n, h);
         double worst = 0;
         for (size_t i = 0; i < n; i++) {
-            double want = sqrt(0.5) * ((double)x[i] * sigmoid((double)x[n + i]) + (double)before[i]);
+            double want =
+                sqrt(0.5) * ((double)x[i] * sigmoid((double)x[n + i]) + (double)before[i]);
             worst = worse(worst, fabs(want - (double)h[i]));
         }
         ck_assert_msg(worst < 1e-6, "n %zu: error %g", n, worst);
@@ -143,13 +148,15 @@ START_TEST(gated_of_every_size) {
 }
 END_TEST
 
-/* Against double precision: mean 0 and variance 1, but for gain and shift. A row's bits do not depend on the rows beside it. */
+/* Against double precision: mean 0 and variance 1, but for gain and shift. A row's bits do not
+ * depend on the rows beside it. */
 START_TEST(normalization_of_every_size) {
     enum { ROWS = 6, GAP = 3 };
     const struct kernels *kernels = kernel_set(_i);
     for (size_t n = 1; n > 0; n = next_size(n)) {
         size_t ld = n + GAP, floats = (ROWS - 1) * ld + n;
-        float *x = noise(floats, 3, (uint32_t)n), *gain = noise(n, 2, (uint32_t)n + 1), *shift = noise(n, 2, (uint32_t)n + 2);
+        float *x = noise(floats, 3, (uint32_t)n), *gain = noise(n, 2, (uint32_t)n + 1),
+              *shift = noise(n, 2, (uint32_t)n + 2);
         float *y = guarded_copy(x, floats), *alone = malloc(n * sizeof *alone);
         kernels->normalize(y, ld, ROWS, gain, shift, n, 1e-5f);
         double worst = 0;
@@ -161,8 +168,9 @@ START_TEST(normalization_of_every_size) {
             for (size_t i = 0; i < n; i++)
                 variance += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)n;
             for (size_t i = 0; i < n; i++)
-                worst = worse(worst, fabs(((double)row[i] - mean) / sqrt(variance + 1e-5) * (double)gain[i] + (double)shift[i] -
-                                          (double)y[r * ld + i]));
+                worst = worse(
+                    worst, fabs(((double)row[i] - mean) / sqrt(variance + 1e-5) * (double)gain[i] +
+                                (double)shift[i] - (double)y[r * ld + i]));
             memcpy(alone, row, n * sizeof *alone);
             kernels->normalize(alone, n, 1, gain, shift, n, 1e-5f);
             ck_assert(identical(alone, y + r * ld, n));
@@ -255,7 +263,8 @@ START_TEST(exp_twice_of_every_size) {
 END_TEST
 
 /* v . tanh(q + k) as attention computes it. */
-static void check_additive(const struct kernels *kernels, const float *v, const float *q, const float *k, size_t count, size_t n) {
+static void check_additive(const struct kernels *kernels, const float *v, const float *q,
+                           const float *k, size_t count, size_t n) {
     float *e = guarded(count), *query = guarded_copy(q, n), *keys = guarded_copy(k, count * n);
     kernels->exp_twice(query, n);
     kernels->exp_twice(keys, count * n);
@@ -287,7 +296,8 @@ END_TEST
 /* v . tanh(q + k + w c). */
 START_TEST(additive_with_coverage) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
-        float *v = noise(n, 1, 1), *q = noise(n, 2, 2), *k = noise(n * MAX_COUNT, 2, 3), *w = noise(n, 2, 4);
+        float *v = noise(n, 1, 1), *q = noise(n, 2, 2), *k = noise(n * MAX_COUNT, 2, 3),
+              *w = noise(n, 2, 4);
         float *c = noise(MAX_COUNT, 3, 5), *e = guarded(MAX_COUNT), *query = guarded_copy(q, n);
         float *keys = guarded_copy(k, n * MAX_COUNT);
         kernel_set(_i)->exp_twice(query, n);
@@ -296,7 +306,8 @@ START_TEST(additive_with_coverage) {
         for (size_t t = 0; t < MAX_COUNT; t++) {
             double sum = 0;
             for (size_t i = 0; i < n; i++)
-                sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i] + (double)w[i] * (double)c[t]);
+                sum += (double)v[i] *
+                       tanh((double)q[i] + (double)k[t * n + i] + (double)w[i] * (double)c[t]);
             ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
         }
         ck_assert(guards_intact(e, MAX_COUNT));
@@ -326,11 +337,23 @@ static float additive_one(const struct kernels *kernels, float q, float k) {
     return e / 2;
 }
 
-/* Exponentials are bounded, so a sum of two large numbers need not be right; up to these limits it is. */
+/* Exponentials are bounded, so a sum of two large numbers need not be right; up to these limits it
+ * is. */
 START_TEST(additive_at_the_limits) {
-    static const float pairs[][2] = {
-        {0, 0},     {33, -33},   {33, -32},   {43, -43},     {43, -42.5f},   {20, -20.25f},      {43, 43},
-        {-43, -43}, {33, -1e4f}, {-33, 1e4f}, {0, INFINITY}, {0, -INFINITY}, {FLT_MAX, FLT_MAX}, {-INFINITY, -INFINITY}};
+    static const float pairs[][2] = {{0, 0},
+                                     {33, -33},
+                                     {33, -32},
+                                     {43, -43},
+                                     {43, -42.5f},
+                                     {20, -20.25f},
+                                     {43, 43},
+                                     {-43, -43},
+                                     {33, -1e4f},
+                                     {-33, 1e4f},
+                                     {0, INFINITY},
+                                     {0, -INFINITY},
+                                     {FLT_MAX, FLT_MAX},
+                                     {-INFINITY, -INFINITY}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         float q = pairs[i][0], k = pairs[i][1];
         double exact = tanh((double)q + (double)k);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { SIZES = 6 };
-static const size_t sizes[SIZES] = {1, 64, 100000, 9 << 20, 65, 8 << 20}; /* some larger than a block, some that do not fit after */
+static const size_t sizes[SIZES] = {
+    1, 64, 100000, 9 << 20, 65, 8 << 20}; /* some larger than a block, some that do not fit after */
 
 /* Nothing lies in anything else: each keeps what was written over all of it. */
 START_TEST(all_of_it_is_ones_own) {
@@ -37,7 +38,8 @@ END_TEST
 /* What does not fit into the last block goes into an earlier one that has room. */
 START_TEST(blocks_are_filled) {
     struct pages pages = {0};
-    char *first = pages_alloc(&pages, 6 << 20), *second = pages_alloc(&pages, 15 << 20), *third = pages_alloc(&pages, 3 << 19);
+    char *first = pages_alloc(&pages, 6 << 20), *second = pages_alloc(&pages, 15 << 20),
+         *third = pages_alloc(&pages, 3 << 19);
     ck_assert(first && second);
     ck_assert_ptr_eq(third, first + (6 << 20));
     pages_done(&pages);

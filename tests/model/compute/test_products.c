@@ -1,5 +1,5 @@
-/* The packed products of every instruction set that this processor runs, for every way to keep the weights. Part of the kernels'
- * suite. */
+/* The packed products of every instruction set that this processor runs, for every way to keep the
+ * weights. Part of the kernels' suite. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -17,7 +17,8 @@ static int products(void) {
 
 static const struct packing *packing_at(int index) {
     const struct packings *all = kernel_set(index / PACKINGS)->packings;
-    const struct packing *const each[PACKINGS] = {all->float32, all->float16, all->bfloat16, all->int8};
+    const struct packing *const each[PACKINGS] = {all->float32, all->float16, all->bfloat16,
+                                                  all->int8};
     return each[index % PACKINGS];
 }
 
@@ -32,7 +33,8 @@ struct example {
     const struct packing *packing;
 };
 
-/* Values that each packing keeps exactly: k / 127 times a power of two, k whole and somewhere 127 or -127. */
+/* Values that each packing keeps exactly: k / 127 times a power of two, k whole and somewhere 127
+ * or -127. */
 static void make_exact(float *row, size_t n, float scale) {
     for (size_t i = 0; i < n; i++)
         row[i] = rintf(row[i] * 127) * scale;
@@ -40,8 +42,14 @@ static void make_exact(float *row, size_t n, float scale) {
 }
 
 /* The gaps between the rows of x are NaN, so that reading them would be visible. */
-static struct example example_create(const struct packing *packing, size_t rows, size_t out, size_t in, bool with_bias) {
-    struct example p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5, .packing = packing};
+static struct example example_create(const struct packing *packing, size_t rows, size_t out,
+                                     size_t in, bool with_bias) {
+    struct example p = {.rows = rows,
+                        .out = out,
+                        .in = in,
+                        .ldx = in + rows % 3,
+                        .ldy = out + rows % 5,
+                        .packing = packing};
     p.x = noise((rows - 1) * p.ldx + in, 1, (uint32_t)(rows + out));
     for (size_t r = 0; r < rows; r++)
         make_exact(p.x + r * p.ldx, in, r % 2 == 0 ? 0x1p-7f : 0x1p-3f);
@@ -66,7 +74,8 @@ static void example_done(struct example *p) {
     free(p->x);
 }
 
-/* Rounding grows with the terms: the share, at y[r][j], of an error of 1e-6 of the sum of their magnitudes. */
+/* Rounding grows with the terms: the share, at y[r][j], of an error of 1e-6 of the sum of their
+ * magnitudes. */
 static double product_error(const struct example *p, size_t r, size_t j, float y) {
     double sum = p->bias ? (double)p->bias[j] : 0, size = fabs(sum);
     for (size_t k = 0; k < p->in; k++) {
@@ -103,9 +112,10 @@ static void check_product(int index, size_t rows, size_t out, size_t in, bool wi
             worst = worse(worst, product_error(&p, r, j, y[r * p.ldy + j]));
         intact = intact && (r + 1 == rows || untouched(y + r * p.ldy + out, p.ldy - out));
     }
-    ck_assert_msg(worst < 1, "%s %s, %zu rows, %zu x %zu: %g of the error allowed", set_of(index), p.packing->name, rows, out, in,
-                  worst);
-    ck_assert_msg(intact, "%s %s, %zu rows, %zu x %zu: written outside", set_of(index), p.packing->name, rows, out, in);
+    ck_assert_msg(worst < 1, "%s %s, %zu rows, %zu x %zu: %g of the error allowed", set_of(index),
+                  p.packing->name, rows, out, in, worst);
+    ck_assert_msg(intact, "%s %s, %zu rows, %zu x %zu: written outside", set_of(index),
+                  p.packing->name, rows, out, in);
     guarded_free(y);
     example_done(&p);
 }
@@ -152,35 +162,48 @@ struct copying {
     size_t ldy, out;
 };
 
-static void copy_taken(const struct taker *taker, size_t row, size_t rows, size_t column, size_t count) {
+static void copy_taken(const struct taker *taker, size_t row, size_t rows, size_t column,
+                       size_t count) {
     const struct copying *copying = (const struct copying *)taker;
     for (size_t r = row; r < row + rows; r++) {
-        memcpy(copying->all + r * copying->out + column, copying->y + r * copying->ldy, count * sizeof(float));
+        memcpy(copying->all + r * copying->out + column, copying->y + r * copying->ldy,
+               count * sizeof(float));
         memset(copying->y + r * copying->ldy, 0xff, count * sizeof(float));
     }
 }
 
-/* Some columns at a time, with the bits of the whole product; also of more rows than int8 rounds at a time. */
+/* Some columns at a time, with the bits of the whole product; also of more rows than int8 rounds at
+ * a time. */
 START_TEST(outputs_are_taken) {
-    static const size_t row_counts[] = {1, 2, 3, 5, 9, 16, 33, 64, 300}, outs[] = {1, 95, 96, 97, 500};
+    static const size_t row_counts[] = {1, 2, 3, 5, 9, 16, 33, 64, 300},
+                        outs[] = {1, 95, 96, 97, 500};
     for (size_t i = 0; i < sizeof row_counts / sizeof *row_counts; i++)
         for (size_t j = 0; j < sizeof outs / sizeof *outs; j++)
-            for (size_t columns = PACKED_TOGETHER; columns <= 2 * PACKED_TOGETHER; columns += PACKED_TOGETHER) {
-                size_t rows = row_counts[i], out = outs[j], in = rows == 300 ? 1300 : 64, ldy = columns + 1;
+            for (size_t columns = PACKED_TOGETHER; columns <= 2 * PACKED_TOGETHER;
+                 columns += PACKED_TOGETHER) {
+                size_t rows = row_counts[i], out = outs[j], in = rows == 300 ? 1300 : 64,
+                       ldy = columns + 1;
                 if (in > 64 && out > 97)
                     continue;
                 struct example p = example_create(packing_at(_i), rows, out, in, j % 2 == 0);
-                float *whole = guarded(rows * out), *y = guarded(rows * ldy), *all = guarded(rows * out);
+                float *whole = guarded(rows * out), *y = guarded(rows * ldy),
+                      *all = guarded(rows * out);
                 multiply(&p, 0, rows, whole, out);
                 const struct copying copying = {{columns, copy_taken}, y, all, ldy, out};
-                struct product product = {.packed = p.packed, .bias = p.bias, .out = out, .in = in, .x = p.x, .ldx = p.ldx};
+                struct product product = {.packed = p.packed,
+                                          .bias = p.bias,
+                                          .out = out,
+                                          .in = in,
+                                          .x = p.x,
+                                          .ldx = p.ldx};
                 product.rows = rows;
                 product.y = y;
                 product.ldy = ldy;
                 product.taker = &copying.taker;
                 p.packing->multiply(&product, 1);
-                ck_assert_msg(identical(all, whole, rows * out) && guards_intact(y, rows * ldy), "%s %s, %zu rows, %zu x %zu",
-                              set_of(_i), p.packing->name, rows, out, in);
+                ck_assert_msg(identical(all, whole, rows * out) && guards_intact(y, rows * ldy),
+                              "%s %s, %zu rows, %zu x %zu", set_of(_i), p.packing->name, rows, out,
+                              in);
                 guarded_free(all);
                 guarded_free(y);
                 guarded_free(whole);
@@ -201,7 +224,8 @@ END_TEST
 
 /* A row's result has the same bits whatever rows are beside it. */
 START_TEST(each_row_as_if_alone) {
-    static const size_t outs[] = {1, 7, 16, 48, 97, 100, 200, 145}, ins[] = {1, 3, 16, 70, 33, 64, 47, 192};
+    static const size_t outs[] = {1, 7, 16, 48, 97, 100, 200, 145},
+                        ins[] = {1, 3, 16, 70, 33, 64, 47, 192};
     enum { ROWS = 70 };
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
         size_t out = outs[i], in = ins[i];
@@ -212,8 +236,8 @@ START_TEST(each_row_as_if_alone) {
         for (size_t rows = 1; rows <= ROWS; rows++) {
             size_t first = ROWS - rows;
             multiply(&p, first, rows, together, out);
-            ck_assert_msg(identical(together, alone + first * out, rows * out), "%s %s, %zu rows, %zu x %zu", set_of(_i),
-                          p.packing->name, rows, out, in);
+            ck_assert_msg(identical(together, alone + first * out, rows * out),
+                          "%s %s, %zu rows, %zu x %zu", set_of(_i), p.packing->name, rows, out, in);
         }
         guarded_free(together);
         guarded_free(alone);
@@ -223,11 +247,15 @@ START_TEST(each_row_as_if_alone) {
 END_TEST
 
 /* One product of one row with one column. */
-static float one_product(const struct packing *packing, const float *x, const float *weight, size_t in) {
+static float one_product(const struct packing *packing, const float *x, const float *weight,
+                         size_t in) {
     size_t room = (packing->bytes(1, in) + sizeof(float) - 1) / sizeof(float);
     float *packed = guarded(room), y = 0;
     packing->pack(&(struct unpacked){.weight = weight, .out = 1, .in = in}, packed);
-    packing->multiply(&(struct product){.packed = packed, .out = 1, .in = in, .x = x, .ldx = in, .rows = 1, .y = &y, .ldy = 1}, 1);
+    packing->multiply(
+        &(struct product){
+            .packed = packed, .out = 1, .in = in, .x = x, .ldx = in, .rows = 1, .y = &y, .ldy = 1},
+        1);
     guarded_free(packed);
     return y;
 }
@@ -254,8 +282,10 @@ START_TEST(weights_are_rounded) {
     static const float one = 1;
     const struct packings *packings = kernel_set(_i)->packings;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ck_assert_float_eq(one_product(packings->float16, &one, &cases[i].weight, 1), cases[i].half);
-        ck_assert_float_eq(one_product(packings->bfloat16, &one, &cases[i].weight, 1), cases[i].bfloat);
+        ck_assert_float_eq(one_product(packings->float16, &one, &cases[i].weight, 1),
+                           cases[i].half);
+        ck_assert_float_eq(one_product(packings->bfloat16, &one, &cases[i].weight, 1),
+                           cases[i].bfloat);
     }
 }
 END_TEST
@@ -274,9 +304,11 @@ START_TEST(int8_rounds_to_nearest) {
         }
         double step_x = most_x / 127, step_weight = most_weight / 127, error;
         for (size_t k = 0; k < IN; k++)
-            bound += (fabs((double)x[k]) * step_weight + fabs((double)weight[k]) * step_x) / 2 + step_x * step_weight / 4;
+            bound += (fabs((double)x[k]) * step_weight + fabs((double)weight[k]) * step_x) / 2 +
+                     step_x * step_weight / 4;
         error = fabs((double)one_product(packing, x, weight, IN) - exact);
-        ck_assert_msg(error < bound / 4, "error %g of at most %g", error, bound); /* errors of both signs: far below the bound */
+        ck_assert_msg(error < bound / 4, "error %g of at most %g", error,
+                      bound); /* errors of both signs: far below the bound */
         free(x);
         free(weight);
     }
@@ -301,7 +333,8 @@ END_TEST
 
 START_TEST(int8_at_the_limits) {
     static const float weight[] = {1, -2, 0.5f}, nothing[3] = {0, 0, 0};
-    static const float strange[][3] = {{NAN, 1, 1}, {1, 1, -NAN}, {INFINITY, 0, 1}, {1, -INFINITY, 0}};
+    static const float strange[][3] = {
+        {NAN, 1, 1}, {1, 1, -NAN}, {INFINITY, 0, 1}, {1, -INFINITY, 0}};
     static const float tiny[] = {FLT_TRUE_MIN, FLT_MIN / 64, 0}, huge[] = {FLT_MAX, FLT_MAX / 2, 0};
     const struct packing *packing = kernel_set(_i)->packings->int8;
     for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
@@ -323,8 +356,10 @@ START_TEST(int8_of_the_largest_values) {
             x[k] = 1;
             weight[k] = (float)sign;
         }
-        ck_assert_float_eq_tol(one_product(packing, x, weight, in), (float)sign * (float)in, (float)in * 1e-5f);
-        ck_assert_float_eq_tol(one_product(packing, weight, weight, in), (float)in, (float)in * 1e-5f);
+        ck_assert_float_eq_tol(one_product(packing, x, weight, in), (float)sign * (float)in,
+                               (float)in * 1e-5f);
+        ck_assert_float_eq_tol(one_product(packing, weight, weight, in), (float)in,
+                               (float)in * 1e-5f);
     }
     free(x);
     free(weight);
@@ -333,11 +368,16 @@ END_TEST
 
 /* ---- lookups ---- */
 
-/* Lists of ids below out. 0: all, backwards; 1: every third; 2: one; 3: none; 4: random, some several times. */
+/* Lists of ids below out. 0: all, backwards; 1: every third; 2: one; 3: none; 4: random, some
+ * several times. */
 enum { LISTS = 5 };
 
 static size_t make_ids(int list, size_t out, int *ids) {
-    size_t count = list == 0 ? out : list == 1 ? (out + 2) / 3 : list == 2 ? 1 : list == 3 ? 0 : out / 2;
+    size_t count = list == 0   ? out
+                   : list == 1 ? (out + 2) / 3
+                   : list == 2 ? 1
+                   : list == 3 ? 0
+                               : out / 2;
     for (size_t i = 0; i < count; i++)
         ids[i] = (int)(list == 0 ? out - 1 - i : list == 1 ? 3 * i : (i * i * 31 + 7) % out);
     return count;
@@ -347,22 +387,31 @@ static size_t make_ids(int list, size_t out, int *ids) {
 static float *rows_create(const struct example *p) {
     size_t room = (p->packing->rows_bytes(p->out, p->in) + sizeof(float) - 1) / sizeof(float);
     float *rows = guarded(room);
-    p->packing->pack_rows(&(struct unpacked){.weight = p->weight, .out = p->out, .in = p->in}, rows);
+    p->packing->pack_rows(&(struct unpacked){.weight = p->weight, .out = p->out, .in = p->in},
+                          rows);
     ck_assert(guards_intact(rows, room));
     return rows;
 }
 
-/* The result of a lookup in row r for each id, against double precision; with int8, bit for bit the same as the product. */
-static void check_lookup(const struct example *p, const float *rows, size_t r, const int *ids, size_t count, int index) {
+/* The result of a lookup in row r for each id, against double precision; with int8, bit for bit the
+ * same as the product. */
+static void check_lookup(const struct example *p, const float *rows, size_t r, const int *ids,
+                         size_t count, int index) {
     float *y = guarded(count), *whole = guarded(p->out);
     multiply(p, r, 1, whole, p->out);
-    p->packing->look_up(&(struct lookup){
-        .rows = rows, .bias = p->bias, .out = p->out, .in = p->in, .x = p->x + r * p->ldx, .ids = ids, .count = count, .y = y});
+    p->packing->look_up(&(struct lookup){.rows = rows,
+                                         .bias = p->bias,
+                                         .out = p->out,
+                                         .in = p->in,
+                                         .x = p->x + r * p->ldx,
+                                         .ids = ids,
+                                         .count = count,
+                                         .y = y});
     ck_assert(guards_intact(y, count));
     for (size_t i = 0; i < count; i++) {
         double error = product_error(p, r, (size_t)ids[i], y[i]);
-        ck_assert_msg(error < 1, "%s %s, %zu x %zu, id %d: %g of the error allowed", set_of(index), p->packing->name, p->out, p->in,
-                      ids[i], error);
+        ck_assert_msg(error < 1, "%s %s, %zu x %zu, id %d: %g of the error allowed", set_of(index),
+                      p->packing->name, p->out, p->in, ids[i], error);
         if (index % PACKINGS == 3)
             ck_assert(identical(&y[i], &whole[ids[i]], 1));
     }
@@ -398,8 +447,14 @@ START_TEST(lookups_of_rows_together) {
         float *rows = rows_create(&p), *together = guarded(MOST * (OUT + 3)), alone[OUT];
         int ids[OUT];
         size_t count = make_ids(4, OUT, ids), ldy = OUT + 3;
-        struct lookup lookup = {
-            .rows = rows, .bias = p.bias, .out = OUT, .in = ins[i], .x = p.x, .ids = ids, .count = count, .y = together};
+        struct lookup lookup = {.rows = rows,
+                                .bias = p.bias,
+                                .out = OUT,
+                                .in = ins[i],
+                                .x = p.x,
+                                .ids = ids,
+                                .count = count,
+                                .y = together};
         lookup.x_rows = MOST;
         lookup.ldx = p.ldx;
         lookup.ldy = ldy;
@@ -461,10 +516,17 @@ static void check_bits(const struct packing *packing, size_t out, size_t in, uin
     int *ids = malloc(out * sizeof *ids);
     make_ids(0, out, ids);
     multiply(&p, 0, 1, whole, out);
-    packing->look_up(
-        &(struct lookup){.rows = rows, .bias = p.bias, .out = out, .in = in, .x = p.x, .ids = ids, .count = out, .y = y});
+    packing->look_up(&(struct lookup){.rows = rows,
+                                      .bias = p.bias,
+                                      .out = out,
+                                      .in = in,
+                                      .x = p.x,
+                                      .ids = ids,
+                                      .count = out,
+                                      .y = y});
     for (size_t i = 0; i < out; i++)
-        ck_assert(seed == 0 ? isnan(y[i]) && isnan(whole[ids[i]]) : identical(&y[i], &whole[ids[i]], 1));
+        ck_assert(seed == 0 ? isnan(y[i]) && isnan(whole[ids[i]])
+                            : identical(&y[i], &whole[ids[i]], 1));
     free(ids);
     guarded_free(whole);
     guarded_free(y);
@@ -472,7 +534,8 @@ static void check_bits(const struct packing *packing, size_t out, size_t in, uin
     example_done(&p);
 }
 
-/* Also where values are rounded, and where nothing comes out even; and of rows too long for the room of a few. */
+/* Also where values are rounded, and where nothing comes out even; and of rows too long for the
+ * room of a few. */
 START_TEST(int8_lookups_have_the_bits_of_the_product) {
     const struct packing *packing = kernel_set(_i)->packings->int8;
     for (uint32_t seed = 0; seed < 20; seed++)
@@ -482,29 +545,34 @@ START_TEST(int8_lookups_have_the_bits_of_the_product) {
 }
 END_TEST
 
-/* Scales as another program gave them: weights are whole multiples of one, of which no one need be 127; values are multiplied,
- * rounded to nearest even and cut off at 127. The product and its lookups have the bits of the exact sum. */
+/* Scales as another program gave them: weights are whole multiples of one, of which no one need be
+ * 127; values are multiplied, rounded to nearest even and cut off at 127. The product and its
+ * lookups have the bits of the exact sum. */
 START_TEST(int8_with_given_scales) {
     enum { OUT = 130, IN = 67, ROWS = 9 };
     const struct packing *packing = kernel_set(_i)->packings->int8;
     const float scale = 0.0173f, input_scale = 21.7f;
     static float weight[OUT * IN], x[ROWS * IN], y[ROWS * OUT];
     static int whole[OUT * IN], rounded[ROWS * IN], ids[OUT];
-    float *noisy = noise(OUT * IN, 1, 1), *values = noise(ROWS * IN, 9, 2), *bias = noise(OUT, 1, 3);
+    float *noisy = noise(OUT * IN, 1, 1), *values = noise(ROWS * IN, 9, 2),
+          *bias = noise(OUT, 1, 3);
     for (size_t i = 0; i < OUT * IN; i++) {
         whole[i] = (int)(noisy[i] * (float)(i / IN % 128));
         weight[i] = (float)whole[i] * scale;
     }
     memcpy(x, values, sizeof x);
-    x[0] = 2.5f / input_scale, x[1] = 3.5f / input_scale, x[2] = INFINITY, x[3] = -INFINITY, x[4] = NAN;
+    x[0] = 2.5f / input_scale, x[1] = 3.5f / input_scale, x[2] = INFINITY, x[3] = -INFINITY,
+    x[4] = NAN;
     for (size_t i = 0; i < ROWS * IN; i++) {
         float scaled = x[i] * input_scale;
         rounded[i] = isnan(scaled) ? -127 : (int)rintf(fminf(fmaxf(scaled, -127), 127));
     }
-    struct unpacked from = {.weight = weight, .out = OUT, .in = IN, .scale = scale, .input_scale = input_scale};
+    struct unpacked from = {
+        .weight = weight, .out = OUT, .in = IN, .scale = scale, .input_scale = input_scale};
     struct example p = {.out = OUT, .in = IN, .packing = packing, .weight = weight};
     p.packed = guarded((packing->bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float));
-    float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)), looked_up[OUT];
+    float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)),
+          looked_up[OUT];
     packing->pack(&from, p.packed);
     packing->pack_rows(&from, rows);
     struct product product = {.packed = p.packed,
@@ -535,7 +603,8 @@ START_TEST(int8_with_given_scales) {
             for (size_t k = 0; k < IN; k++)
                 sum += whole[j * IN + k] * rounded[r * IN + k];
             float want = (float)sum * (scale / input_scale) + bias[j];
-            ck_assert_msg(fabsf(want - y[r * OUT + j]) <= 2e-7f * (fabsf((float)sum * scale / input_scale) + 1),
+            ck_assert_msg(fabsf(want - y[r * OUT + j]) <=
+                              2e-7f * (fabsf((float)sum * scale / input_scale) + 1),
                           "row %zu, %zu: %g, not %g", r, j, (double)y[r * OUT + j], (double)want);
             ck_assert(identical(&looked_up[i], &y[r * OUT + j], 1));
         }

@@ -59,8 +59,8 @@ const char *put_text(const char *folder, const char *name, const char *text) {
     return put_file(folder, name, text, strlen(text));
 }
 
-const char *put_archive(const char *folder, const char *name, const char *format, const char *filter, const struct member *members,
-                        size_t count) {
+const char *put_archive(const char *folder, const char *name, const char *format,
+                        const char *filter, const struct member *members, size_t count) {
     const char *path = path_in(folder, name);
     struct archive *archive = archive_write_new();
     ck_assert_int_eq(archive_write_set_format_by_name(archive, format), ARCHIVE_OK);
@@ -80,7 +80,8 @@ const char *put_archive(const char *folder, const char *name, const char *format
             archive_entry_set_symlink(entry, members[i].link);
         ck_assert_int_eq(archive_write_header(archive, entry), ARCHIVE_OK);
         if (members[i].count)
-            ck_assert_int_eq(archive_write_data(archive, members[i].bytes, members[i].count), (la_ssize_t)members[i].count);
+            ck_assert_int_eq(archive_write_data(archive, members[i].bytes, members[i].count),
+                             (la_ssize_t)members[i].count);
         archive_entry_free(entry);
     }
     ck_assert_int_eq(archive_write_close(archive), ARCHIVE_OK);
@@ -111,7 +112,8 @@ void bytes_done(struct bytes *bytes) {
 
 struct bytes npy_of(const char *shape, size_t count, const float *numbers) {
     char header[128];
-    int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }\n", shape);
+    int length = snprintf(header, sizeof header,
+                          "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }\n", shape);
     struct bytes made = {NULL, 0};
     bytes_add(&made, "\x93NUMPY\x01", 8);
     bytes_add(&made, (const char[]){(char)length, 0}, 2);
@@ -121,7 +123,8 @@ struct bytes npy_of(const char *shape, size_t count, const float *numbers) {
     return made;
 }
 
-const char *put_npz(const char *folder, const char *name, const struct given *tensors, size_t count, const char *options) {
+const char *put_npz(const char *folder, const char *name, const struct given *tensors, size_t count,
+                    const char *options) {
     struct member members[64];
     struct bytes contents[64] = {{NULL, 0}};
     char names[64][128];
@@ -134,13 +137,15 @@ const char *put_npz(const char *folder, const char *name, const struct given *te
         members[i] = (struct member){names[i], contents[i].at, contents[i].count, NULL};
     }
     char header[128];
-    int length =
-        snprintf(header, sizeof header, "{'descr': '|i1', 'fortran_order': False, 'shape': (%zu,), }\n", strlen(options) + 1);
+    int length = snprintf(header, sizeof header,
+                          "{'descr': '|i1', 'fortran_order': False, 'shape': (%zu,), }\n",
+                          strlen(options) + 1);
     bytes_add(&contents[count], "\x93NUMPY\x01", 8);
     bytes_add(&contents[count], (const char[]){(char)length, 0}, 2);
     bytes_text(&contents[count], header);
     bytes_add(&contents[count], options, strlen(options) + 1);
-    members[count] = (struct member){"special:model.yml.npy", contents[count].at, contents[count].count, NULL};
+    members[count] =
+        (struct member){"special:model.yml.npy", contents[count].at, contents[count].count, NULL};
     const char *path = put_archive(folder, name, "zip", "", members, count + 1);
     for (size_t i = 0; i <= count; i++)
         bytes_done(&contents[i]);
@@ -153,8 +158,8 @@ struct bytes bin_of(const struct given *tensors, size_t count, const char *optio
     bytes_u64(&heads, count + 1);
     for (size_t i = 0; i < count; i++) {
         bool small = int8 && (strstr(tensors[i].name, "_W") || strstr(tensors[i].name, "Wemb"));
-        size_t numbers = tensors[i].rows * tensors[i].columns, bytes = small ? numbers + 4 : 4 * numbers,
-               padding = (256 - bytes % 256) % 256;
+        size_t numbers = tensors[i].rows * tensors[i].columns,
+               bytes = small ? numbers + 4 : 4 * numbers, padding = (256 - bytes % 256) % 256;
         bytes_u64(&heads, strlen(tensors[i].name) + 1);
         bytes_u64(&heads, small ? 0x4101 : 0x0404);
         bytes_u64(&heads, 2);
@@ -190,14 +195,16 @@ struct bytes bin_of(const struct given *tensors, size_t count, const char *optio
     return heads;
 }
 
-#define HEADS(name)                                                                                                                \
-    {name "_Wq", 8, 8}, {name "_bq", 1, 8}, {name "_Wk", 8, 8}, {name "_bk", 1, 8}, {name "_Wv", 8, 8}, {name "_bv", 1, 8},        \
-        {name "_Wo", 8, 8}, {name "_bo", 1, 8}, {name "_Wo_ln_scale", 1, 8}, {                                                     \
-        name "_Wo_ln_bias", 1, 8                                                                                                   \
+#define HEADS(name)                                                                                \
+    {name "_Wq", 8, 8}, {name "_bq", 1, 8}, {name "_Wk", 8, 8}, {name "_bk", 1, 8},                \
+        {name "_Wv", 8, 8}, {name "_bv", 1, 8}, {name "_Wo", 8, 8}, {name "_bo", 1, 8},            \
+        {name "_Wo_ln_scale", 1, 8}, {                                                             \
+        name "_Wo_ln_bias", 1, 8                                                                   \
     }
-#define FILTER(name)                                                                                                               \
-    {name "_W1", 8, 12}, {name "_b1", 1, 12}, {name "_W2", 12, 8}, {name "_b2", 1, 8}, {name "_ffn_ln_scale", 1, 8}, {             \
-        name "_ffn_ln_bias", 1, 8                                                                                                  \
+#define FILTER(name)                                                                               \
+    {name "_W1", 8, 12}, {name "_b1", 1, 12}, {name "_W2", 12, 8}, {name "_b2", 1, 8},             \
+        {name "_ffn_ln_scale", 1, 8}, {                                                            \
+        name "_ffn_ln_bias", 1, 8                                                                  \
     }
 
 const struct given tiny_tensors[] = {HEADS("encoder_l1_self"),
@@ -212,7 +219,8 @@ const struct given tiny_tensors[] = {HEADS("encoder_l1_self"),
                                      {"Wemb", 9, 8},
                                      {"decoder_ff_logit_out_b", 1, 9}};
 const size_t tiny_count = sizeof tiny_tensors / sizeof *tiny_tensors;
-const char tiny_options[] =
-    "type: transformer\ndim-emb: 8\nenc-depth: 1\ndec-depth: 1\ntransformer-heads: 2\ntransformer-dim-ffn: 12\n"
-    "tied-embeddings-all: true\ntransformer-decoder-autoreg: rnn\ndec-cell: ssru\nversion: v1.12.43 0 2026-11-20 07:56:24 +0000\n";
+const char tiny_options[] = "type: transformer\ndim-emb: 8\nenc-depth: 1\ndec-depth: "
+                            "1\ntransformer-heads: 2\ntransformer-dim-ffn: 12\n"
+                            "tied-embeddings-all: true\ntransformer-decoder-autoreg: "
+                            "rnn\ndec-cell: ssru\nversion: v1.12.43 0 2026-11-20 07:56:24 +0000\n";
 const char tiny_words[] = "</s>\n<unk>\na\nb\nc\nd\ne\nf\ng\n";

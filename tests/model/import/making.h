@@ -23,11 +23,12 @@ struct member {
     const char *name;
     const void *bytes;
     size_t count;
-    const char *link; /* NULL: it is a file; otherwise a symbolic link to this, after = a hard one */
+    const char
+        *link; /* NULL: it is a file; otherwise a symbolic link to this, after = a hard one */
 };
 /* format: "zip" or "gnutar"; filter: "", "gzip" or "zstd". */
-const char *put_archive(const char *folder, const char *name, const char *format, const char *filter, const struct member *members,
-                        size_t count);
+const char *put_archive(const char *folder, const char *name, const char *format,
+                        const char *filter, const struct member *members, size_t count);
 
 /* Bytes that grow. */
 struct bytes {
@@ -47,11 +48,14 @@ struct given {
     const char *name;
     size_t rows, columns;
 };
-/* An .npz or .bin of these with the options; of int8, the matrices whose names hold "_W" or "Wemb" are. */
-const char *put_npz(const char *folder, const char *name, const struct given *tensors, size_t count, const char *options);
+/* An .npz or .bin of these with the options; of int8, the matrices whose names hold "_W" or "Wemb"
+ * are. */
+const char *put_npz(const char *folder, const char *name, const struct given *tensors, size_t count,
+                    const char *options);
 struct bytes bin_of(const struct given *tensors, size_t count, const char *options, bool int8);
 
-/* A transformer of Marian with an SSRU: d 8, feed-forward 12, one layer on each side, one embedding of 9 words. */
+/* A transformer of Marian with an SSRU: d 8, feed-forward 12, one layer on each side, one embedding
+ * of 9 words. */
 extern const struct given tiny_tensors[];
 extern const size_t tiny_count;
 extern const char tiny_options[], tiny_words[];

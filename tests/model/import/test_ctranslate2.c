@@ -1,5 +1,5 @@
-/* CTranslate2's folders and Argos's packages: every version of the format and every type of numbers gives the same model, and what
- * cannot be imported is refused by name. */
+/* CTranslate2's folders and Argos's packages: every version of the format and every type of numbers
+ * gives the same model, and what cannot be imported is refused by name. */
 #include "model/import/conversion.h"
 #include "model/import/import.h"
 #include "model/text/tokenizer.h"
@@ -52,7 +52,8 @@ struct model {
     bool shared; /* the source's embedding and the output are aliases of the target's embedding */
 };
 
-static struct variable *add(struct model *model, const char *name, size_t dims, size_t rows, size_t columns) {
+static struct variable *add(struct model *model, const char *name, size_t dims, size_t rows,
+                            size_t columns) {
     struct variable *v = &model->variables[model->count++];
     *v = (struct variable){.dims = dims, .shape = {rows, columns}, .quantisable = dims == 2};
     snprintf(v->name, sizeof v->name, "%s", name);
@@ -65,7 +66,8 @@ static void add_flag(struct model *model, const char *name, int value) {
     v->value = value;
 }
 
-static void add_linear(struct model *model, const char *side, const char *part, size_t out, size_t in) {
+static void add_linear(struct model *model, const char *side, const char *part, size_t out,
+                       size_t in) {
     add(model, named("%s/layer_0/%s/weight", side, part).text, 2, out, in);
     add(model, named("%s/layer_0/%s/bias", side, part).text, 1, out, 0);
 }
@@ -76,7 +78,8 @@ static void add_norm(struct model *model, const char *name) {
 }
 
 static struct model tiny(uint32_t version) {
-    struct model model = {.spec = "TransformerSpec", .version = version, .revision = version == 1 ? 1 : 7};
+    struct model model = {
+        .spec = "TransformerSpec", .version = version, .revision = version == 1 ? 1 : 7};
     static const char *const sides[] = {"encoder", "decoder"};
     for (size_t s = 0; s < 2; s++) {
         add_linear(&model, sides[s], "self_attention/linear_0", 3 * D, D);
@@ -122,8 +125,8 @@ static void put_string(struct bytes *bytes, const char *text) {
     bytes_add(bytes, text, strlen(text) + 1);
 }
 
-static void put_head(struct bytes *bytes, const struct model *model, const char *name, size_t dims, const size_t *shape,
-                     uint8_t type, uint32_t item) {
+static void put_head(struct bytes *bytes, const struct model *model, const char *name, size_t dims,
+                     const size_t *shape, uint8_t type, uint32_t item) {
     uint32_t count = 1;
     put_string(bytes, name);
     bytes_add(bytes, &(uint8_t){(uint8_t)dims}, 1);
@@ -143,7 +146,9 @@ static void put_scales(struct bytes *bytes, const struct model *model, const str
 }
 
 static void put_variable(struct bytes *bytes, const struct model *model, const struct variable *v) {
-    enum numbers numbers = v->flag ? INT8 : v->quantisable || model->numbers == FLOAT16 ? model->numbers : FLOAT32;
+    enum numbers numbers = v->flag                                       ? INT8
+                           : v->quantisable || model->numbers == FLOAT16 ? model->numbers
+                                                                         : FLOAT32;
     static const uint8_t types[] = {[FLOAT32] = 0, [INT8] = 1, [INT16] = 2, [FLOAT16] = 4};
     static const uint32_t items[] = {[FLOAT32] = 4, [INT8] = 1, [INT16] = 2, [FLOAT16] = 2};
     size_t count = 1, columns = v->dims == 2 ? v->shape[1] : 1;
@@ -168,7 +173,8 @@ static void put_variable(struct bytes *bytes, const struct model *model, const s
 }
 
 static bool is_alias(const struct model *model, const char *name) {
-    return model->shared && (strcmp(name, "encoder/embeddings_0/weight") == 0 || strcmp(name, "decoder/projection/weight") == 0);
+    return model->shared && (strcmp(name, "encoder/embeddings_0/weight") == 0 ||
+                             strcmp(name, "decoder/projection/weight") == 0);
 }
 
 static struct bytes bytes_of(const struct model *model) {
@@ -181,7 +187,10 @@ static struct bytes bytes_of(const struct model *model) {
     }
     for (size_t i = 0; i < model->count; i++)
         if (!is_alias(model, model->variables[i].name))
-            count += model->variables[i].quantisable && (model->numbers == INT8 || model->numbers == INT16) ? 2 : 1;
+            count += model->variables[i].quantisable &&
+                             (model->numbers == INT8 || model->numbers == INT16)
+                         ? 2
+                         : 1;
     bytes_add(&bytes, &count, 4);
     for (size_t i = 0; i < model->count; i++)
         if (!is_alias(model, model->variables[i].name))
@@ -189,7 +198,8 @@ static struct bytes bytes_of(const struct model *model) {
     if (model->version >= 3) {
         bytes_add(&bytes, &(uint32_t){model->shared ? 2 : 0}, 4);
         for (size_t i = 0; model->shared && i < 2; i++) {
-            put_string(&bytes, i == 0 ? "encoder/embeddings_0/weight" : "decoder/projection/weight");
+            put_string(&bytes,
+                       i == 0 ? "encoder/embeddings_0/weight" : "decoder/projection/weight");
             put_string(&bytes, "decoder/embeddings/weight");
         }
     }
@@ -216,8 +226,11 @@ static const char *put_model(const char *name, const struct model *model) {
 
 static int import_into(const char *path, const char *name, const char *storage) {
     const char *const paths[] = {path};
-    const struct import_options options = {
-        .paths = paths, .path_count = 1, .into = import_say(&arena, "%s/models", folder.path), .name = name, .storage = storage};
+    const struct import_options options = {.paths = paths,
+                                           .path_count = 1,
+                                           .into = import_say(&arena, "%s/models", folder.path),
+                                           .name = name,
+                                           .storage = storage};
     free(said);
     said = NULL;
     return import_run(&options, &said, &err);
@@ -225,24 +238,29 @@ static int import_into(const char *path, const char *name, const char *storage) 
 
 static void expect(int result, const char *message) {
     ck_assert_int_eq(result, -1);
-    ck_assert_msg(strstr(err.message, message) != NULL, "\"%s\" is not in \"%s\"", message, err.message);
+    ck_assert_msg(strstr(err.message, message) != NULL, "\"%s\" is not in \"%s\"", message,
+                  err.message);
     err = (struct error){0};
 }
 
 static struct translator *open_model(const char *name) {
     const struct translator_options options = {.compute = "float32"};
-    struct translator *t = translator_open(import_say(&arena, "%s/models/%s", folder.path, name), &options, &err);
+    struct translator *t =
+        translator_open(import_say(&arena, "%s/models/%s", folder.path, name), &options, &err);
     ck_assert_msg(t != NULL, "%s", err.message);
     return t;
 }
 
 /* Log-probability of a given translation. */
 static double scored(const struct translator *t, const char *text, const char *target) {
-    struct search_options options = {.strategy = search_find("greedy"), .n_best = 1, .length_penalty = 1};
+    struct search_options options = {
+        .strategy = search_find("greedy"), .n_best = 1, .length_penalty = 1};
     struct sentence *sentences, *done[1];
     size_t count;
     struct batch *batch = batch_create(t, 1, &err);
-    ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, &arena, &sentences, &count, &err), 0);
+    ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, &arena, &sentences,
+                                        &count, &err),
+                     0);
     ck_assert_uint_eq(count, 1);
     ck_assert_int_eq(translator_force(sentences, target, strlen(target), &err), 0);
     batch_admit(batch, &(struct sentence *){sentences}, 1);
@@ -268,7 +286,8 @@ static const struct {
 
 /* Whole numbers of up to 100, over powers of two, are exact in every type. */
 START_TEST(all_kinds_are_one_model) {
-    double first[2][2] = {{0}}; /* by the scales, which int8 has of its own; by whether embeddings are shared */
+    double first[2][2] = {
+        {0}}; /* by the scales, which int8 has of its own; by whether embeddings are shared */
     for (int i = 0; i < COUNT(kinds); i++) {
         struct model model = tiny(kinds[i].version);
         model.numbers = kinds[i].numbers;
@@ -277,11 +296,14 @@ START_TEST(all_kinds_are_one_model) {
         ck_assert_msg(import_into(in, name, NULL) == 0, "%s", err.message);
         struct translator *t = open_model(name);
         ck_assert_str_eq(translator_info(t).storage, kinds[i].numbers == INT8 ? "int8" : "float32");
-        double log_prob = scored(t, "a b c", "d e"), *before = &first[kinds[i].numbers == INT8][kinds[i].shared];
+        double log_prob = scored(t, "a b c", "d e"),
+               *before = &first[kinds[i].numbers == INT8][kinds[i].shared];
         ck_assert(isfinite(log_prob) && log_prob < -0.01);
         *before = *before != 0 ? *before : log_prob;
         ck_assert_double_eq_tol(log_prob, *before, 1e-5);
-        ck_assert_msg(!kinds[i].shared || fabs(log_prob - first[kinds[i].numbers == INT8][0]) > 1e-3, "%g", log_prob);
+        ck_assert_msg(!kinds[i].shared ||
+                          fabs(log_prob - first[kinds[i].numbers == INT8][0]) > 1e-3,
+                      "%g", log_prob);
         translator_free(t);
     }
 }
@@ -294,16 +316,20 @@ START_TEST(rows_keep_their_scales) {
     const char *in = put_model("in", &model);
     ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
     struct container made = {.file = -1};
-    ck_assert_int_eq(safetensors_container(import_say(&arena, "%s/models/m/model.safetensors", folder.path), &arena, &made, &err),
-                     0);
+    ck_assert_int_eq(
+        safetensors_container(import_say(&arena, "%s/models/m/model.safetensors", folder.path),
+                              &arena, &made, &err),
+        0);
     const struct stored_tensor *value = stored_find(&made, "decoder.layers.0.cross.value.weight");
-    const struct stored_tensor *scale = stored_find(&made, "decoder.layers.0.cross.value.weight.scale");
+    const struct stored_tensor *scale =
+        stored_find(&made, "decoder.layers.0.cross.value.weight.scale");
     int8_t got[D * D];
     float scales[D];
     ck_assert(value && scale);
     ck_assert_int_eq(stored_bytes(value, 0, D * D, got, &err), 0);
     ck_assert_int_eq(stored_numbers(scale, 0, D, scales, &err), 0);
-    struct variable both = {.name = "decoder/layer_0/attention/linear_1/weight", .dims = 2, .shape = {2 * D, D}};
+    struct variable both = {
+        .name = "decoder/layer_0/attention/linear_1/weight", .dims = 2, .shape = {2 * D, D}};
     for (size_t i = 0; i < D * D; i++)
         ck_assert_int_eq(got[i], whole_of(&both, D * D + i)); /* key comes first */
     for (size_t r = 0; r < D; r++)
@@ -321,29 +347,33 @@ END_TEST
 
 /* Scopes and suffixes as OpenNMT-tf writes them. */
 START_TEST(names_of_the_first_revision) {
-    static const char *const pairs[][2] = {{"layer_norm/", "LayerNorm/"},   {"linear_0/", "conv1d/"},
-                                           {"linear_1/", "conv1d_1/"},      {"linear_2/", "conv1d_2/"},
-                                           {"projection/", "dense/"},       {"embeddings_0/weight", "w_embs"},
-                                           {"embeddings/weight", "w_embs"}, {"weight", "kernel"}};
+    static const char *const pairs[][2] = {
+        {"layer_norm/", "LayerNorm/"},   {"linear_0/", "conv1d/"},
+        {"linear_1/", "conv1d_1/"},      {"linear_2/", "conv1d_2/"},
+        {"projection/", "dense/"},       {"embeddings_0/weight", "w_embs"},
+        {"embeddings/weight", "w_embs"}, {"weight", "kernel"}};
     double log_prob[2];
     for (int pass = 0; pass < 2; pass++) {
         struct model model = tiny(pass == 0 ? 2 : 1);
         if (pass == 0)
             model.revision = 2;
         model.spec = "TransformerBase";
-        for (size_t i = 0; i < model.count; i++) { /* both have eight heads, which do not divide 4: one flag sets them */
+        for (size_t i = 0; i < model.count;
+             i++) { /* both have eight heads, which do not divide 4: one flag sets them */
             struct variable *v = &model.variables[i];
             for (size_t p = 0; pass == 1 && p < sizeof pairs / sizeof *pairs; p++) {
                 char *at = strstr(v->name, pairs[p][0]);
                 if (at && !v->flag) {
                     char rest[96];
                     snprintf(rest, sizeof rest, "%s", at + strlen(pairs[p][0]));
-                    snprintf(at, (size_t)(v->name + sizeof v->name - at), "%s%s", pairs[p][1], rest);
+                    snprintf(at, (size_t)(v->name + sizeof v->name - at), "%s%s", pairs[p][1],
+                             rest);
                 }
             }
-            const char *inner[][2] = {{"decoder/layer_0/self_attention", "decoder/layer_0/masked_multi_head"},
-                                      {"decoder/layer_0/attention", "decoder/layer_0/multi_head"},
-                                      {"encoder/layer_0/self_attention", "encoder/layer_0/multi_head"}};
+            const char *inner[][2] = {
+                {"decoder/layer_0/self_attention", "decoder/layer_0/masked_multi_head"},
+                {"decoder/layer_0/attention", "decoder/layer_0/multi_head"},
+                {"encoder/layer_0/self_attention", "encoder/layer_0/multi_head"}};
             for (size_t p = 0; pass == 1 && p < 3; p++)
                 if (strncmp(v->name, inner[p][0], strlen(inner[p][0])) == 0) {
                     char rest[96];
@@ -389,22 +419,30 @@ static void has_all(const char *text, const char *const *wanted, size_t count) {
 
 /* What the file and config.json say becomes keys of alignd's config.json. */
 START_TEST(what_the_files_say_is_kept) {
-    static const char *const usual[] = {
-        "\"positions\": \"sinusoidal\"", "\"position_offset\": 1", "\"epsilon\": 1e-5",         "\"eos\": false",
-        "\"first_input\": \"bos\"",      "\"norm\": \"pre\"",      "\"finished\": \"replaced\""};
-    static const char *const others[] = {"\"positions\": \"stored\"", "\"epsilon\": 0.001",        "\"eos\": true",
-                                         "\"first_input\": \"eos\"",  "\"activation\": \"swish\"", "\"embedding_scale\": false"};
+    static const char *const usual[] = {"\"positions\": \"sinusoidal\"",
+                                        "\"position_offset\": 1",
+                                        "\"epsilon\": 1e-5",
+                                        "\"eos\": false",
+                                        "\"first_input\": \"bos\"",
+                                        "\"norm\": \"pre\"",
+                                        "\"finished\": \"replaced\""};
+    static const char *const others[] = {
+        "\"positions\": \"stored\"", "\"epsilon\": 0.001",        "\"eos\": true",
+        "\"first_input\": \"eos\"",  "\"activation\": \"swish\"", "\"embedding_scale\": false"};
     struct model model = tiny(6);
     ck_assert_msg(import_into(put_model("usual", &model), "usual", NULL) == 0, "%s", err.message);
     has_all(config_of("usual"), usual, sizeof usual / sizeof *usual);
     static const char *const sides[] = {"encoder", "decoder"};
     for (size_t s = 0; s < 2; s++) {
-        add(&model, named("%s/%s", sides[s], "position_encodings/encodings").text, 2, 1500, D)->quantisable = false;
+        add(&model, named("%s/%s", sides[s], "position_encodings/encodings").text, 2, 1500, D)
+            ->quantisable = false;
         add_flag(&model, named("%s/%s", sides[s], "activation").text, 2);
         add_flag(&model, named("%s/%s", sides[s], "scale_embeddings").text, 0);
     }
     const char *in = put_model("other", &model);
-    put_text(in, "config.json", "{\"add_source_eos\": true, \"decoder_start_token\": \"</s>\", \"layer_norm_epsilon\": 0.001}");
+    put_text(in, "config.json",
+             "{\"add_source_eos\": true, \"decoder_start_token\": \"</s>\", "
+             "\"layer_norm_epsilon\": 0.001}");
     ck_assert_msg(import_into(in, "other", NULL) == 0, "%s", err.message);
     has_all(config_of("other"), others, sizeof others / sizeof *others);
     struct translator *t = open_model("other");
@@ -413,19 +451,23 @@ START_TEST(what_the_files_say_is_kept) {
 }
 END_TEST
 
-/* JSON comes before lines; tokens that alignd's lists cannot hold are spelled otherwise, and keep their numbers. */
+/* JSON comes before lines; tokens that alignd's lists cannot hold are spelled otherwise, and keep
+ * their numbers. */
 START_TEST(vocabularies_of_all_kinds) {
     struct model model = tiny(6);
     model.shared = true;
     const char *in = put_model("in", &model);
     char *text;
     size_t size;
-    put_text(in, "shared_vocabulary.json", "[\"<pad>\", \"[BOS]\", \"[EOS]\", \"[UNK]\", \"a\", \"a b\", \"a\", \"\", \"</s>\"]");
-    put_text(in, "config.json", "{\"unk_token\": \"[UNK]\", \"bos_token\": \"[BOS]\", \"eos_token\": \"[EOS]\"}");
+    put_text(in, "shared_vocabulary.json",
+             "[\"<pad>\", \"[BOS]\", \"[EOS]\", \"[UNK]\", \"a\", \"a b\", \"a\", \"\", \"</s>\"]");
+    put_text(in, "config.json",
+             "{\"unk_token\": \"[UNK]\", \"bos_token\": \"[BOS]\", \"eos_token\": \"[EOS]\"}");
     ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
     const char *path = import_say(&arena, "%s/models/m/joint.vocab", folder.path);
     ck_assert_int_eq(source_read(path, 1 << 20, &arena, &text, &size, &err), 0);
-    ck_assert_str_eq(text, "<pad>\n<s>\n</s>\n<unk>\na\n<token:5>\n<token:6>\n<token:7>\n<token:8>\n");
+    ck_assert_str_eq(text,
+                     "<pad>\n<s>\n</s>\n<unk>\na\n<token:5>\n<token:6>\n<token:7>\n<token:8>\n");
     put_text(in, "shared_vocabulary.json", "[\"<s>\", \"</s>\"]");
     expect(import_into(in, "n", NULL), "shared_vocabulary.json: has 3 tokens, the model 9");
     ck_assert_int_eq(remove(import_say(&arena, "%s/shared_vocabulary.json", in)), 0);
@@ -464,8 +506,9 @@ static const char *pieces_of(const char *spm, size_t *count) {
 
 /* From the package to an answer that begins with a piece that nobody sees. */
 START_TEST(packages_of_argos) {
-    static const char *const wanted[] = {"\"source\": \"zh-Hant\"", "\"target\": \"pt-BR\"", "\"beam_size\": 4",
-                                         "\"length_penalty\": 0.2", "\"type\": \"sentencepiece\""};
+    static const char *const wanted[] = {"\"source\": \"zh-Hant\"", "\"target\": \"pt-BR\"",
+                                         "\"beam_size\": 4", "\"length_penalty\": 0.2",
+                                         "\"type\": \"sentencepiece\""};
     size_t count;
     const char *pieces = pieces_of("tests/data/tiny.en.spm", &count);
     struct model model = tiny(6);
@@ -474,15 +517,17 @@ START_TEST(packages_of_argos) {
         if (model.variables[i].shape[0] == V)
             model.variables[i].shape[0] = count;
     struct bytes bytes = bytes_of(&model), spm = sentencepiece_of();
-    static const char metadata[] = "{\"from_code\": \"zt\", \"to_code\": \"pb\", \"type\": \"translate\"%s}";
+    static const char metadata[] =
+        "{\"from_code\": \"zt\", \"to_code\": \"pb\", \"type\": \"translate\"%s}";
     const char *prefixes[] = {"", ", \"target_prefix\": \"\xe2\x96\x81I\""};
     double log_probs[2];
     for (size_t i = 0; i < 2; i++) {
         const char *text = import_say(&arena, metadata, prefixes[i]);
-        const struct member members[] = {{"translate-zt_pb/metadata.json", text, strlen(text), NULL},
-                                         {"translate-zt_pb/sentencepiece.model", spm.at, spm.count, NULL},
-                                         {"translate-zt_pb/model/model.bin", bytes.at, bytes.count, NULL},
-                                         {"translate-zt_pb/model/shared_vocabulary.txt", pieces, strlen(pieces), NULL}};
+        const struct member members[] = {
+            {"translate-zt_pb/metadata.json", text, strlen(text), NULL},
+            {"translate-zt_pb/sentencepiece.model", spm.at, spm.count, NULL},
+            {"translate-zt_pb/model/model.bin", bytes.at, bytes.count, NULL},
+            {"translate-zt_pb/model/shared_vocabulary.txt", pieces, strlen(pieces), NULL}};
         const char *archive = put_archive(folder.path, "zt_pb.argosmodel", "zip", "", members, 4),
                    *name = i == 0 ? "zh-Hant-pt-BR" : "p";
         ck_assert_msg(import_into(archive, i == 0 ? NULL : "p", NULL) == 0, "%s", err.message);
@@ -499,14 +544,18 @@ START_TEST(packages_of_argos) {
 END_TEST
 
 /* Translates between two of the model's languages; looks: with the weights of all heads. */
-static struct sentence *between(const struct translator *t, const char *text, const char *source, const char *target, bool looks,
-                                struct sentence **list) {
-    struct search_options options = {
-        .strategy = search_find("beam"), .beam_size = 3, .n_best = 3, .length_penalty = 1, .max_length = 5};
+static struct sentence *between(const struct translator *t, const char *text, const char *source,
+                                const char *target, bool looks, struct sentence **list) {
+    struct search_options options = {.strategy = search_find("beam"),
+                                     .beam_size = 3,
+                                     .n_best = 3,
+                                     .length_penalty = 1,
+                                     .max_length = 5};
     struct sentence *done[1];
     size_t count, steps = 0;
     struct batch *batch = batch_create(t, 3, &err);
-    ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
+    ck_assert_int_eq(
+        translator_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
     ck_assert_msg(translator_choose_languages(*list, source, target, &err) == 0, "%s", err.message);
     (*list)->wants_looks = looks;
     batch_admit(batch, &(struct sentence *){*list}, 1);
@@ -517,14 +566,17 @@ static struct sentence *between(const struct translator *t, const char *text, co
     return done[0];
 }
 
-/* The source begins with its language's token; that of the target's is read by the decoder, and nobody sees it. */
+/* The source begins with its language's token; that of the target's is read by the decoder, and
+ * nobody sees it. */
 START_TEST(models_of_many_languages) {
-    static const char *const wanted[] = {"\"fr\": {", "\"source\": \"__fr__\"", "\"eos\": true", "\"first_input\": \"eos\""};
+    static const char *const wanted[] = {"\"fr\": {", "\"source\": \"__fr__\"", "\"eos\": true",
+                                         "\"first_input\": \"eos\""};
     struct model model = tiny(6);
     model.shared = true;
     const char *in = put_model("in", &model);
     put_text(in, "shared_vocabulary.json",
-             "[\"<s>\", \"<pad>\", \"</s>\", \"<unk>\", \"a\", \"b\", \"__de__\", \"__en__\", \"__fr__\"]");
+             "[\"<s>\", \"<pad>\", \"</s>\", \"<unk>\", \"a\", \"b\", \"__de__\", \"__en__\", "
+             "\"__fr__\"]");
     put_text(in, "config.json", "{\"decoder_start_token\": \"</s>\"}");
     ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
     has_all(config_of("m"), wanted, sizeof wanted / sizeof *wanted);
@@ -543,14 +595,16 @@ START_TEST(models_of_many_languages) {
     ck_assert_str_eq(french->tokens[0].piece, "__en__");
     ck_assert_uint_eq(sentence_own(french).begin, 1);
     double log_prob = french->hypotheses[0].log_prob, sum = 0;
-    ck_assert(log_prob < german->hypotheses[0].log_prob || log_prob > german->hypotheses[0].log_prob);
+    ck_assert(log_prob < german->hypotheses[0].log_prob ||
+              log_prob > german->hypotheses[0].log_prob);
     ck_assert(log_prob < other->hypotheses[0].log_prob || log_prob > other->hypotheses[0].log_prob);
     const struct hypothesis *best = &french->hypotheses[0];
     size_t steps = best->length + best->ended, columns;
     for (size_t i = 0; i < steps; i++)
         sum += (double)best->log_probs[i];
     ck_assert_double_eq_tol(sum, log_prob, 1e-5);
-    ck_assert_double_eq_tol(best->score, sum / (double)(steps + 1), 1e-9); /* the token counts in the length */
+    ck_assert_double_eq_tol(best->score, sum / (double)(steps + 1),
+                            1e-9); /* the token counts in the length */
 
     /* heads look at the opening, too, whose columns are left out */
     for (size_t i = 0; i < steps; i++) {
@@ -561,7 +615,8 @@ START_TEST(models_of_many_languages) {
             seen += (double)row[c];
         ck_assert(seen > 0 && seen < 1);
     }
-    expect(translator_choose_languages(lists[0], "en", "es", &err), "model \"m\" has no language \"es\"");
+    expect(translator_choose_languages(lists[0], "en", "es", &err),
+           "model \"m\" has no language \"es\"");
     for (size_t i = 0; i < 3; i++)
         sentence_done(lists[i]);
     translator_free(t);
@@ -572,9 +627,11 @@ static const struct {
     const char *languages, *message;
 } wrong_languages[] = {
     {"[]", "languages: must be an object of 2 to 1000 languages"},
-    {"{\"en\": {\"source\": \"a\", \"target\": \"a\"}}", "languages: must be an object of 2 to 1000 languages"},
+    {"{\"en\": {\"source\": \"a\", \"target\": \"a\"}}",
+     "languages: must be an object of 2 to 1000 languages"},
     {"{\"en\": 1, \"fr\": 1}", "languages.en: must be an object"},
-    {"{\"en\": {\"source\": \"a\"}, \"fr\": {}}", "languages.en.target: must be a string of 1 to 63 bytes"},
+    {"{\"en\": {\"source\": \"a\"}, \"fr\": {}}",
+     "languages.en.target: must be a string of 1 to 63 bytes"},
     {"{\"en\": {\"sauce\": \"a\"}, \"fr\": {}}", "languages.en.sauce: unknown key"},
     {"{\"en\": {\"source\": \"a\", \"target\": \"a\", \"aliases\": 1}, \"fr\": {}}",
      "languages.en.aliases: must be a list of at most 16"},
@@ -583,7 +640,8 @@ static const struct {
 START_TEST(wrong_languages_are_refused) {
     struct model_languages languages;
     const char *path =
-        put_text(folder.path, "config.json", import_say(&arena, "{\"languages\": %s}", wrong_languages[_i].languages));
+        put_text(folder.path, "config.json",
+                 import_say(&arena, "{\"languages\": %s}", wrong_languages[_i].languages));
     expect(model_languages_read(path, &languages, &err), wrong_languages[_i].message);
 }
 END_TEST
@@ -598,7 +656,8 @@ START_TEST(codes_of_nllb) {
         if (model.variables[i].shape[0] == V)
             model.variables[i].shape[0] = V + 1;
     const char *in = put_model("in", &model);
-    put_text(in, "shared_vocabulary.txt", "<s>\n</s>\n<unk>\na\nb\nfra_Latn\narb_Arab\nzho_Hans\nzho_Hant\nace_Arab\n");
+    put_text(in, "shared_vocabulary.txt",
+             "<s>\n</s>\n<unk>\na\nb\nfra_Latn\narb_Arab\nzho_Hans\nzho_Hant\nace_Arab\n");
     ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
     has_all(config_of("m"), wanted, sizeof wanted / sizeof *wanted);
     translator_free(open_model("m"));
@@ -613,21 +672,27 @@ static const struct {
     size_t dims;
     const char *message;
 } lacking[] = {
-    {"decoder/layer_0/self_attention/relative_position_keys", 0, 2, "relative_position_keys: the model has relative positions"},
-    {"encoder/layer_0/self_attention/relative_attention_bias", 0, 2, "as T5 and MADLAD-400 have them, which alignd does not"},
-    {"decoder/layer_0/self_attention/rotary_dim", 2, 0, "rotary_dim: the model has rotary positions"},
+    {"decoder/layer_0/self_attention/relative_position_keys", 0, 2,
+     "relative_position_keys: the model has relative positions"},
+    {"encoder/layer_0/self_attention/relative_attention_bias", 0, 2,
+     "as T5 and MADLAD-400 have them, which alignd does not"},
+    {"decoder/layer_0/self_attention/rotary_dim", 2, 0,
+     "rotary_dim: the model has rotary positions"},
     {"decoder/alibi", 1, 0, "decoder/alibi: the model has CTranslate2's ALiBi"},
     {"decoder/multi_query_attention", 1, 0, "keys for several heads"},
-    {"decoder/num_heads_kv", 1, 0, "num_heads_kv: the model has attention with keys for several heads"},
+    {"decoder/num_heads_kv", 1, 0,
+     "num_heads_kv: the model has attention with keys for several heads"},
     {"decoder/sliding_window", 4, 0, "a window of self-attention"},
     {"decoder/layer_0/self_attention/queries_scale", 1, 0, "another scale of queries"},
     {"decoder/scale_outputs", 2, 0, "a scale of the output"},
     {"encoder/embeddings_1/weight", 0, 2, "a source of several factors"},
     {"encoder/layernorm_embedding/gamma", 0, 1, "as BART and mBART have it, which alignd does not"},
     {"decoder/layer_0/ffn/linear_0_noact/weight", 0, 2, "a gated feed-forward"},
-    {"decoder/activation", 1, 0, "decoder/activation: gelu by tanh is not supported (supported: relu, swish, gelu)"},
+    {"decoder/activation", 1, 0,
+     "decoder/activation: gelu by tanh is not supported (supported: relu, swish, gelu)"},
     {"decoder/activation", 9, 0, "decoder/activation: an unknown one is not supported"},
-    {"decoder/new_part", 0, 2, "decoder/new_part: unknown, so the model has a part that alignd does not have"},
+    {"decoder/new_part", 0, 2,
+     "decoder/new_part: unknown, so the model has a part that alignd does not have"},
 };
 
 START_TEST(what_alignd_lacks_is_refused_by_name) {
@@ -661,7 +726,8 @@ START_TEST(layers_that_no_model_has) {
     for (size_t i = 0; i < 2; i++) {
         struct model model = tiny(6);
         add(&model, name, 1, 1, 0)->quantisable = false;
-        const char *in = put_model(i == 0 ? "in" : "out", &model), *path = import_say(&arena, "%s/model.bin", in);
+        const char *in = put_model(i == 0 ? "in" : "out", &model),
+                   *path = import_say(&arena, "%s/model.bin", in);
         char *bytes, *at;
         ck_assert_int_eq(source_read(path, 1 << 20, &arena, &bytes, &length, &err), 0);
         at = memmem(bytes, length, name, sizeof name);
@@ -681,12 +747,16 @@ static const struct {
     const char *file, *content, *message;
 } beside[] = {
     {"config.json", "{\"add_source_bos\": true}", "add_source_bos true is not supported"},
-    {"config.json", "{\"layer_norm_epsilon\": 1}", "layer_norm_epsilon must be between 1e-12 and 0.1, got 1"},
-    {"config.json", "{\"decoder_start_token\": \"<pad>\"}", "decoder_start_token must be that of <s> or </s>"},
+    {"config.json", "{\"layer_norm_epsilon\": 1}",
+     "layer_norm_epsilon must be between 1e-12 and 0.1, got 1"},
+    {"config.json", "{\"decoder_start_token\": \"<pad>\"}",
+     "decoder_start_token must be that of <s> or </s>"},
     {"config.json", "[", "config.json: line 1"},
     {"bpe.model", "x", "has bpe.model: models of BPE pieces cannot be converted"},
-    {"target_vocabulary.txt", "<blank>\n<s>\n<e>\na\nb\nc\nd\ne\n", "target_vocabulary.txt: </s> is missing"},
-    {"target_vocabulary.txt", "<blank>\n<s>\n</s>\n", "target_vocabulary.txt: has 4 tokens, the model 9"},
+    {"target_vocabulary.txt", "<blank>\n<s>\n<e>\na\nb\nc\nd\ne\n",
+     "target_vocabulary.txt: </s> is missing"},
+    {"target_vocabulary.txt", "<blank>\n<s>\n</s>\n",
+     "target_vocabulary.txt: has 4 tokens, the model 9"},
     {"target_vocabulary.json", "{}", "target_vocabulary.json: is not an array of strings"},
     {"target_vocabulary.json", "[1]", "target_vocabulary.json: element 0 is not a string"},
     {"sentencepiece.model", "\x0a\x04\x0a\x02zz", "sentencepiece.model: not a SentencePiece model"},
@@ -724,10 +794,12 @@ START_TEST(other_kinds_of_models) {
     model = tiny(6);
     model.count--;
     model.variables[4].name[0] = 'x';
-    expect(import_into(put_model("missing", &model), "m", NULL), "encoder/layer_0/self_attention/layer_norm/gamma: missing");
+    expect(import_into(put_model("missing", &model), "m", NULL),
+           "encoder/layer_0/self_attention/layer_norm/gamma: missing");
     model = tiny(6);
     add(&model, "decoder/layer_0/ffn/linear_0/weight", 2, F, D);
-    expect(import_into(put_model("twice", &model), "m", NULL), "decoder/layer_0/ffn/linear_0/weight: there twice");
+    expect(import_into(put_model("twice", &model), "m", NULL),
+           "decoder/layer_0/ffn/linear_0/weight: there twice");
 }
 END_TEST
 
@@ -740,14 +812,16 @@ START_TEST(files_that_are_cut_anywhere_are_refused) {
         struct bytes bytes = bytes_of(&model);
         struct ctranslate2_head head;
         struct container container = {.file = -1};
-        for (size_t size = 0; size < bytes.count; size += size < 300 || size + 300 > bytes.count ? 1 : 37) {
+        for (size_t size = 0; size < bytes.count;
+             size += size < 300 || size + 300 > bytes.count ? 1 : 37) {
             const char *path = put_file(folder.path, "cut.bin", bytes.at, size);
             ck_assert_int_eq(ctranslate2_open(path, &arena, &container, &head, &err), -1);
             ck_assert_msg(strstr(err.message, "the file ends within") != NULL, "%s", err.message);
             err = (struct error){0};
         }
         bytes_add(&bytes, "x", 1);
-        expect(ctranslate2_open(put_file(folder.path, "long.bin", bytes.at, bytes.count), &arena, &container, &head, &err),
+        expect(ctranslate2_open(put_file(folder.path, "long.bin", bytes.at, bytes.count), &arena,
+                                &container, &head, &err),
                "1 bytes follow the last variable");
         bytes_done(&bytes);
     }
@@ -770,19 +844,22 @@ static const struct {
 };
 
 START_TEST(damaged_variables_are_refused) {
-    static const char file[] = "\6\0\0\0\5\0Spec\0\1\0\0\0\1\0\0\0\4\0abc\0\1\2\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    static const char file[] =
+        "\6\0\0\0\5\0Spec\0\1\0\0\0\1\0\0\0\4\0abc\0\1\2\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     enum { VARIABLE = 19, BYTES = VARIABLE + 28 };
     char bytes[BYTES];
     struct ctranslate2_head head;
     struct container container = {.file = -1};
     float numbers[2];
     memcpy(bytes, file, BYTES);
-    ck_assert_msg(ctranslate2_open(put_file(folder.path, "good.bin", bytes, BYTES), &arena, &container, &head, &err) == 0, "%s",
-                  err.message);
+    ck_assert_msg(ctranslate2_open(put_file(folder.path, "good.bin", bytes, BYTES), &arena,
+                                   &container, &head, &err) == 0,
+                  "%s", err.message);
     ck_assert_str_eq(head.spec, "Spec");
     container_close(&container);
     memcpy(bytes + VARIABLE + damaged[_i].at, damaged[_i].bytes, damaged[_i].count);
-    int result = ctranslate2_open(put_file(folder.path, "bad.bin", bytes, BYTES), &arena, &container, &head, &err);
+    int result = ctranslate2_open(put_file(folder.path, "bad.bin", bytes, BYTES), &arena,
+                                  &container, &head, &err);
     if (result == 0) {
         result = stored_numbers(&container.entries[0], 0, 2, numbers, &err);
         container_close(&container);

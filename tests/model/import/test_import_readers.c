@@ -1,4 +1,5 @@
-/* The readers of foreign containers: what they read, and each way in which a file can be damaged. */
+/* The readers of foreign containers: what they read, and each way in which a file can be damaged.
+ */
 #include "tests/model/import/making.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
@@ -22,7 +23,8 @@ static void teardown(void) {
 
 static void expect(int result, const char *message) {
     ck_assert_int_eq(result, -1);
-    ck_assert_msg(strstr(err.message, message) != NULL, "\"%s\" is not in \"%s\"", message, err.message);
+    ck_assert_msg(strstr(err.message, message) != NULL, "\"%s\" is not in \"%s\"", message,
+                  err.message);
     err = (struct error){0};
 }
 
@@ -36,14 +38,17 @@ static const char *inside(void) {
 }
 
 START_TEST(archives_are_unpacked) {
-    static const char *const kinds[][3] = {
-        {"zip", "", "a.zip"}, {"gnutar", "gzip", "a.tar.gz"}, {"gnutar", "zstd", "a.tar.zst"}, {"gnutar", "", "a.tar"}};
+    static const char *const kinds[][3] = {{"zip", "", "a.zip"},
+                                           {"gnutar", "gzip", "a.tar.gz"},
+                                           {"gnutar", "zstd", "a.tar.zst"},
+                                           {"gnutar", "", "a.tar"}};
     const struct member members[] = {{"top/a", "1", 1, NULL}, {"./top/b/c", "23", 2, NULL}};
     for (size_t i = 0; i < 4; i++) {
         struct folder out = folder_new();
         enum archive_kind kind;
         char read[8] = "", path[128];
-        const char *archive = put_archive(folder.path, kinds[i][2], kinds[i][0], kinds[i][1], members, 2);
+        const char *archive =
+            put_archive(folder.path, kinds[i][2], kinds[i][0], kinds[i][1], members, 2);
         ck_assert_int_eq(archive_kind_of(archive, &kind, &err), 0);
         ck_assert_int_eq(kind, i == 0 ? ARCHIVE_ZIP : ARCHIVE_TAR);
         ck_assert_int_eq(archive_unpack(archive, out.path, &archive_usual, NULL, &err), 0);
@@ -77,7 +82,8 @@ static const struct {
 
 START_TEST(hostile_members_are_refused) {
     const struct member members[] = {{"ok", "1", 1, NULL},
-                                     {hostile[_i].name, hostile[_i].link ? "" : "2", hostile[_i].link ? 0 : 1, hostile[_i].link}};
+                                     {hostile[_i].name, hostile[_i].link ? "" : "2",
+                                      hostile[_i].link ? 0 : 1, hostile[_i].link}};
     const char *archive = put_archive(folder.path, "a.tar", "gnutar", "", members, 2);
     ck_assert_int_eq(archive_unpack(archive, inside(), &archive_usual, NULL, &err), -1);
     if (!strchr(hostile[_i].message, '|'))
@@ -95,11 +101,14 @@ START_TEST(archives_have_limits) {
         many[i] = (struct member){names[i], "x", 1, NULL};
     }
     const char *archive = put_archive(folder.path, "many.tar", "gnutar", "", many, 20);
-    expect(archive_unpack(archive, inside(), &(struct archive_limits){10, 1 << 20, 10}, NULL, &err), "has more than 10 members");
-    archive = put_archive(folder.path, "large.zip", "zip", "", &(struct member){"a", zeros, sizeof zeros, NULL}, 1);
+    expect(archive_unpack(archive, inside(), &(struct archive_limits){10, 1 << 20, 10}, NULL, &err),
+           "has more than 10 members");
+    archive = put_archive(folder.path, "large.zip", "zip", "",
+                          &(struct member){"a", zeros, sizeof zeros, NULL}, 1);
     expect(archive_unpack(archive, inside(), &(struct archive_limits){10, 100000, 10}, NULL, &err),
            "its contents are larger than 100000 bytes");
-    archive = put_archive(folder.path, "x.gz", "raw", "gzip", &(struct member){"a", zeros, sizeof zeros, NULL}, 1);
+    archive = put_archive(folder.path, "x.gz", "raw", "gzip",
+                          &(struct member){"a", zeros, sizeof zeros, NULL}, 1);
     char out[96];
     snprintf(out, sizeof out, "%s/x", folder.path);
     expect(archive_expand(archive, out, &(struct archive_limits){10, 100000, 10}, NULL, &err),
@@ -110,7 +119,8 @@ START_TEST(archives_have_limits) {
 }
 END_TEST
 
-/* By the limits that import has: of ten thousand members no more than the allowed number is made. */
+/* By the limits that import has: of ten thousand members no more than the allowed number is made.
+ */
 START_TEST(ten_thousand_members_are_refused) {
     enum { MANY = 10000 };
     static char names[MANY][8];
@@ -120,7 +130,8 @@ START_TEST(ten_thousand_members_are_refused) {
         many[i] = (struct member){names[i], "", 0, NULL};
     }
     const char *archive = put_archive(folder.path, "a.tar.gz", "gnutar", "gzip", many, MANY);
-    expect(archive_unpack(archive, inside(), &archive_usual, NULL, &err), "has more than 5000 members");
+    expect(archive_unpack(archive, inside(), &archive_usual, NULL, &err),
+           "has more than 5000 members");
 }
 END_TEST
 
@@ -130,8 +141,8 @@ START_TEST(compressed_files_are_expanded) {
         char out[96], read[32] = "";
         enum archive_kind kind;
         snprintf(out, sizeof out, "%s/out%zu", folder.path, i);
-        const char *path =
-            put_archive(folder.path, filters[i], "raw", filters[i], &(struct member){"a", "the contents", 12, NULL}, 1);
+        const char *path = put_archive(folder.path, filters[i], "raw", filters[i],
+                                       &(struct member){"a", "the contents", 12, NULL}, 1);
         ck_assert_int_eq(archive_kind_of(path, &kind, &err), 0);
         ck_assert_int_eq(kind, ARCHIVE_COMPRESSED);
         ck_assert_int_eq(archive_expand(path, out, &archive_usual, NULL, &err), 0);
@@ -148,14 +159,17 @@ START_TEST(compressed_files_are_expanded) {
                                    8),
                           out, &archive_usual, NULL, &err),
            "cannot be unpacked");
-    expect(archive_unpack(put_file(folder.path, "b.zip", "PK\x03\x04", 4), inside(), &archive_usual, NULL, &err), "b.zip: ");
+    expect(archive_unpack(put_file(folder.path, "b.zip", "PK\x03\x04", 4), inside(), &archive_usual,
+                          NULL, &err),
+           "b.zip: ");
 }
 END_TEST
 
 START_TEST(texts_are_read_with_one_kind_of_line) {
     char *text;
     size_t length;
-    const char *path = put_text(folder.path, "lines", "a\r\nb\rc\n"), *broken = put_text(folder.path, "broken", "a\xff\r\n");
+    const char *path = put_text(folder.path, "lines", "a\r\nb\rc\n"),
+               *broken = put_text(folder.path, "broken", "a\xff\r\n");
     ck_assert_int_eq(source_text(path, 8, &arena, &text, &length, &err), 0);
     ck_assert_uint_eq(length, 6);
     ck_assert_str_eq(text, "a\nb\nc\n");
@@ -163,8 +177,10 @@ START_TEST(texts_are_read_with_one_kind_of_line) {
     ck_assert_int_eq(source_text_mended(broken, 8, &arena, &text, &length, &err), 0);
     ck_assert_str_eq(text, "a\xef\xbf\xbd\n");
     ck_assert_uint_eq(length, 5);
-    expect(source_text(path, 6, &arena, &text, &length, &err), "lines: has 7 bytes, more than the allowed 6");
-    expect(source_text_mended(folder.path, 8, &arena, &text, &length, &err), "is not a regular file");
+    expect(source_text(path, 6, &arena, &text, &length, &err),
+           "lines: has 7 bytes, more than the allowed 6");
+    expect(source_text_mended(folder.path, 8, &arena, &text, &length, &err),
+           "is not a regular file");
     expect(source_text(inside(), 8, &arena, &text, &length, &err), "is not a regular file");
     char bytes[8];
     uint64_t size;
@@ -181,7 +197,9 @@ END_TEST
 
 START_TEST(pointers_of_git_lfs_are_refused) {
     uint64_t size;
-    const char *path = put_text(folder.path, "model.npz", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n");
+    const char *path =
+        put_text(folder.path, "model.npz",
+                 "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n");
     expect(source_open(path, &size, &err), "is a Git LFS pointer");
     expect(source_open(folder.path, &size, &err), "is not a regular file");
     expect(source_open("/nowhere", &size, &err), "/nowhere: No such file");
@@ -198,7 +216,8 @@ static int open_npy(const char *name, const char *start, const char *header, siz
     bytes_text(&bytes, header);
     for (size_t i = 0; i < data; i++)
         bytes_add(&bytes, "\0", 1);
-    const char *path = put_archive(folder.path, "x.npz", "zip", "", &(struct member){name, bytes.at, bytes.count, NULL}, 1);
+    const char *path = put_archive(folder.path, "x.npz", "zip", "",
+                                   &(struct member){name, bytes.at, bytes.count, NULL}, 1);
     bytes_done(&bytes);
     int result = npz_open(path, folder.path, &arena, NULL, &container, &err);
     container_close(&container);
@@ -213,33 +232,44 @@ static const struct {
 } arrays[] = {
     {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }\n", 4,
      "a: shape (1000000000000,) of float32 does not fit its 4 bytes"},
-    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }\n", 4, "in Fortran order"},
+    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }\n", 4,
+     "in Fortran order"},
     {"a.npy", NPY, "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", 4,
      "a: must hold plain numbers in C order, not |O"},
-    {"a.npy", NPY, "{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", 4, "a: must hold plain numbers"},
-    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 8), }\n", 4, "a: its header cannot be read"},
-    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': ('8', 8), }\n", 4, "a: its header cannot be read"},
-    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (4), }\n", 16, "a: its header cannot be read"},
-    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'shape': (1,), }\n", 4, "a: its header cannot be read"},
+    {"a.npy", NPY, "{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", 4,
+     "a: must hold plain numbers"},
+    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 8), }\n", 4,
+     "a: its header cannot be read"},
+    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': ('8', 8), }\n", 4,
+     "a: its header cannot be read"},
+    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (4), }\n", 16,
+     "a: its header cannot be read"},
+    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'shape': (1,), }\n", 4,
+     "a: its header cannot be read"},
     {"a.npy", NPY, "{'descr': '<f4', 'shape': (1,), }\n", 4, "a: its header cannot be read"},
     {"a.npy", NPY, "__import__('os')\n", 0, "a: its header cannot be read"},
-    {"a.npy", "\x93NUMPY\x03", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n", 4, "a: its header cannot be read"},
-    {"a.npy", NPY, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1), }\n", 4,
+    {"a.npy", "\x93NUMPY\x03", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n", 4,
+     "a: its header cannot be read"},
+    {"a.npy", NPY,
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1), }\n", 4,
      "a: its header cannot be read"},
     {"a.txt", NPY, "", 0, "a.txt: not an array"},
 };
 
 START_TEST(arrays_are_refused_by_name) {
-    expect(open_npy(arrays[_i].name, arrays[_i].start, arrays[_i].header, arrays[_i].data), arrays[_i].message);
+    expect(open_npy(arrays[_i].name, arrays[_i].start, arrays[_i].header, arrays[_i].data),
+           arrays[_i].message);
 }
 END_TEST
 
 START_TEST(arrays_are_read) {
     struct container container;
     float numbers[6];
-    struct bytes a = npy_of("(2, 3)", 6, NULL), b = npy_of("()", 1, NULL), c = npy_of("(0, 4)", 0, NULL);
-    const struct member members[] = {
-        {"a.npy", a.at, a.count, NULL}, {"b.npy", b.at, b.count, NULL}, {"c.npy", c.at, c.count, NULL}};
+    struct bytes a = npy_of("(2, 3)", 6, NULL), b = npy_of("()", 1, NULL),
+                 c = npy_of("(0, 4)", 0, NULL);
+    const struct member members[] = {{"a.npy", a.at, a.count, NULL},
+                                     {"b.npy", b.at, b.count, NULL},
+                                     {"c.npy", c.at, c.count, NULL}};
     const char *path = put_archive(folder.path, "x.npz", "zip", "", members, 3);
     ck_assert_int_eq(npz_open(path, folder.path, &arena, NULL, &container, &err), 0);
     ck_assert_uint_eq(container.count, 3);
@@ -252,10 +282,12 @@ START_TEST(arrays_are_read) {
     ck_assert_ptr_null(stored_find(&container, "d"));
     container_close(&container);
     ck_assert(folder_holds(folder.path, "x.npz")); /* what is unpacked has no name */
-    expect(npz_open(put_file(folder.path, "t.npz", "PK\x03\x04 torn", 9), folder.path, &arena, NULL, &container, &err),
+    expect(npz_open(put_file(folder.path, "t.npz", "PK\x03\x04 torn", 9), folder.path, &arena, NULL,
+                    &container, &err),
            "not a whole .npz file");
     const struct member twice[] = {members[0], members[0]};
-    expect(npz_open(put_archive(folder.path, "y.npz", "zip", "", twice, 2), folder.path, &arena, NULL, &container, &err),
+    expect(npz_open(put_archive(folder.path, "y.npz", "zip", "", twice, 2), folder.path, &arena,
+                    NULL, &container, &err),
            "a.npy: occurs twice");
     bytes_done(&a);
     bytes_done(&b);
@@ -266,7 +298,8 @@ END_TEST
 START_TEST(checksums_are_checked) {
     struct container container;
     struct bytes a = npy_of("(2, 3)", 6, NULL);
-    const char *path = put_archive(folder.path, "x.npz", "zip", "", &(struct member){"a.npy", a.at, a.count, NULL}, 1);
+    const char *path = put_archive(folder.path, "x.npz", "zip", "",
+                                   &(struct member){"a.npy", a.at, a.count, NULL}, 1);
     char *bytes;
     size_t size;
     ck_assert_int_eq(source_read(path, 1 << 20, &arena, &bytes, &size, &err), 0);
@@ -284,13 +317,21 @@ static const struct given items[] = {{"first_Wq", 2, 4}, {"bias", 1, 4}};
 
 static int open_bin(const struct bytes *bytes) {
     struct container container = {.file = -1};
-    int result = marian_bin_open(put_file(folder.path, "m.bin", bytes->at, bytes->count), &arena, &container, &err);
+    int result = marian_bin_open(put_file(folder.path, "m.bin", bytes->at, bytes->count), &arena,
+                                 &container, &err);
     container_close(&container);
     return result;
 }
 
-/* Where things are in the file of `items`: heads at 16, 48, 80; names; five dimensions; padding; data. */
-enum { HEAD_Q = 16, NAMES = 16 + 3 * 32, DIMENSIONS = NAMES + 9 + 5 + 18, PADDING = DIMENSIONS + 20, DATA = PADDING + 8 + 3 };
+/* Where things are in the file of `items`: heads at 16, 48, 80; names; five dimensions; padding;
+ * data. */
+enum {
+    HEAD_Q = 16,
+    NAMES = 16 + 3 * 32,
+    DIMENSIONS = NAMES + 9 + 5 + 18,
+    PADDING = DIMENSIONS + 20,
+    DATA = PADDING + 8 + 3
+};
 static const struct {
     size_t at;
     size_t count;
@@ -309,7 +350,8 @@ static const struct {
     {HEAD_Q + 16, 8, UINT64_C(1) << 40, "first_Wq: has 1099511627776 dimensions"},
     {DIMENSIONS, 4, (uint32_t)-8, "first_Wq: has the shape (-8, 4)"},
     {DIMENSIONS, 4, 0, "first_Wq: has the shape (0, 4)"},
-    {DIMENSIONS + 8, 8, UINT64_C(0x7fffffff7fffffff), "bias: shape (2147483647, 2147483647) needs 18446744056529682436 bytes"},
+    {DIMENSIONS + 8, 8, UINT64_C(0x7fffffff7fffffff),
+     "bias: shape (2147483647, 2147483647) needs 18446744056529682436 bytes"},
     {DIMENSIONS, 4, 800, "first_Wq: shape (800, 4) needs 3204 bytes, and there are 256"},
     {PADDING, 8, UINT64_C(1) << 50, "the file ends within the padding"},
     {HEAD_Q + 24, 8, UINT64_C(1) << 50, "first_Wq: the file ends within it"},
@@ -350,7 +392,9 @@ START_TEST(int8_is_read_as_what_it_stands_for) {
     struct bytes bytes = bin_of(items, 2, "type: s2s\n", true);
     struct container container;
     float numbers[8];
-    ck_assert_int_eq(marian_bin_open(put_file(folder.path, "m.bin", bytes.at, bytes.count), &arena, &container, &err), 0);
+    ck_assert_int_eq(marian_bin_open(put_file(folder.path, "m.bin", bytes.at, bytes.count), &arena,
+                                     &container, &err),
+                     0);
     bytes_done(&bytes);
     const struct stored_tensor *stored = stored_find(&container, "first_Wq");
     ck_assert(stored->quantised && stored->transposed);
@@ -365,17 +409,18 @@ END_TEST
 /* ---- pickles ---- */
 
 /* The output of torch.save for {"w": a tensor [2, 3] of float32}, protocol 2. */
-static const char program[] =
-    "\x80\x02}q\0X\1\0\0\0wq\1ctorch._utils\n_rebuild_tensor_v2\nq\2((X\7\0\0\0storageq\3ctorch\nFloatStorage\nq\4X\1\0\0\0"
-    "0q\5X\3\0\0\0cpuq\6K\6tq\7QK\0K\2K\3\x86q\10K\3K\1\x86q\11\x89"
-    "ccollections\nOrderedDict\nq\12)Rq\13tq\14Rq\15s.";
+static const char program[] = "\x80\x02}q\0X\1\0\0\0wq\1ctorch._utils\n_rebuild_tensor_v2\nq\2(("
+                              "X\7\0\0\0storageq\3ctorch\nFloatStorage\nq\4X\1\0\0\0"
+                              "0q\5X\3\0\0\0cpuq\6K\6tq\7QK\0K\2K\3\x86q\10K\3K\1\x86q\11\x89"
+                              "ccollections\nOrderedDict\nq\12)Rq\13tq\14Rq\15s.";
 
 static int open_pickle(const void *bytes, size_t count, size_t numbers, struct container *out) {
     float data[6] = {1, 2, 3, 4, 5, 6};
     const struct member members[] = {{"archive/data.pkl", bytes, count, NULL},
                                      {"archive/data/0", data, numbers * sizeof *data, NULL}};
     struct container container = {.file = -1};
-    int result = pickle_open(put_archive(folder.path, "p.bin", "zip", "", members, 2), folder.path, &arena, NULL, &container, &err);
+    int result = pickle_open(put_archive(folder.path, "p.bin", "zip", "", members, 2), folder.path,
+                             &arena, NULL, &container, &err);
     if (out)
         *out = container;
     else
@@ -400,13 +445,15 @@ END_TEST
 START_TEST(pickles_that_are_cut_or_changed_are_refused) {
     for (size_t count = 0; count < sizeof program - 1; count++)
         expect(open_pickle(program, count, 6, NULL), "p.bin: ");
-    for (size_t at = 0; at < sizeof program - 1; at++) { /* whatever a byte becomes, it is read or refused */
+    for (size_t at = 0; at < sizeof program - 1;
+         at++) { /* whatever a byte becomes, it is read or refused */
         char changed[sizeof program];
         memcpy(changed, program, sizeof program);
         changed[at] = (char)(changed[at] ^ 0x15);
         err = (struct error){0};
         struct container container = {.file = -1};
-        ck_assert(open_pickle(changed, sizeof program - 1, 6, &container) == 0 || strstr(err.message, "p.bin: ") != NULL);
+        ck_assert(open_pickle(changed, sizeof program - 1, 6, &container) == 0 ||
+                  strstr(err.message, "p.bin: ") != NULL);
         container_close(&container);
     }
 }
@@ -417,7 +464,7 @@ static const struct {
     size_t count;
     const char *message;
 } pickles[] = {
-#define PICKLE(bytes, message)                                                                                                     \
+#define PICKLE(bytes, message)                                                                     \
     { bytes, sizeof(bytes) - 1, message }
     PICKLE("\x80\x02"
            "cos\nsystem\nX\2\0\0\0ls\x85R.",
@@ -447,7 +494,8 @@ START_TEST(pickles_that_do_other_things_are_refused) {
 END_TEST
 
 START_TEST(an_older_file_is_read) {
-    static const char start[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\x80\x02}.";
+    static const char start[] =
+        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\x80\x02}.";
     static const char keys[] = "\x80\x02]q\0X\1\0\0\0"
                                "0q\1a.";
     float data[6] = {1, 2, 3, 4, 5, 6};
@@ -459,13 +507,15 @@ START_TEST(an_older_file_is_read) {
     bytes_add(&bytes, keys, sizeof keys - 1);
     bytes_u64(&bytes, 6);
     bytes_add(&bytes, data, sizeof data);
-    ck_assert_int_eq(
-        pickle_open(put_file(folder.path, "o.bin", bytes.at, bytes.count), folder.path, &arena, NULL, &container, &err), 0);
+    ck_assert_int_eq(pickle_open(put_file(folder.path, "o.bin", bytes.at, bytes.count), folder.path,
+                                 &arena, NULL, &container, &err),
+                     0);
     ck_assert_int_eq(stored_numbers(stored_find(&container, "w"), 5, 1, &number, &err), 0);
     ck_assert_float_eq(number, 6);
     container_close(&container);
     for (size_t count = 0; count < bytes.count; count++)
-        expect(pickle_open(put_file(folder.path, "o.bin", bytes.at, count), folder.path, &arena, NULL, &container, &err),
+        expect(pickle_open(put_file(folder.path, "o.bin", bytes.at, count), folder.path, &arena,
+                           NULL, &container, &err),
                "o.bin: ");
     bytes_done(&bytes);
 }
@@ -474,9 +524,9 @@ END_TEST
 /* ---- YAML ---- */
 
 START_TEST(mappings_keep_strings) {
-    static const char text[] =
-        "---\n# x\non: 0\n00: 1\n000: 2\n\"\\\"\": 3\n'it''s': 4\n\"\\u00e9\\x41\\n\": 5\na:b: 6\nlist:\n  - 1\n  - 'b, c'\n"
-        "empty:\n  []\nflow: [a, b]\n?x: 7\nnull: ~\nnothing:\n";
+    static const char text[] = "---\n# x\non: 0\n00: 1\n000: 2\n\"\\\"\": 3\n'it''s': "
+                               "4\n\"\\u00e9\\x41\\n\": 5\na:b: 6\nlist:\n  - 1\n  - 'b, c'\n"
+                               "empty:\n  []\nflow: [a, b]\n?x: 7\nnull: ~\nnothing:\n";
     static const char *const wanted[][2] = {{"on", "0"},
                                             {"00", "1"},
                                             {"000", "2"},
@@ -520,7 +570,8 @@ static const char *const not_mappings[][2] = {
 
 START_TEST(other_yaml_is_refused) {
     struct mapping mapping;
-    expect(mapping_read(not_mappings[_i][0], strlen(not_mappings[_i][0]), &arena, &mapping, &err), not_mappings[_i][1]);
+    expect(mapping_read(not_mappings[_i][0], strlen(not_mappings[_i][0]), &arena, &mapping, &err),
+           not_mappings[_i][1]);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* Each score and each window against its formula, the worked examples of the lectures, and rows that look at memories of different
- * lengths. */
+/* Each score and each window against its formula, the worked examples of the lectures, and rows
+ * that look at memories of different lengths. */
 #include "model/network/layers.h"
 #include "model/network/network.h"
 #include "tests/models.h"
@@ -16,17 +16,19 @@ enum { D = 11, H = 7, A = 13, TOKENS = 17, SENTENCES = 4 };
 /* Sentences end to end: 1 + 9 + 2 + 5 = TOKENS. */
 static const size_t lengths[SENTENCES] = {1, 9, 2, 5};
 
-static const char general_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]}}";
+static const char general_header[] =
+    "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]}}";
 static const char additive_header[] =
     "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[13,11],\"data_offsets\":[0,572]},"
     "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
     "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
     "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]}}";
-static const char covered_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[13,11],\"data_offsets\":[0,572]},"
-                                     "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
-                                     "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
-                                     "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]},"
-                                     "\"attention.coverage\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1040,1092]}}";
+static const char covered_header[] =
+    "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[13,11],\"data_offsets\":[0,572]},"
+    "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
+    "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
+    "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]},"
+    "\"attention.coverage\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1040,1092]}}";
 static const char normalised_header[] =
     "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[13,11],\"data_offsets\":[0,572]},"
     "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
@@ -36,13 +38,16 @@ static const char normalised_header[] =
     "\"attention.key.shift\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1092,1144]},"
     "\"attention.query.gain\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1144,1196]},"
     "\"attention.query.shift\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1196,1248]}}";
-static const char factor_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
-                                    "\"attention.factor\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[308,312]}}";
+static const char factor_header[] =
+    "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
+    "\"attention.factor\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[308,312]}}";
 /* for sentences of at most 8 tokens, one of which is too long */
-static const char location_header[] = "{\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[8,7],\"data_offsets\":[0,224]}}";
-static const char local_p_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
-                                     "\"attention.position.weight\":{\"dtype\":\"F32\",\"shape\":[7,7],\"data_offsets\":[308,504]},"
-                                     "\"attention.position.energy\":{\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[504,532]}}";
+static const char location_header[] =
+    "{\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[8,7],\"data_offsets\":[0,224]}}";
+static const char local_p_header[] =
+    "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
+    "\"attention.position.weight\":{\"dtype\":\"F32\",\"shape\":[7,7],\"data_offsets\":[308,504]},"
+    "\"attention.position.energy\":{\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[504,532]}}";
 enum { POSITIONS = 8 };
 enum {
     GENERAL = H * D,
@@ -52,11 +57,13 @@ enum {
     NORMALISED = ADDITIVE + 4 * A
 };
 
-static struct model_config configure(const char *score, size_t annotation, size_t hidden, size_t size) {
-    struct model_config config = {.encoder = {.hidden = annotation},
-                                  .decoder = {.hidden = hidden},
-                                  .attention = {.size = size, .window = "global", .normalization = "none"},
-                                  .limits = {.max_source_tokens = POSITIONS - 1}};
+static struct model_config configure(const char *score, size_t annotation, size_t hidden,
+                                     size_t size) {
+    struct model_config config = {
+        .encoder = {.hidden = annotation},
+        .decoder = {.hidden = hidden},
+        .attention = {.size = size, .window = "global", .normalization = "none"},
+        .limits = {.max_source_tokens = POSITIONS - 1}};
     snprintf(config.attention.score, sizeof config.attention.score, "%s", score);
     return config;
 }
@@ -64,23 +71,31 @@ static struct model_config configure(const char *score, size_t annotation, size_
 /* ---- the worked examples ---- */
 
 /* Dot attention of one query [size] over keys and values [count, size]. */
-static void attend(const struct kernels *kernels, size_t size, const float *query, const float *keys, const float *values,
-                   size_t count, float *weights, float *context) {
+static void attend(const struct kernels *kernels, size_t size, const float *query,
+                   const float *keys, const float *values, size_t count, float *weights,
+                   float *context) {
     struct attention attention;
     struct model_config config = configure("dot", size, size, 0);
     struct memory memory = {.length = count, .values = values, .keys = keys};
     struct row row = {.memory = &memory, .attention = weights};
     float scratch[1]; /* the query is not projected */
-    ck_assert_int_eq(attention_init(&attention, &config, &(struct loader){NULL, kernels, NULL, NULL}), 0);
-    attention_run(&attention, &row, 1, &(struct attention_step){.queries = {query, size}, .contexts = context, .scratch = scratch});
+    ck_assert_int_eq(
+        attention_init(&attention, &config, &(struct loader){NULL, kernels, NULL, NULL}), 0);
+    attention_run(&attention, &row, 1,
+                  &(struct attention_step){
+                      .queries = {query, size}, .contexts = context, .scratch = scratch});
 }
 
-/* Hagan's lecture. The scores are exact; weights and context are printed there to three digits. The first weight is .4195
- * (.419497), printed as .420: rounded twice, so half a unit of the last digit is not quite enough. */
+/* Hagan's lecture. The scores are exact; weights and context are printed there to three digits. The
+ * first weight is .4195
+ * (.419497), printed as .420: rounded twice, so half a unit of the last digit is not quite enough.
+ */
 START_TEST(hagan_attention) {
-    static const float states[4][3] = {{0.7f, 0.3f, -0.6f}, {-0.6f, 0.5f, 0.1f}, {0.2f, -0.7f, 0.6f}, {-0.8f, -0.5f, 0.4f}};
+    static const float states[4][3] = {
+        {0.7f, 0.3f, -0.6f}, {-0.6f, 0.5f, 0.1f}, {0.2f, -0.7f, 0.6f}, {-0.8f, -0.5f, 0.4f}};
     static const float query[] = {0.4f, 0.1f, -0.3f};
-    static const double scores[] = {0.49, -0.22, -0.17, -0.49}, printed[] = {0.420, 0.206, 0.217, 0.157};
+    static const double scores[] = {0.49, -0.22, -0.17, -0.49},
+                        printed[] = {0.420, 0.206, 0.217, 0.157};
     static const double printed_context[] = {0.087, -0.002, -0.038};
     float e[4], weights[4], context[3];
     kernel_set(_i)->dot(query, states[0], 4, 3, e);
@@ -108,11 +123,13 @@ static void transform(const float *matrix, size_t rows, const float *p, float *o
         out[j] = matrix[3 * j] * p[0] + matrix[3 * j + 1] * p[1] + matrix[3 * j + 2] * p[2];
 }
 
-/* Hagan's self-attention. The columns of P are the tokens. One printed digit is off: the second output is [1.94, .12] there,
- * computed from the weight .06 as printed; the weight is .0558 and the output [1.9442, .1116]. */
+/* Hagan's self-attention. The columns of P are the tokens. One printed digit is off: the second
+ * output is [1.94, .12] there, computed from the weight .06 as printed; the weight is .0558 and the
+ * output [1.9442, .1116]. */
 START_TEST(hagan_self_attention) {
     static const float tokens[2][3] = {{1, 0, 1}, {0, 2, 0}};
-    static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1}, value_matrix[] = {0, 1, 1, 1, 0, 1};
+    static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1},
+                       value_matrix[] = {0, 1, 1, 1, 0, 1};
     float queries[2][2], keys[2][2], values[2][2], weights[2][2], contexts[2][2];
     for (size_t t = 0; t < 2; t++) {
         transform(query_matrix, 2, tokens[t], queries[t]);
@@ -124,9 +141,12 @@ START_TEST(hagan_self_attention) {
     for (size_t t = 0; t < 2; t++)
         attend(kernel_set(_i), 2, queries[t], keys[0], values[0], 2, weights[t], contexts[t]);
 
-    const double little = 1 / (1 + exp(2 * sqrt(2))), much = 1 - little; /* softmax of [0, 2 sqrt2] */
-    const double exact_weights[] = {0.5, 0.5, little, much}, exact_contexts[] = {1.5, 1, little + 2 * much, 2 * little};
-    static const double printed_weights[] = {0.5, 0.5, 0.06, 0.94}, printed_contexts[] = {1.5, 1, 1.94};
+    const double little = 1 / (1 + exp(2 * sqrt(2))),
+                 much = 1 - little; /* softmax of [0, 2 sqrt2] */
+    const double exact_weights[] = {0.5, 0.5, little, much},
+                 exact_contexts[] = {1.5, 1, little + 2 * much, 2 * little};
+    static const double printed_weights[] = {0.5, 0.5, 0.06, 0.94},
+                        printed_contexts[] = {1.5, 1, 1.94};
     ck_assert_double_lt(distance(weights[0], exact_weights, 4), 1e-6);
     ck_assert_double_lt(distance(contexts[0], exact_contexts, 4), 1e-6);
     ck_assert_double_lt(distance(weights[0], printed_weights, 4), 0.5e-2);
@@ -161,7 +181,8 @@ static double general(const struct pair *pair) {
     double e = 0;
     for (size_t j = 0; j < H; j++)
         for (size_t i = 0; i < D; i++)
-            e += (double)pair->state[j] * (double)pair->parameters[j * D + i] * (double)pair->annotation[i];
+            e += (double)pair->state[j] * (double)pair->parameters[j * D + i] *
+                 (double)pair->annotation[i];
     return e;
 }
 
@@ -171,10 +192,12 @@ static double times_factor(const struct pair *pair) {
 
 /* v . tanh(W s + U h + b + w c) */
 static double covered(const struct pair *pair) {
-    const float *key = pair->parameters, *bias = key + A * D, *energy = bias + A, *query = energy + A, *coverage = query + A * H;
+    const float *key = pair->parameters, *bias = key + A * D, *energy = bias + A,
+                *query = energy + A, *coverage = query + A * H;
     double e = 0;
     for (size_t a = 0; a < A; a++) {
-        double sum = (double)bias[a] + (pair->coverage > 0 ? pair->coverage * (double)coverage[a] : 0);
+        double sum =
+            (double)bias[a] + (pair->coverage > 0 ? pair->coverage * (double)coverage[a] : 0);
         for (size_t i = 0; i < D; i++)
             sum += (double)key[a * D + i] * (double)pair->annotation[i];
         for (size_t i = 0; i < H; i++)
@@ -191,7 +214,8 @@ static double additive(const struct pair *pair) {
     return covered(&uncovered);
 }
 
-/* y [A] -> gain * (y - mean) / sqrt(variance + epsilon) + shift; gain and shift stand one after the other. */
+/* y [A] -> gain * (y - mean) / sqrt(variance + epsilon) + shift; gain and shift stand one after the
+ * other. */
 static void normalise(double *y, const float *gain) {
     double mean = 0, variance = 0;
     for (size_t a = 0; a < A; a++)
@@ -204,7 +228,8 @@ static void normalise(double *y, const float *gain) {
 
 /* v . tanh(norm(W s) + norm(U h + b)); of numbers like these epsilon changes next to nothing */
 static double normalised(const struct pair *pair) {
-    const float *key = pair->parameters, *bias = key + A * D, *energy = bias + A, *query = energy + A, *gains = query + A * H;
+    const float *key = pair->parameters, *bias = key + A * D, *energy = bias + A,
+                *query = energy + A, *gains = query + A * H;
     double keys[A], queries[A], e = 0;
     for (size_t a = 0; a < A; a++) {
         keys[a] = (double)bias[a], queries[a] = 0;
@@ -250,7 +275,8 @@ static double centre_p(const float *parameters, const float *state, size_t lengt
     return (double)length / (1 + exp(-x));
 }
 
-/* A score or window: its parameters in file order, the sizes of the decoder states and keys it goes with. */
+/* A score or window: its parameters in file order, the sizes of the decoder states and keys it goes
+ * with. */
 static const struct score_case {
     const char *name, *header;
     formula *energy;
@@ -260,19 +286,96 @@ static const struct score_case {
 } score_cases[] = {
     {"dot", "{}", dot, NULL, 0, D, D, {"dot", .window = "global"}},
     {"general", general_header, general, NULL, GENERAL, H, H, {"general", .window = "global"}},
-    {"additive", additive_header, additive, NULL, ADDITIVE, H, A, {"additive", A, .window = "global"}},
+    {"additive",
+     additive_header,
+     additive,
+     NULL,
+     ADDITIVE,
+     H,
+     A,
+     {"additive", A, .window = "global"}},
     {"scaled dot", "{}", scaled_dot, NULL, 0, D, D, {"scaled_dot", .window = "global"}},
-    {"keys", general_header, general, NULL, GENERAL, H, H, {"dot", .window = "global", .learned_keys = true}},
-    {"scale", factor_header, times_factor, NULL, GENERAL + 1, H, H, {"scaled_dot", 0, true, true, .window = "global"}},
+    {"keys",
+     general_header,
+     general,
+     NULL,
+     GENERAL,
+     H,
+     H,
+     {"dot", .window = "global", .learned_keys = true}},
+    {"scale",
+     factor_header,
+     times_factor,
+     NULL,
+     GENERAL + 1,
+     H,
+     H,
+     {"scaled_dot", 0, true, true, .window = "global"}},
     {"location", location_header, location, NULL, LOCATION, H, 0, {"location", .window = "global"}},
-    {"coverage", covered_header, covered, NULL, ADDITIVE + A, H, A, {"additive", A, .window = "global", .coverage = true}},
-    {"depth", general_header, general, NULL, GENERAL, H, H, {"general", .window = "global", .source_depth = 3}},
-    {"late", location_header, location, NULL, LOCATION, H, 0, {"location", .window = "global", .source_depth = 2}},
-    {"local_m", general_header, general, centre_m, GENERAL, H, H, {"general", .window = "local_m", .half_width = 2}},
-    {"local_p", local_p_header, general, centre_p, LOCAL_P, H, H, {"general", .window = "local_p", .half_width = 3}},
-    {"near", location_header, location, centre_m, LOCATION, H, 0, {"location", .window = "local_m", .half_width = 1}},
-    {"layer", normalised_header, normalised, NULL, NORMALISED, H, A, {"additive", A, .window = "global", .normalization = "layer"}},
-    {"gates", normalised_header, normalised, NULL, NORMALISED, H, A, {"additive", A, .window = "global", .normalization = "gates"}},
+    {"coverage",
+     covered_header,
+     covered,
+     NULL,
+     ADDITIVE + A,
+     H,
+     A,
+     {"additive", A, .window = "global", .coverage = true}},
+    {"depth",
+     general_header,
+     general,
+     NULL,
+     GENERAL,
+     H,
+     H,
+     {"general", .window = "global", .source_depth = 3}},
+    {"late",
+     location_header,
+     location,
+     NULL,
+     LOCATION,
+     H,
+     0,
+     {"location", .window = "global", .source_depth = 2}},
+    {"local_m",
+     general_header,
+     general,
+     centre_m,
+     GENERAL,
+     H,
+     H,
+     {"general", .window = "local_m", .half_width = 2}},
+    {"local_p",
+     local_p_header,
+     general,
+     centre_p,
+     LOCAL_P,
+     H,
+     H,
+     {"general", .window = "local_p", .half_width = 3}},
+    {"near",
+     location_header,
+     location,
+     centre_m,
+     LOCATION,
+     H,
+     0,
+     {"location", .window = "local_m", .half_width = 1}},
+    {"layer",
+     normalised_header,
+     normalised,
+     NULL,
+     NORMALISED,
+     H,
+     A,
+     {"additive", A, .window = "global", .normalization = "layer"}},
+    {"gates",
+     normalised_header,
+     normalised,
+     NULL,
+     NORMALISED,
+     H,
+     A,
+     {"additive", A, .window = "global", .normalization = "gates"}},
 };
 enum { SCORE_CASES = sizeof score_cases / sizeof *score_cases };
 
@@ -283,26 +386,32 @@ struct run {
     const struct score_case *score;
     struct attention attention;
     struct weights *file;
-    float *parameters, *annotations, *keys, *states; /* states [ROWS, LD]: the query and, D floats on, the coverage */
-    float *covered;                                  /* the coverage of the states as it was before */
+    float *parameters, *annotations, *keys,
+        *states;    /* states [ROWS, LD]: the query and, D floats on, the coverage */
+    float *covered; /* the coverage of the states as it was before */
     struct memory memories[SENTENCES];
     struct row rows[ROWS];
     float *contexts, *scratch;
 };
 
-static void run_open(struct run *run, const struct score_case *score, const struct kernels *kernels) {
+static void run_open(struct run *run, const struct score_case *score,
+                     const struct kernels *kernels) {
     struct error err = {0};
     struct model_config config = configure("", D, score->hidden, 0);
     config.attention = score->config;
     if (config.attention.normalization[0] == '\0')
         strcpy(config.attention.normalization, "none");
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
-    run->file = parameters_open(score->header, run->parameters, score->parameters, (struct backend){.kernels = kernels});
-    ck_assert_msg(attention_init(&run->attention, &config, &(struct loader){run->file, kernels, NULL, &err}) == 0, "%s",
-                  err.message);
+    run->file = parameters_open(score->header, run->parameters, score->parameters,
+                                (struct backend){.kernels = kernels});
+    ck_assert_msg(attention_init(&run->attention, &config,
+                                 &(struct loader){run->file, kernels, NULL, &err}) == 0,
+                  "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.key_size, score->key_size);
-    ck_assert_uint_eq(run->attention.reach, config.attention.coverage || score->energy == location ? POSITIONS : SIZE_MAX);
+    ck_assert_uint_eq(run->attention.reach, config.attention.coverage || score->energy == location
+                                                ? POSITIONS
+                                                : SIZE_MAX);
     run->annotations = noise(TOKENS * D, 1, 22);
     run->states = noise(ROWS * LD, 1, 23);
     for (size_t i = 0; i < ROWS * LD; i++) /* no attention is below 0 */
@@ -320,20 +429,26 @@ static void run_remember(struct run *run) {
     attention_keys(&run->attention, run->annotations, TOKENS, run->keys);
     ck_assert(guards_intact(run->keys, TOKENS * size));
     for (size_t i = 0; i < SENTENCES; first += lengths[i++])
-        run->memories[i] =
-            (struct memory){.length = lengths[i], .values = run->annotations + first * D, .keys = run->keys + first * size};
+        run->memories[i] = (struct memory){.length = lengths[i],
+                                           .values = run->annotations + first * D,
+                                           .keys = run->keys + first * size};
     for (size_t r = 0; r < ROWS; r++) {
         const struct memory *memory = &run->memories[(r * 3 + 1) % SENTENCES];
-        run->rows[r] =
-            (struct row){.memory = memory, .step = r * 5 % 7, .state = run->states + r * LD, .attention = guarded(memory->length)};
+        run->rows[r] = (struct row){.memory = memory,
+                                    .step = r * 5 % 7,
+                                    .state = run->states + r * LD,
+                                    .attention = guarded(memory->length)};
     }
 }
 
 /* Rows from `first` on, so many. */
-static void run_rows(const struct run *run, size_t first, const struct row *rows, size_t count, float *contexts, float *scratch) {
+static void run_rows(const struct run *run, size_t first, const struct row *rows, size_t count,
+                     float *contexts, float *scratch) {
     attention_run(&run->attention, rows, count,
-                  &(struct attention_step){
-                      .queries = {run->states + first * LD, LD}, .coverage = D, .contexts = contexts, .scratch = scratch});
+                  &(struct attention_step){.queries = {run->states + first * LD, LD},
+                                           .coverage = D,
+                                           .contexts = contexts,
+                                           .scratch = scratch});
 }
 
 static void run_close(struct run *run) {
@@ -360,7 +475,9 @@ static double unnormalised(const struct run *run, size_t r, size_t t) {
         return 0;
     struct pair pair = {run->parameters, state, memory->values + t * D, t, (double)state[D + t]};
     double e = exp(score->energy(&pair)), width = (double)score->config.half_width;
-    double away = score->centre ? (double)t - score->centre(run->parameters, state, length, run->rows[r].step) : 0;
+    double away = score->centre
+                      ? (double)t - score->centre(run->parameters, state, length, run->rows[r].step)
+                      : 0;
     if (fabs(away) > width)
         return 0;
     return score->centre == centre_p ? e * exp(-away * away / (2 * (width / 2) * (width / 2))) : e;
@@ -373,13 +490,16 @@ static void check_row(const struct run *run, size_t r) {
         z += weights[t] = unnormalised(run, r, t);
     for (size_t t = 0; t < memory->length; t++) {
         if (weights[t] == 0)
-            ck_assert_msg(run->rows[r].attention[t] == 0, "%s, row %zu: token %zu is outside", run->score->name, r, t);
+            ck_assert_msg(run->rows[r].attention[t] == 0, "%s, row %zu: token %zu is outside",
+                          run->score->name, r, t);
         weights[t] /= z;
-        sums[t] = (double)run->covered[r * LD + D + t] + (run->score->config.coverage ? weights[t] : 0);
+        sums[t] =
+            (double)run->covered[r * LD + D + t] + (run->score->config.coverage ? weights[t] : 0);
         for (size_t i = 0; i < D; i++)
             context[i] += weights[t] * (double)memory->values[t * D + i];
     }
-    double error = worse(distance(run->rows[r].attention, weights, memory->length), distance(run->contexts + r * D, context, D));
+    double error = worse(distance(run->rows[r].attention, weights, memory->length),
+                         distance(run->contexts + r * D, context, D));
     error = worse(error, distance(run->states + r * LD + D, sums, memory->length));
     ck_assert_msg(error < 3e-6, "%s, row %zu: error %g", run->score->name, r, error);
     ck_assert(guards_intact(run->rows[r].attention, memory->length));
@@ -393,7 +513,8 @@ START_TEST(rows_of_many_lengths) {
         run_rows(&run, 0, run.rows, ROWS, run.contexts, run.scratch);
         for (size_t r = 0; r < ROWS; r++)
             check_row(&run, r);
-        ck_assert(guards_intact(run.contexts, ROWS * D) && guards_intact(run.scratch, ROWS * run.attention.scratch));
+        ck_assert(guards_intact(run.contexts, ROWS * D) &&
+                  guards_intact(run.scratch, ROWS * run.attention.scratch));
         run_close(&run);
     }
 }
@@ -407,7 +528,8 @@ static void check_alone(const struct run *run, size_t r) {
     row.attention = weights;
     memcpy(run->states + r * LD, run->covered + r * LD, LD * sizeof *run->states);
     run_rows(run, r, &row, 1, context, scratch);
-    ck_assert(identical(weights, run->rows[r].attention, length) && identical(context, run->contexts + r * D, D));
+    ck_assert(identical(weights, run->rows[r].attention, length) &&
+              identical(context, run->contexts + r * D, D));
     for (size_t t = 0; t < length; t++)
         ck_assert_float_eq_tol(weights[t], run->rows[r].attention[t], 1e-6f);
     for (size_t i = 0; i < D; i++)
@@ -431,11 +553,15 @@ END_TEST
 
 /* ---- what cannot be ---- */
 
-static void expect_failure(const struct model_config *config, const char *header, const char *message) {
+static void expect_failure(const struct model_config *config, const char *header,
+                           const char *message) {
     struct attention attention;
     struct error err = {0};
-    struct weights *weights = parameters_open(header, NULL, 0, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(attention_init(&attention, config, &(struct loader){weights, kernels_choose(), NULL, &err}), -1);
+    struct weights *weights =
+        parameters_open(header, NULL, 0, (struct backend){.kernels = kernels_choose()});
+    ck_assert_int_eq(
+        attention_init(&attention, config, &(struct loader){weights, kernels_choose(), NULL, &err}),
+        -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     parameters_close(weights);
@@ -448,11 +574,14 @@ START_TEST(what_does_not_fit_is_named) {
     snprintf(config.attention.window, sizeof config.attention.window, "round");
     expect_failure(&config, "{}", "attention.window: round is not known");
     config = configure("dot", D, H, 0);
-    expect_failure(&config, "{}", "attention.score: dot needs annotations (11) as large as decoder.hidden (7)");
+    expect_failure(&config, "{}",
+                   "attention.score: dot needs annotations (11) as large as decoder.hidden (7)");
     config = configure("general", D, H, 0);
     expect_failure(&config, "{}", "tensor attention.key.weight: missing");
     config = configure("scaled_dot", D, H, 0);
-    expect_failure(&config, "{}", "attention.score: scaled_dot needs annotations (11) as large as decoder.hidden (7)");
+    expect_failure(
+        &config, "{}",
+        "attention.score: scaled_dot needs annotations (11) as large as decoder.hidden (7)");
     config = configure("location", D, H, 0);
     expect_failure(&config, "{}", "tensor attention.query.weight: missing");
     config = configure("additive", D, H, A);

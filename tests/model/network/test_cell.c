@@ -1,4 +1,5 @@
-/* GRU, LSTM and Elman steps from parameters in a file, against PyTorch's formulas in double precision. */
+/* GRU, LSTM and Elman steps from parameters in a file, against PyTorch's formulas in double
+ * precision. */
 #include "model/network/layers.h"
 #include "tests/files.h"
 #include "tests/models.h"
@@ -28,13 +29,15 @@ static struct parameters parameters_create(size_t blocks) {
     p.weight_state = p.weight_input + input;
     p.bias_input = p.weight_state + state;
     p.bias_state = p.bias_input + gates;
-    snprintf(p.header, sizeof p.header,
-             "{\"layer.weight_input\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]},"
-             "\"layer.weight_state\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[%zu,%zu]},"
-             "\"layer.bias_input\":{\"dtype\":\"F32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
-             "\"layer.bias_state\":{\"dtype\":\"F32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
-             gates, IN, 4 * input, gates, HIDDEN, 4 * input, 4 * (input + state), gates, 4 * (input + state),
-             4 * (input + state + gates), gates, 4 * (input + state + gates), 4 * p.count);
+    snprintf(
+        p.header, sizeof p.header,
+        "{\"layer.weight_input\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]},"
+        "\"layer.weight_state\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[%zu,%zu]},"
+        "\"layer.bias_input\":{\"dtype\":\"F32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
+        "\"layer.bias_state\":{\"dtype\":\"F32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
+        gates, IN, 4 * input, gates, HIDDEN, 4 * input, 4 * (input + state), gates,
+        4 * (input + state), 4 * (input + state + gates), gates, 4 * (input + state + gates),
+        4 * p.count);
     return p;
 }
 
@@ -43,7 +46,8 @@ static double sigmoid(double x) {
 }
 
 /* out [gates] = W x + b. */
-static void product(const float *weight, const float *bias, size_t gates, const float *x, size_t in, double *out) {
+static void product(const float *weight, const float *bias, size_t gates, const float *x, size_t in,
+                    double *out) {
     for (size_t j = 0; j < gates; j++) {
         out[j] = (double)bias[j];
         for (size_t k = 0; k < in; k++)
@@ -64,7 +68,8 @@ static void gru(const double *x, const double *u, const float *before, double *a
 static void lstm(const double *x, const double *u, const float *before, double *after) {
     for (size_t j = 0; j < HIDDEN; j++) {
         double i = sigmoid(x[j] + u[j]), f = sigmoid(x[HIDDEN + j] + u[HIDDEN + j]);
-        double g = tanh(x[2 * HIDDEN + j] + u[2 * HIDDEN + j]), o = sigmoid(x[3 * HIDDEN + j] + u[3 * HIDDEN + j]);
+        double g = tanh(x[2 * HIDDEN + j] + u[2 * HIDDEN + j]),
+               o = sigmoid(x[3 * HIDDEN + j] + u[3 * HIDDEN + j]);
         double c = f * (double)before[HIDDEN + j] + i * g;
         after[HIDDEN + j] = c;
         after[j] = o * tanh(c);
@@ -80,27 +85,33 @@ static void rnn(const double *x, const double *u, const float *before, double *a
 
 typedef void formula(const double *x, const double *u, const float *before, double *after);
 
-/* inputs [ROWS, IN]; row r steps with input x_rows[r] (NULL: r) from before to after, both [ROWS, ld]. */
-static void check_step(const struct parameters *p, const struct cell *cell, formula *expected, const float *inputs,
-                       const size_t *x_rows, const float *before, const float *after, size_t ld) {
+/* inputs [ROWS, IN]; row r steps with input x_rows[r] (NULL: r) from before to after, both [ROWS,
+ * ld]. */
+static void check_step(const struct parameters *p, const struct cell *cell, formula *expected,
+                       const float *inputs, const size_t *x_rows, const float *before,
+                       const float *after, size_t ld) {
     for (size_t r = 0; r < ROWS; r++) {
         double x[MAX_GATES], u[MAX_GATES], state[2 * HIDDEN];
-        product(p->weight_input, p->bias_input, p->gates, inputs + (x_rows ? x_rows[r] : r) * IN, IN, x);
+        product(p->weight_input, p->bias_input, p->gates, inputs + (x_rows ? x_rows[r] : r) * IN,
+                IN, x);
         product(p->weight_state, p->bias_state, p->gates, before + r * ld, HIDDEN, u);
         expected(x, u, before + r * ld, state);
         size_t size = cell->kind->states * HIDDEN;
         double error = distance(after + r * ld, state, size);
         ck_assert_msg(error < 2e-6, "%s, row %zu: error %g", cell->kind->name, r, error);
-        ck_assert(identical(after + r * ld + size, before + r * ld + size, ld - size)); /* what lies between is not the cell's */
+        ck_assert(identical(after + r * ld + size, before + r * ld + size,
+                            ld - size)); /* what lies between is not the cell's */
     }
 }
 
 /* The cell over rows that lie in wider states, as in a decoder with several layers. */
-static void run(const char *name, formula *expected, const size_t *x_rows, const struct kernels *kernels) {
+static void run(const char *name, formula *expected, const size_t *x_rows,
+                const struct kernels *kernels) {
     struct cell cell;
     const struct cell_kind *kind = cell_kind_find("cell", name, NULL);
     struct parameters p = parameters_create(kind->gates);
-    struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels});
+    struct weights *weights =
+        parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels});
     struct error err = {0};
     ck_assert_msg(cell_init(&cell, kind, "layer.", &(struct cell_shape){.in = IN, .hidden = HIDDEN},
                             &(struct loader){weights, kernels, NULL, &err}) == 0,
@@ -108,12 +119,15 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     enum { LD = 2 * HIDDEN + 3 };
-    float *inputs = noise(ROWS * IN, 1, 5), *before = noise(ROWS * LD, 1, 6), *after = guarded_copy(before, ROWS * LD);
+    float *inputs = noise(ROWS * IN, 1, 5), *before = noise(ROWS * LD, 1, 6),
+          *after = guarded_copy(before, ROWS * LD);
     float *gates = guarded(ROWS * p.gates), *scratch = guarded(ROWS * p.gates);
     linear_apply(&cell.input, inputs, IN, ROWS, gates, p.gates);
-    cell_step(&cell, &(struct cell_inputs){gates, cell.input.out, x_rows}, ROWS, after, LD, scratch);
+    cell_step(&cell, &(struct cell_inputs){gates, cell.input.out, x_rows}, ROWS, after, LD,
+              scratch);
     check_step(&p, &cell, expected, inputs, x_rows, before, after, LD);
-    ck_assert(guards_intact(after, ROWS * LD) && guards_intact(gates, ROWS * p.gates) && guards_intact(scratch, ROWS * p.gates));
+    ck_assert(guards_intact(after, ROWS * LD) && guards_intact(gates, ROWS * p.gates) &&
+              guards_intact(scratch, ROWS * p.gates));
 
     guarded_free(scratch);
     guarded_free(gates);
@@ -148,18 +162,23 @@ START_TEST(inputs_come_from_the_rows_named) {
 }
 END_TEST
 
-/* A cell that reads the left part of a wider matrix gives what the whole one does when the rest of its input is nothing. */
+/* A cell that reads the left part of a wider matrix gives what the whole one does when the rest of
+ * its input is nothing. */
 START_TEST(columns_are_taken_from_the_left) {
     enum { LEFT = 4 };
     struct parameters p = parameters_create(3);
-    struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels_choose()});
+    struct weights *weights =
+        parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels_choose()});
     struct cell whole, left;
-    struct cell_shape all = {.in = IN, .hidden = HIDDEN}, part = {.in = LEFT, .hidden = HIDDEN, .columns = IN};
+    struct cell_shape all = {.in = IN, .hidden = HIDDEN},
+                      part = {.in = LEFT, .hidden = HIDDEN, .columns = IN};
     const struct kernels *kernels = kernels_choose();
-    ck_assert_int_eq(
-        cell_init(&whole, cell_kind_find("cell", "gru", NULL), "layer.", &all, &(struct loader){weights, kernels, NULL, NULL}), 0);
-    ck_assert_int_eq(
-        cell_init(&left, cell_kind_find("cell", "gru", NULL), "layer.", &part, &(struct loader){weights, kernels, NULL, NULL}), 0);
+    ck_assert_int_eq(cell_init(&whole, cell_kind_find("cell", "gru", NULL), "layer.", &all,
+                               &(struct loader){weights, kernels, NULL, NULL}),
+                     0);
+    ck_assert_int_eq(cell_init(&left, cell_kind_find("cell", "gru", NULL), "layer.", &part,
+                               &(struct loader){weights, kernels, NULL, NULL}),
+                     0);
     float x[IN] = {0.5f, -0.25f, 1, 2}, wanted[MAX_GATES], got[MAX_GATES];
     linear_apply(&whole.input, x, IN, 1, wanted, p.gates);
     linear_apply(&left.input, x, LEFT, 1, got, p.gates);
@@ -172,7 +191,8 @@ END_TEST
 
 /* ---- normalised, with transitions ---- */
 
-/* A GRU with everything: the parameters of its names end to end, made up. Returns how many they are. */
+/* A GRU with everything: the parameters of its names end to end, made up. Returns how many they
+ * are. */
 static size_t deep_header(char *header, size_t bytes) {
     enum { GATES = 3 * HIDDEN };
     static const struct {
@@ -198,9 +218,10 @@ static size_t deep_header(char *header, size_t bytes) {
         size_t cols = tensors[i].cols, values = GATES * (cols > 0 ? cols : 1);
         char shape[32];
         snprintf(shape, sizeof shape, cols > 0 ? "%d,%zu" : "%d", GATES, cols);
-        length += (size_t)snprintf(header + length, bytes - length,
-                                   "%s\"layer.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
-                                   i == 0 ? "{" : ",", tensors[i].name, shape, 4 * count, 4 * (count + values));
+        length += (size_t)snprintf(
+            header + length, bytes - length,
+            "%s\"layer.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+            i == 0 ? "{" : ",", tensors[i].name, shape, 4 * count, 4 * (count + values));
         count += values;
     }
     ck_assert_uint_lt(length + 1, bytes);
@@ -215,15 +236,18 @@ static struct weights *deep_open(float **values) {
     return parameters_open(header, *values, count, (struct backend){.kernels = kernels_choose()});
 }
 
-/* Rows that share an input: it is normalised for each, and stays as it was; scratch is what cell_scratch says. */
+/* Rows that share an input: it is normalised for each, and stays as it was; scratch is what
+ * cell_scratch says. */
 START_TEST(shared_inputs_are_not_written_to) {
     static const size_t x_rows[ROWS] = {1, 1, 0, 1, 0};
     enum { GATES = 3 * HIDDEN };
     struct arena arena;
     arena_init(&arena, 1 << 10);
     struct cell cell;
-    struct cell_shape shape = {
-        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL), .transitions = 1};
+    struct cell_shape shape = {.in = IN,
+                               .hidden = HIDDEN,
+                               .norm = norm_kind_find("normalization", "gates", NULL),
+                               .transitions = 1};
     float *values;
     struct weights *weights = deep_open(&values);
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
@@ -231,12 +255,14 @@ START_TEST(shared_inputs_are_not_written_to) {
                      0);
     ck_assert_int_eq(weights_all_used(weights, NULL), 0);
     size_t scratch_size = ROWS * cell_scratch(&cell);
-    float *gates = noise(2 * GATES, 1, 5), *before = guarded_copy(gates, 2 * GATES), *scratch = guarded(scratch_size);
+    float *gates = noise(2 * GATES, 1, 5), *before = guarded_copy(gates, 2 * GATES),
+          *scratch = guarded(scratch_size);
     float *states = noise(ROWS * HIDDEN, 1, 6), *alone = guarded_copy(states, ROWS * HIDDEN);
     cell_step(&cell, &(struct cell_inputs){gates, GATES, x_rows}, ROWS, states, HIDDEN, scratch);
     ck_assert(identical(gates, before, 2 * GATES) && guards_intact(scratch, scratch_size));
     for (size_t r = 0; r < ROWS; r++) { /* a row's result does not depend on the rows beside it */
-        cell_step(&cell, &(struct cell_inputs){gates, GATES, &x_rows[r]}, 1, alone + r * HIDDEN, HIDDEN, scratch);
+        cell_step(&cell, &(struct cell_inputs){gates, GATES, &x_rows[r]}, 1, alone + r * HIDDEN,
+                  HIDDEN, scratch);
         for (size_t i = 0; i < HIDDEN; i++)
             ck_assert_float_eq_tol(alone[r * HIDDEN + i], states[r * HIDDEN + i], 1e-6f);
     }
@@ -254,7 +280,8 @@ END_TEST
 /* A GRU has its two gates and its candidate. */
 START_TEST(gates_are_normalised_apart) {
     struct cell cell;
-    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL)};
+    struct cell_shape shape = {
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL)};
     float *values;
     struct weights *weights = deep_open(&values);
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
@@ -278,8 +305,10 @@ START_TEST(a_missing_transition_is_named) {
     arena_init(&arena, 1 << 10);
     struct cell cell;
     struct error err = {0};
-    struct cell_shape shape = {
-        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "layer", NULL), .transitions = 2};
+    struct cell_shape shape = {.in = IN,
+                               .hidden = HIDDEN,
+                               .norm = norm_kind_find("normalization", "layer", NULL),
+                               .transitions = 2};
     float *values;
     struct weights *weights = deep_open(&values);
     ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape,
@@ -304,7 +333,8 @@ START_TEST(table_has_what_it_has) {
 }
 END_TEST
 
-static void expect_failure(struct weights *weights, const char *kind, const char *prefix, size_t in, const char *message) {
+static void expect_failure(struct weights *weights, const char *kind, const char *prefix, size_t in,
+                           const char *message) {
     struct cell cell;
     struct error err = {0};
     struct cell_shape shape = {.in = in, .hidden = HIDDEN};
@@ -317,10 +347,13 @@ static void expect_failure(struct weights *weights, const char *kind, const char
 
 START_TEST(wrong_parameters_are_named) {
     struct parameters p = parameters_create(3);
-    struct weights *weights = parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels_choose()});
+    struct weights *weights =
+        parameters_open(p.header, p.values, p.count, (struct backend){.kernels = kernels_choose()});
     expect_failure(weights, "gru", "other.", IN, "tensor other.bias_input: missing");
-    expect_failure(weights, "lstm", "layer.", IN, "tensor layer.bias_input: shape [57], but the model needs [76]");
-    expect_failure(weights, "gru", "layer.", IN + 1, "tensor layer.weight_input: shape [57, 7], but the model needs [57, 8]");
+    expect_failure(weights, "lstm", "layer.", IN,
+                   "tensor layer.bias_input: shape [57], but the model needs [76]");
+    expect_failure(weights, "gru", "layer.", IN + 1,
+                   "tensor layer.weight_input: shape [57, 7], but the model needs [57, 8]");
     parameters_close(weights);
     free(p.values);
 }
@@ -328,11 +361,12 @@ END_TEST
 
 /* The second half is missing. */
 START_TEST(half_a_cell_is_none) {
-    static const char header[] = "{\"layer.weight_input\":{\"dtype\":\"F32\",\"shape\":[57,7],\"data_offsets\":[0,1596]},"
-                                 "\"layer.bias_input\":{\"dtype\":\"F32\",\"shape\":[57],\"data_offsets\":[1596,1824]}}";
+    static const char header[] =
+        "{\"layer.weight_input\":{\"dtype\":\"F32\",\"shape\":[57,7],\"data_offsets\":[0,1596]},"
+        "\"layer.bias_input\":{\"dtype\":\"F32\",\"shape\":[57],\"data_offsets\":[1596,1824]}}";
     static const float values[57 * 8];
-    struct weights *weights =
-        parameters_open(header, values, sizeof values / sizeof *values, (struct backend){.kernels = kernels_choose()});
+    struct weights *weights = parameters_open(header, values, sizeof values / sizeof *values,
+                                              (struct backend){.kernels = kernels_choose()});
     expect_failure(weights, "gru", "layer.", IN, "tensor layer.bias_state: missing");
     parameters_close(weights);
 }

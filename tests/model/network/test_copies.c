@@ -12,32 +12,47 @@
 
 /* ---- distributions, against double precision ---- */
 
-enum { VOCABULARY = 53, READOUT = 6, HIDDEN = 5, INPUT = 3, ANNOTATION = 4, LENGTH = 6, EXTRA = 2, ROWS = 3 };
+enum {
+    VOCABULARY = 53,
+    READOUT = 6,
+    HIDDEN = 5,
+    INPUT = 3,
+    ANNOTATION = 4,
+    LENGTH = 6,
+    EXTRA = 2,
+    ROWS = 3
+};
 
-#define VOCABULARY_TENSORS                                                                                                         \
-    "\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"                                                 \
+#define VOCABULARY_TENSORS                                                                         \
+    "\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"                 \
     "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}"
 
-#define INPUTS_GATE                                                                                                                \
-    "\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"                                         \
+#define INPUTS_GATE                                                                                \
+    "\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"         \
     "\"output.gate.weight\":{\"dtype\":\"F32\",\"shape\":[1,12],\"data_offsets\":[1488,1536]}"
 
-#define READOUT_GATE                                                                                                               \
-    "\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"                                         \
+#define READOUT_GATE                                                                               \
+    "\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"         \
     "\"output.gate.weight\":{\"dtype\":\"F32\",\"shape\":[1,6],\"data_offsets\":[1488,1512]}"
 
-/* The parameters that a kind has, in this order: the vocabulary's 371 floats, the gate's 1 and 12 or 6, the key's 20 or 24. gate
- * and pointer: NULL if it has none. */
+/* The parameters that a kind has, in this order: the vocabulary's 371 floats, the gate's 1 and 12
+ * or 6, the key's 20 or 24. gate and pointer: NULL if it has none. */
 static const struct kind {
     const char *name, *gate, *pointer, *header;
     size_t parameters;
     bool writes;
 } kinds[] = {
-    {"pointer", NULL, NULL, "{\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[0,80]}}", 20, false},
+    {"pointer", NULL, NULL,
+     "{\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[0,80]}}", 20,
+     false},
     {"copy", NULL, NULL,
-     "{" VOCABULARY_TENSORS ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[1484,1564]}}", 391, true},
-    {"pointer_generator", "inputs", "attention", "{" VOCABULARY_TENSORS "," INPUTS_GATE "}", 384, true},
-    {"pointer_generator", "readout", "attention", "{" VOCABULARY_TENSORS "," READOUT_GATE "}", 378, true},
+     "{" VOCABULARY_TENSORS
+     ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[1484,1564]}}",
+     391, true},
+    {"pointer_generator", "inputs", "attention", "{" VOCABULARY_TENSORS "," INPUTS_GATE "}", 384,
+     true},
+    {"pointer_generator", "readout", "attention", "{" VOCABULARY_TENSORS "," READOUT_GATE "}", 378,
+     true},
     {"pointer_generator", "inputs", "readout",
      "{" VOCABULARY_TENSORS "," INPUTS_GATE
      ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[6,4],\"data_offsets\":[1536,1632]}}",
@@ -68,8 +83,8 @@ static double product(const float *x, const float *y, size_t n) {
 static double write_words(const struct setting *s, size_t r, double *odds) {
     double sum = 0;
     for (size_t v = 0; s->kind->writes && v < VOCABULARY; v++) {
-        odds[v] =
-            exp((double)s->parameters[v] + product(s->parameters + VOCABULARY + v * READOUT, s->readouts + r * READOUT, READOUT));
+        odds[v] = exp((double)s->parameters[v] + product(s->parameters + VOCABULARY + v * READOUT,
+                                                         s->readouts + r * READOUT, READOUT));
         sum += odds[v];
     }
     return sum;
@@ -77,7 +92,8 @@ static double write_words(const struct setting *s, size_t r, double *odds) {
 
 /* P(copy) */
 static double copying(const struct setting *s, size_t r) {
-    const float *bias = s->parameters + VOCABULARY * (READOUT + 1), *gate = bias + 1, *a = s->attention + r * LENGTH;
+    const float *bias = s->parameters + VOCABULARY * (READOUT + 1), *gate = bias + 1,
+                *a = s->attention + r * LENGTH;
     double g = (double)*bias;
     if (strcmp(s->kind->gate, "readout") == 0)
         return 1 / (1 + exp(-g - product(gate, s->readouts + r * READOUT, READOUT)));
@@ -93,7 +109,8 @@ static double pointed(const struct setting *s, const float *q, size_t size, size
     const float *key = s->parameters + s->kind->parameters - size * ANNOTATION;
     double e = 0;
     for (size_t i = 0; i < size; i++)
-        e += (double)q[i] * product(key + i * ANNOTATION, s->annotations + j * ANNOTATION, ANNOTATION);
+        e += (double)q[i] *
+             product(key + i * ANNOTATION, s->annotations + j * ANNOTATION, ANNOTATION);
     return exp(e);
 }
 
@@ -102,7 +119,8 @@ static void mix(const struct setting *s, size_t r, double sum, double *odds) {
     double copied = copying(s, r), shares[LENGTH], all = 0;
     bool own = strcmp(s->kind->pointer, "readout") == 0;
     for (size_t j = 0; j < LENGTH; j++) {
-        shares[j] = own ? pointed(s, s->readouts + r * READOUT, READOUT, j) : (double)s->attention[r * LENGTH + j];
+        shares[j] = own ? pointed(s, s->readouts + r * READOUT, READOUT, j)
+                        : (double)s->attention[r * LENGTH + j];
         all += shares[j];
     }
     for (size_t v = 0; v < VOCABULARY; v++)
@@ -118,7 +136,8 @@ static void point(const struct setting *s, size_t r, double *odds) {
 }
 
 static void check_row(const struct setting *s, size_t r, const struct distribution *found) {
-    double odds[VOCABULARY + EXTRA] = {0}, written = write_words(s, r, odds), total = 0, entropy = 0;
+    double odds[VOCABULARY + EXTRA] = {0}, written = write_words(s, r, odds), total = 0,
+                             entropy = 0;
     if (s->kind->gate)
         mix(s, r, written, odds);
     else
@@ -133,28 +152,34 @@ static void check_row(const struct setting *s, size_t r, const struct distributi
     }
     ck_assert_double_eq_tol((double)found->entropy, entropy, 1e-5);
     for (size_t i = 0; i < found->top_count; i++)
-        ck_assert(odds[found->top[i].token] > 0 && (i == 0 || found->top[i].logit <= found->top[i - 1].logit));
+        ck_assert(odds[found->top[i].token] > 0 &&
+                  (i == 0 || found->top[i].logit <= found->top[i - 1].logit));
 }
 
 static void run(const struct setting *s, const struct kernels *kernels) {
     struct output output;
     struct error err = {0};
     struct model_config config = {.encoder = {.hidden = ANNOTATION},
-                                  .decoder = {.readout = "tanh", .readout_size = READOUT, .hidden = HIDDEN, .embedding = INPUT},
+                                  .decoder = {.readout = "tanh",
+                                              .readout_size = READOUT,
+                                              .hidden = HIDDEN,
+                                              .embedding = INPUT},
                                   .limits = {.max_source_tokens = LENGTH}};
     strcpy(config.output.type, s->kind->name);
     strcpy(config.output.gate, s->kind->gate ? s->kind->gate : "inputs");
     strcpy(config.output.pointer, s->kind->pointer ? s->kind->pointer : "attention");
-    struct weights *weights =
-        parameters_open(s->kind->header, s->parameters, s->kind->parameters, (struct backend){.kernels = kernels});
-    ck_assert_msg(output_init(&output, &config, VOCABULARY, false, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s",
-                  err.message);
+    struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters,
+                                              (struct backend){.kernels = kernels});
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, false,
+                              &(struct loader){weights, kernels, NULL, &err}) == 0,
+                  "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *keys = calloc(LENGTH * output.key.out, sizeof *keys), gates[LENGTH];
     float *logits = guarded(ROWS * output.stride);
     output_keys(&output, s->annotations, LENGTH, keys, gates);
-    const struct copies copies = {.words = words, .length = LENGTH, .count = EXTRA, .keys = keys, .gates = gates};
+    const struct copies copies = {
+        .words = words, .length = LENGTH, .count = EXTRA, .keys = keys, .gates = gates};
     enum { WANTED = 33 };
     static const size_t wanted[ROWS] = {0, 3, WANTED};
     struct distribution distributions[ROWS];
@@ -173,7 +198,8 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     ck_assert_int_eq(output_run(&output, rows, ROWS, &scratch, &err), 0);
     for (size_t r = 0; r < ROWS; r++)
         check_row(s, r, &distributions[r]);
-    ck_assert_uint_eq(distributions[2].top_count, s->kind->writes ? WANTED : 4); /* the source has four words */
+    ck_assert_uint_eq(distributions[2].top_count,
+                      s->kind->writes ? WANTED : 4); /* the source has four words */
     ck_assert(guards_intact(logits, ROWS * output.stride));
     arena_done(&scratch);
     guarded_free(logits);
@@ -216,20 +242,26 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text) {
-    static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    static const struct search_options greedy = {
+        .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
     struct sentence *sentence;
     size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena, &sentence, &count, NULL), 0);
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena,
+                                        &sentence, &count, NULL),
+                     0);
     ck_assert_uint_eq(count, 1);
     return sentence;
 }
 
-/* The pieces of "here is here." are _here, _is, _here and ".": the first two are not in the target vocabulary. */
+/* The pieces of "here is here." are _here, _is, _here and ".": the first two are not in the target
+ * vocabulary. */
 START_TEST(words_that_the_target_lacks_get_temporary_ids) {
     struct sentence *sentence = prepare("here is here.");
     const struct copies *copies = sentence->copies;
-    int vocabulary = (int)translator->decoder.vocabulary, stop = tokenizer_find(translator->target, ".");
-    const int wanted[] = {vocabulary, vocabulary + 1, vocabulary, stop, tokenizer_end(translator->target)};
+    int vocabulary = (int)translator->decoder.vocabulary,
+        stop = tokenizer_find(translator->target, ".");
+    const int wanted[] = {vocabulary, vocabulary + 1, vocabulary, stop,
+                          tokenizer_end(translator->target)};
     ck_assert_uint_eq(copies->length, sizeof wanted / sizeof *wanted);
     for (size_t j = 0; j < copies->length; j++)
         ck_assert_int_eq(copies->words[j], wanted[j]);
@@ -243,7 +275,8 @@ END_TEST
 
 START_TEST(copies_are_printed_as_words) {
     struct sentence *sentence = prepare("here is here.");
-    const int v = (int)translator->decoder.vocabulary, tokens[] = {v + 1, v, sentence->copies->words[3]};
+    const int v = (int)translator->decoder.vocabulary,
+              tokens[] = {v + 1, v, sentence->copies->words[3]};
     const struct hypothesis hypothesis = {.tokens = tokens, .length = 3};
     static const size_t begins[] = {0, 3, 7}, ends[] = {2, 7, 8};
     struct rendering rendering;
@@ -258,12 +291,16 @@ START_TEST(copies_are_printed_as_words) {
 }
 END_TEST
 
-/* <unk>, printed as the word that it looked at, and that word copied: one text, but not the same tokens. */
+/* <unk>, printed as the word that it looked at, and that word copied: one text, but not the same
+ * tokens. */
 START_TEST(an_unknown_is_told_from_the_copy_of_its_word) {
     struct sentence *sentence = prepare("here is here.");
-    const int v = (int)translator->decoder.vocabulary, unknown = tokenizer_unknown(translator->target);
+    const int v = (int)translator->decoder.vocabulary,
+              unknown = tokenizer_unknown(translator->target);
     const float looks[] = {0, 1, 0, 0, 0}, *attention[] = {looks};
-    const struct hypothesis copied = {.tokens = (const int[]){v + 1}, .length = 1, .attention = attention},
+    const struct hypothesis copied = {.tokens = (const int[]){v + 1},
+                                      .length = 1,
+                                      .attention = attention},
                             replaced = {.tokens = &unknown, .length = 1, .attention = attention};
     struct rendering of_copy, of_unknown;
     sentence->replace_unknowns = true;
@@ -289,15 +326,19 @@ START_TEST(a_pointer_refuses_targets_that_it_cannot_produce) {
 }
 END_TEST
 
-/* One character that normalisation makes 18 of: it cannot be split, and there is no room for that many copies. */
+/* One character that normalisation makes 18 of: it cannot be split, and there is no room for that
+ * many copies. */
 START_TEST(what_cannot_be_cut_is_refused) {
     static const char text[] = "\uFDFA";
-    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    struct search_options options = {
+        .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
     struct sentence *list;
     size_t count;
     struct error err = {0};
     translator->config.limits.max_source_tokens = 5;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), true, &options, &arena, &list, &count, &err), -1);
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), true, &options, &arena,
+                                        &list, &count, &err),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "the text has a part of more than 5 tokens that cannot be split");
 }

@@ -1,4 +1,5 @@
-/* Readouts to distributions, with a matrix of its own and with the target embedding, over the vocabulary and over lists of ids. */
+/* Readouts to distributions, with a matrix of its own and with the target embedding, over the
+ * vocabulary and over lists of ids. */
 #include "model/network/network.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
@@ -9,18 +10,23 @@
 
 enum { VOCABULARY = 53, SIZE = 6, ROWS = 5, MATRIX = VOCABULARY * SIZE };
 
-static const char untied_header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"
-                                    "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}}";
-static const char tied_header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"
-                                  "\"decoder.embedding\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}}";
-static const char weightless_header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]}}";
-static const char biasless_header[] = "{\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[0,1272]}}";
+static const char untied_header[] =
+    "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"
+    "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}}";
+static const char tied_header[] =
+    "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"
+    "\"decoder.embedding\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}}";
+static const char weightless_header[] =
+    "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]}}";
+static const char biasless_header[] =
+    "{\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[0,1272]}}";
 
 static float *parameters; /* the bias, then the matrix */
 
 static const int few[] = {2, 11, 12, 52}, one[] = {30};
 /* Rows with ids stand before, after and between others. */
-static const struct target_ids targets[ROWS] = {{few, 4}, {NULL, 0}, {one, 1}, {NULL, 0}, {NULL, 0}};
+static const struct target_ids targets[ROWS] = {
+    {few, 4}, {NULL, 0}, {one, 1}, {NULL, 0}, {NULL, 0}};
 
 static void setup(void) {
     parameters = noise(VOCABULARY + MATRIX, 2, 11);
@@ -67,7 +73,8 @@ static void check_top(const struct distribution *found, size_t wanted) {
         size_t above = 0, at = 0;
         for (size_t v = 0; v < found->size; v++)
             above += found->logits[v] > found->top[i].logit ||
-                     (found->logits[v] == found->top[i].logit && id_at(found, v) < (size_t)found->top[i].token);
+                     (found->logits[v] == found->top[i].logit &&
+                      id_at(found, v) < (size_t)found->top[i].token);
         ck_assert_uint_eq(above, i);
         while (at < found->size && id_at(found, at) != (size_t)found->top[i].token)
             at++;
@@ -92,9 +99,11 @@ static void run(bool tied, const struct kernels *kernels) {
     struct error err = {0};
     struct model_config config = configure(tied);
     struct weights *weights =
-        parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX, (struct backend){.kernels = kernels});
-    ck_assert_msg(output_init(&output, &config, VOCABULARY, true, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s",
-                  err.message);
+        parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX,
+                        (struct backend){.kernels = kernels});
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, true,
+                              &(struct loader){weights, kernels, NULL, &err}) == 0,
+                  "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * output.stride);
@@ -132,18 +141,22 @@ START_TEST(tied_to_the_embedding) {
 }
 END_TEST
 
-/* Many rows that choose from half of the vocabulary: by a product or by lookups, each has the bits that it has alone. */
+/* Many rows that choose from half of the vocabulary: by a product or by lookups, each has the bits
+ * that it has alone. */
 START_TEST(half_of_the_vocabulary) {
     enum { MANY = 9, HALF = VOCABULARY / 2 };
     struct output output;
     struct error err = {0};
     struct model_config config = configure(false);
     const struct kernels *kernels = kernel_set(_i);
-    struct weights *weights = parameters_open(untied_header, parameters, VOCABULARY + MATRIX,
-                                              (struct backend){.kernels = kernels, .compute = COMPUTE_INT8});
-    ck_assert_msg(output_init(&output, &config, VOCABULARY, true, &(struct loader){weights, kernels, NULL, &err}) == 0, "%s",
-                  err.message);
-    ck_assert_uint_eq(linear_outruns_lookups(&output.linear, MANY, HALF), kernels->packings->int8->product_rows > 0);
+    struct weights *weights =
+        parameters_open(untied_header, parameters, VOCABULARY + MATRIX,
+                        (struct backend){.kernels = kernels, .compute = COMPUTE_INT8});
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, true,
+                              &(struct loader){weights, kernels, NULL, &err}) == 0,
+                  "%s", err.message);
+    ck_assert_uint_eq(linear_outruns_lookups(&output.linear, MANY, HALF),
+                      kernels->packings->int8->product_rows > 0);
     ck_assert(!linear_outruns_lookups(&output.linear, 1, HALF));
     ck_assert(!linear_outruns_lookups(&output.linear, MANY, 4));
 
@@ -151,7 +164,8 @@ START_TEST(half_of_the_vocabulary) {
     for (size_t i = 0; i < HALF; i++)
         ids[i] = (int)(2 * i + 1);
     struct target_ids half = {ids, HALF};
-    float *readouts = noise(MANY * SIZE, 1, 12), *together = guarded(MANY * output.stride), alone[VOCABULARY];
+    float *readouts = noise(MANY * SIZE, 1, 12), *together = guarded(MANY * output.stride),
+          alone[VOCABULARY];
     struct distribution distributions[MANY], single;
     struct row rows[MANY];
     struct arena arena;
@@ -186,24 +200,27 @@ enum { LARGE = 5000, MANY = 40, MOST = 33 };
 static void check_same(const struct row *row, const struct distribution *expected) {
     const struct distribution *found = row->distribution;
     ck_assert_uint_eq(found->size, LARGE);
-    ck_assert(identical(&found->log_sum, &expected->log_sum, 1) && identical(&found->entropy, &expected->entropy, 1));
+    ck_assert(identical(&found->log_sum, &expected->log_sum, 1) &&
+              identical(&found->entropy, &expected->entropy, 1));
     ck_assert_uint_eq(found->top_count, row->wanted);
     for (size_t i = 0; i < row->wanted; i++) {
         ck_assert_int_eq(found->top[i].token, expected->top[i].token);
         ck_assert(identical(&found->top[i].logit, &expected->top[i].logit, 1));
     }
     ck_assert_ptr_eq(found->logits, row->reads_all ? row->logits : NULL);
-    ck_assert(row->reads_all ? identical(found->logits, expected->logits, LARGE) : untouched(row->logits, LARGE));
+    ck_assert(row->reads_all ? identical(found->logits, expected->logits, LARGE)
+                             : untouched(row->logits, LARGE));
 }
 
-/* Of a large vocabulary only logits that a search reads are kept. Whoever reads them, and whichever rows with targets stand
- * between, nothing differs by a bit from a row alone. */
+/* Of a large vocabulary only logits that a search reads are kept. Whoever reads them, and whichever
+ * rows with targets stand between, nothing differs by a bit from a row alone. */
 START_TEST(large_vocabulary) {
     const struct kernels *kernels = kernel_set(_i);
     struct model_config config = configure(false);
     float *values = noise(LARGE + LARGE * SIZE, 2, 21), *readouts = noise(MANY * SIZE, 1, 22);
-    static const char header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[5000],\"data_offsets\":[0,20000]},"
-                                 "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[5000,6],\"data_offsets\":[20000,140000]}}";
+    static const char header[] =
+        "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[5000],\"data_offsets\":[0,20000]},"
+        "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[5000,6],\"data_offsets\":[20000,140000]}}";
     static const struct target_ids list = {few, sizeof few / sizeof *few};
     for (size_t v = 0; v < LARGE; v += 7) /* equal logits */
         memcpy(values + LARGE + v * SIZE, values + LARGE, SIZE * sizeof(float));
@@ -211,8 +228,11 @@ START_TEST(large_vocabulary) {
         struct output output;
         struct error err = {0};
         struct weights *weights =
-            parameters_open(header, values, LARGE + LARGE * SIZE, (struct backend){.kernels = kernels, .compute = compute});
-        ck_assert_int_eq(output_init(&output, &config, LARGE, true, &(struct loader){weights, kernels, NULL, &err}), 0);
+            parameters_open(header, values, LARGE + LARGE * SIZE,
+                            (struct backend){.kernels = kernels, .compute = compute});
+        ck_assert_int_eq(output_init(&output, &config, LARGE, true,
+                                     &(struct loader){weights, kernels, NULL, &err}),
+                         0);
         float *logits = guarded(MANY * output.stride), *alone = guarded(MANY * output.stride);
         struct distribution found[MANY], expected[MANY];
         struct row rows[MANY];
@@ -227,7 +247,8 @@ START_TEST(large_vocabulary) {
             ck_assert_int_eq(output_run(&output, &rows[r], 1, &arena, &err), 0);
             check_top(&expected[r], rows[r].wanted);
         }
-        for (size_t every = 1; every <= 3; every++) { /* all are read, every second one, and with lists between every third one */
+        for (size_t every = 1; every <= 3;
+             every++) { /* all are read, every second one, and with lists between every third one */
             guarded_free(logits);
             logits = guarded(MANY * output.stride);
             for (size_t r = 0; r < MANY; r++) {
@@ -255,12 +276,16 @@ START_TEST(large_vocabulary) {
 }
 END_TEST
 
-static void expect_failure(const char *header, const float *values, size_t count, const char *message) {
+static void expect_failure(const char *header, const float *values, size_t count,
+                           const char *message) {
     struct output output;
     struct error err = {0};
     struct model_config config = configure(false);
-    struct weights *weights = parameters_open(header, values, count, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(output_init(&output, &config, VOCABULARY, false, &(struct loader){weights, kernels_choose(), NULL, &err}), -1);
+    struct weights *weights =
+        parameters_open(header, values, count, (struct backend){.kernels = kernels_choose()});
+    ck_assert_int_eq(output_init(&output, &config, VOCABULARY, false,
+                                 &(struct loader){weights, kernels_choose(), NULL, &err}),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     parameters_close(weights);

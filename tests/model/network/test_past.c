@@ -1,6 +1,6 @@
-/* Rows whose past grows (model/network/network.h): a decoder that keeps something of every step, reads all that its row's path has
- * kept, and answers by it. Whatever a search does with its rows, a hypothesis must have the numbers that it has when it is decoded
- * alone. */
+/* Rows whose past grows (model/network/network.h): a decoder that keeps something of every step,
+ * reads all that its row's path has kept, and answers by it. Whatever a search does with its rows,
+ * a hypothesis must have the numbers that it has when it is decoded alone. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/models.h"
@@ -11,10 +11,14 @@
 #include <string.h>
 
 #define MODEL "tests/golden/conditional-additive-gru"
-enum { ROWS = 16, KEPT = 3 }; /* floats that a step adds: its token, its number, and what became of the path so far; */
-enum { ROOM = 4096 };         /* in a room that makes it show when it is not used again */
+enum {
+    ROWS = 16,
+    KEPT = 3
+}; /* floats that a step adds: its token, its number, and what became of the path so far; */
+enum { ROOM = 4096 }; /* in a room that makes it show when it is not used again */
 
-static const char *const texts[] = {"This is mine.", "Place the ladder against the wall.", "Tom is quite different."};
+static const char *const texts[] = {"This is mine.", "Place the ladder against the wall.",
+                                    "Tom is quite different."};
 enum { TEXTS = sizeof texts / sizeof *texts };
 
 static struct translator *translator;
@@ -41,12 +45,14 @@ static float read_past(const struct row *row) {
     return 0.5f * trace + sinf((float)row->token);
 }
 
-static int step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *scratch, struct error *err) {
+static int step(const struct decoder *decoder, const struct row *rows, size_t count,
+                struct arena *scratch, struct error *err) {
     if (decoder_recurrent.step(decoder, rows, count, scratch, err) != 0)
         return -1;
     for (size_t r = 0; r < count; r++) {
         float trace = read_past(&rows[r]);
-        memcpy(rows[r].added, (const float[KEPT]){(float)rows[r].token, (float)rows[r].step, trace}, KEPT * sizeof(float));
+        memcpy(rows[r].added, (const float[KEPT]){(float)rows[r].token, (float)rows[r].step, trace},
+               KEPT * sizeof(float));
         for (size_t i = 0; i < decoder->shape.readout; i++)
             rows[r].readout[i] += sinf(trace + (float)i);
     }
@@ -79,7 +85,9 @@ static struct sentence *prepare(const char *text, const struct search_kind *stra
                                      .sampling = {.temperature = 1, .top_p = 1, .seed = 3}};
     struct sentence *sentence;
     size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena, &sentence, &count, NULL), 0);
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena,
+                                        &sentence, &count, NULL),
+                     0);
     return sentence;
 }
 
@@ -134,13 +142,17 @@ END_TEST
 
 /* 32 rows x 100 tokens at 6 layers of 512: in float32 and in binary16. */
 START_TEST(memory_is_bounded) {
-    struct translator large = {.decoder = {.attends = true, .shape = {.past = (size_t)2 * 6 * 512}}};
+    struct translator large = {
+        .decoder = {.attends = true, .shape = {.past = (size_t)2 * 6 * 512}}};
     struct sentence sentence = {
-        .translator = &large, .length = 1, .options = {.strategy = &search_beam, .beam_size = 32, .n_best = 1, .max_length = 100}};
+        .translator = &large,
+        .length = 1,
+        .options = {.strategy = &search_beam, .beam_size = 32, .n_best = 1, .max_length = 100}};
     size_t floats = sentence_max_bytes(&sentence);
     large.decoder.shape.past /= 2;
     size_t halves = sentence_max_bytes(&sentence);
-    printf("past of 32 rows x 100 tokens at 6 x 512: %.1f MB, in 16 bits %.1f MB\n", (double)floats / 1e6, (double)halves / 1e6);
+    printf("past of 32 rows x 100 tokens at 6 x 512: %.1f MB, in 16 bits %.1f MB\n",
+           (double)floats / 1e6, (double)halves / 1e6);
     ck_assert_uint_ge(floats, 32 * 100 * 6 * 2 * 512 * sizeof(float));
     ck_assert_uint_le(floats, 80 * 1000 * 1000);
     ck_assert_uint_le(halves, 40 * 1000 * 1000);

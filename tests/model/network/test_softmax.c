@@ -1,5 +1,5 @@
-/* Softmax, and the statistics of a row of logits that a search needs, on every instruction set that this processor runs: against
- * double precision. */
+/* Softmax, and the statistics of a row of logits that a search needs, on every instruction set that
+ * this processor runs: against double precision. */
 #include "model/compute/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
@@ -13,7 +13,8 @@
 static const float scales[] = {0.1f, 1, 10, 40}, offsets[] = {0, 1e4f, -1e4f};
 
 /* Calls check for rows of every size, spread and offset. */
-static void for_rows(const struct kernels *kernels, void (*check)(const struct kernels *kernels, const float *x, size_t n)) {
+static void for_rows(const struct kernels *kernels,
+                     void (*check)(const struct kernels *kernels, const float *x, size_t n)) {
     for (size_t n = 1; n > 0; n = next_size(n))
         for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
             for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
@@ -39,7 +40,8 @@ static double log_sum_of(const float *x, size_t n) {
     return top + log(sum);
 }
 
-/* A difference d of two logits is rounded to a float32 before exp: so the relative error grows with |d|. */
+/* A difference d of two logits is rounded to a float32 before exp: so the relative error grows with
+ * |d|. */
 static void check_softmax(const struct kernels *kernels, const float *x, size_t n) {
     double log_sum = log_sum_of(x, n), top = max_of(x, n), worst = 0, sum = 0;
     float *p = guarded_copy(x, n);
@@ -111,8 +113,8 @@ static size_t best_of(const float *x, size_t n, size_t k, struct ranked *best) {
     for (; count < k; count++) {
         struct ranked next = {.token = -1, .logit = -INFINITY};
         for (size_t i = 0; i < n; i++) {
-            bool after =
-                count == 0 || x[i] < best[count - 1].logit || (x[i] == best[count - 1].logit && (int)i > best[count - 1].token);
+            bool after = count == 0 || x[i] < best[count - 1].logit ||
+                         (x[i] == best[count - 1].logit && (int)i > best[count - 1].token);
             if (after && x[i] > next.logit)
                 next = (struct ranked){.token = (int)i, .logit = x[i]};
         }
@@ -132,12 +134,16 @@ static struct row_summary check_best(const struct kernels *kernels, const float 
         size_t k = best_counts[c], count = best_of(x, n, k, expected);
         found[k] = (struct ranked){.token = -7, .logit = 7};
         struct row_summary summary = summarize(kernels, x, n, k, found);
-        ck_assert_msg(summary.count == count, "%s, n %zu: %zu of the best %zu, not %zu", kernels->name, n, summary.count, k, count);
+        ck_assert_msg(summary.count == count, "%s, n %zu: %zu of the best %zu, not %zu",
+                      kernels->name, n, summary.count, k, count);
         for (size_t i = 0; i < count; i++)
-            ck_assert_msg(found[i].token == expected[i].token && identical(&found[i].logit, &expected[i].logit, 1),
-                          "%s, n %zu: place %zu of %zu is %d, not %d", kernels->name, n, i, k, found[i].token, expected[i].token);
+            ck_assert_msg(found[i].token == expected[i].token &&
+                              identical(&found[i].logit, &expected[i].logit, 1),
+                          "%s, n %zu: place %zu of %zu is %d, not %d", kernels->name, n, i, k,
+                          found[i].token, expected[i].token);
         ck_assert(found[k].token == -7);
-        ck_assert(identical(&summary.log_sum, &first.log_sum, 1) && identical(&summary.entropy, &first.entropy, 1));
+        ck_assert(identical(&summary.log_sum, &first.log_sum, 1) &&
+                  identical(&summary.entropy, &first.entropy, 1));
     }
     return first;
 }
@@ -149,7 +155,8 @@ static void check_summary(const struct kernels *kernels, const float *x, size_t 
             entropy -= exp((double)x[i] - log_sum) * ((double)x[i] - log_sum);
     struct row_summary summary = check_best(kernels, x, n);
     double error = fabs((double)summary.log_sum - log_sum);
-    ck_assert_msg(error <= SUM_TOLERANCE * fmax(1, fabs(log_sum)), "%s, n %zu: log_sum off by %g", kernels->name, n, error);
+    ck_assert_msg(error <= SUM_TOLERANCE * fmax(1, fabs(log_sum)), "%s, n %zu: log_sum off by %g",
+                  kernels->name, n, error);
     error = fabs((double)summary.entropy - entropy);
     ck_assert_msg(error <= 3e-6, "%s, n %zu: entropy off by %g", kernels->name, n, error);
 }
@@ -159,7 +166,8 @@ START_TEST(summary_of_every_size) {
 }
 END_TEST
 
-/* Longer than the kernel's pieces, by little and by much; rising, so that every piece outdoes the ones before, falling, and equal.
+/* Longer than the kernel's pieces, by little and by much; rising, so that every piece outdoes the
+ * ones before, falling, and equal.
  */
 START_TEST(summary_of_long_rows) {
     static const size_t sizes[] = {255, 256, 257, 511, 512, 513, 1023, 1025, 5000, 70001};
@@ -188,10 +196,12 @@ START_TEST(summary_of_parts) {
         for (size_t i = 0; i < COUNT; i += part)
             kernels->sum_row(&sums, x + i, COUNT - i < part ? COUNT - i : part);
         struct row_summary summary = kernels->summary(&sums);
-        ck_assert(identical(&summary.log_sum, &expected.log_sum, 1) && identical(&summary.entropy, &expected.entropy, 1));
+        ck_assert(identical(&summary.log_sum, &expected.log_sum, 1) &&
+                  identical(&summary.entropy, &expected.entropy, 1));
         ck_assert_uint_eq(summary.count, expected.count);
         for (size_t i = 0; i < expected.count; i++)
-            ck_assert(found[i].token == whole[i].token && identical(&found[i].logit, &whole[i].logit, 1));
+            ck_assert(found[i].token == whole[i].token &&
+                      identical(&found[i].logit, &whole[i].logit, 1));
     }
     free(x);
 }

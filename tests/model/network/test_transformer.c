@@ -1,4 +1,5 @@
-/* Heads, positions and blocks against the formulas of the lectures; cases that the golden models (test_golden.c) do not cover. */
+/* Heads, positions and blocks against the formulas of the lectures; cases that the golden models
+ * (test_golden.c) do not cover. */
 #include "model/model.h"
 #include "model/network/layers.h"
 #include "tests/models.h"
@@ -10,14 +11,15 @@
 
 /* ---- in parts ---- */
 
-static const char *const encoders[] = {"tests/golden/transformer", "tests/golden/transformer-pre-learned",
-                                       "tests/golden/transformer-alibi", "tests/golden/transformer-alibi-pre",
-                                       "tests/golden/transformer-copy"};
+static const char *const encoders[] = {
+    "tests/golden/transformer", "tests/golden/transformer-pre-learned",
+    "tests/golden/transformer-alibi", "tests/golden/transformer-alibi-pre",
+    "tests/golden/transformer-copy"};
 enum { ENCODERS = sizeof encoders / sizeof *encoders, LONGEST = 300, TOKENS = LONGEST + 7 + 70 };
 
 /* Encodes the sentences in parts of so much work. Returns the number of parts. */
-static size_t encode_in_parts(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t work,
-                              struct arena *arena, struct encoded *encoded) {
+static size_t encode_in_parts(const struct encoder *encoder, const int *ids, const size_t *lengths,
+                              size_t work, struct arena *arena, struct encoded *encoded) {
     void *parts = encoder_begin(encoder, ids, lengths, 3, arena, encoded, NULL);
     size_t count = 1;
     for (; !encoder_advance(encoder, parts, work); count++)
@@ -25,11 +27,13 @@ static size_t encode_in_parts(const struct encoder *encoder, const int *ids, con
     return count;
 }
 
-/* Sentences of any length are encoded, and remembered, by parts of a few rows, with the bits that all at once have. */
+/* Sentences of any length are encoded, and remembered, by parts of a few rows, with the bits that
+ * all at once have. */
 START_TEST(parts_change_nothing) {
     static const size_t lengths[] = {LONGEST, 7, 70}, works[] = {1, 10000, 100000, SIZE_MAX};
     struct translator *t = model_open_with(encoders[_i], exact_compute());
-    size_t size = t->encoder.annotation, layers = t->config.encoder.layers, shape = t->decoder.shape.key;
+    size_t size = t->encoder.annotation, layers = t->config.encoder.layers,
+           shape = t->decoder.shape.key;
     int ids[TOKENS];
     struct arena arena;
     struct encoded whole, divided;
@@ -39,18 +43,22 @@ START_TEST(parts_change_nothing) {
     encode_in_parts(&t->encoder, ids, lengths, SIZE_MAX, &arena, &whole);
     for (size_t w = 0, before = SIZE_MAX; w < sizeof works / sizeof *works; w++) {
         size_t parts = encode_in_parts(&t->encoder, ids, lengths, works[w], &arena, &divided);
-        ck_assert_mem_eq(divided.annotations, whole.annotations, TOKENS * size * sizeof *whole.annotations);
+        ck_assert_mem_eq(divided.annotations, whole.annotations,
+                         TOKENS * size * sizeof *whole.annotations);
         ck_assert_uint_lt(parts, before);
         ck_assert(works[w] > 1 || parts == layers * 2 * ((TOKENS + 31) / 32));
         before = parts;
     }
     float *keys = arena_alloc(&arena, 2 * TOKENS * shape, sizeof *keys),
           *values = arena_alloc(&arena, 2 * TOKENS * shape, sizeof *values);
-    ck_assert_int_eq(decoder_remember(&t->decoder, &whole, 0, TOKENS, &arena, keys, values, NULL), 0);
+    ck_assert_int_eq(decoder_remember(&t->decoder, &whole, 0, TOKENS, &arena, keys, values, NULL),
+                     0);
     for (size_t at = 0, count; at < TOKENS; at += count) {
         count = TOKENS - at < 37 ? TOKENS - at : 37;
         size_t to = (TOKENS + at) * shape;
-        ck_assert_int_eq(decoder_remember(&t->decoder, &whole, at, count, &arena, keys + to, values + to, NULL), 0);
+        ck_assert_int_eq(
+            decoder_remember(&t->decoder, &whole, at, count, &arena, keys + to, values + to, NULL),
+            0);
     }
     ck_assert_mem_eq(keys, keys + TOKENS * shape, TOKENS * shape * sizeof *keys);
     ck_assert_mem_eq(values, values + TOKENS * shape, TOKENS * shape * sizeof *values);
@@ -67,12 +75,16 @@ static void transform(const float *matrix, size_t rows, const float *p, float *o
         out[j] = matrix[3 * j] * p[0] + matrix[3 * j + 1] * p[1] + matrix[3 * j + 2] * p[2];
 }
 
-/* Hagan's worked example; the columns of P are the tokens. One printed digit is off: see test_attention.c. */
+/* Hagan's worked example; the columns of P are the tokens. One printed digit is off: see
+ * test_attention.c. */
 START_TEST(hagan_self_attention) {
     static const float tokens[2][3] = {{1, 0, 1}, {0, 2, 0}};
-    static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1}, value_matrix[] = {0, 1, 1, 1, 0, 1};
-    const double little = 1 / (1 + exp(2 * sqrt(2))), much = 1 - little; /* softmax of [0, 2 sqrt2] */
-    const double want_weights[] = {0.5, 0.5, little, much}, want_contexts[] = {1.5, 1, little + 2 * much, 2 * little};
+    static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1},
+                       value_matrix[] = {0, 1, 1, 1, 0, 1};
+    const double little = 1 / (1 + exp(2 * sqrt(2))),
+                 much = 1 - little; /* softmax of [0, 2 sqrt2] */
+    const double want_weights[] = {0.5, 0.5, little, much},
+                 want_contexts[] = {1.5, 1, little + 2 * much, 2 * little};
     float queries[2][2], keys[2][2], values[2][2], weights[2], context[2];
     for (size_t t = 0; t < 2; t++) {
         transform(query_matrix, 2, tokens[t], queries[t]);
@@ -102,7 +114,8 @@ struct example {
 
 static struct example look(const struct kernels *kernels, bool alibi, const float *forced) {
     size_t d = HEADS * SIZE;
-    struct example e = {.query = noise(d, 2, 1), .keys = noise(COUNT * d, 2, 2), .values = noise(COUNT * d, 2, 3)};
+    struct example e = {
+        .query = noise(d, 2, 1), .keys = noise(COUNT * d, 2, 2), .values = noise(COUNT * d, 2, 3)};
     heads_look(kernels, &(struct heads_shape){.count = HEADS, .size = SIZE},
                &(struct gaze){.query = e.query,
                               .keys = {.first = e.keys, .distance = d},
@@ -180,7 +193,8 @@ END_TEST
 
 enum { D = 6, ROWS = 4 };
 
-static const char positions_header[] = "{\"encoder.positions\":{\"dtype\":\"F32\",\"shape\":[4,6],\"data_offsets\":[0,96]}}";
+static const char positions_header[] =
+    "{\"encoder.positions\":{\"dtype\":\"F32\",\"shape\":[4,6],\"data_offsets\":[0,96]}}";
 
 static void check_added(const struct positions *positions, size_t place, const double *want) {
     float x[D] = {1, 2, 3, 4, 5, 6};
@@ -196,9 +210,11 @@ START_TEST(sinusoids_come_in_halves) {
     struct positions positions;
     struct arena arena;
     arena_init(&arena, 1 << 10);
-    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0},
-                                    &(struct loader){NULL, NULL, &arena, NULL}),
-                     0);
+    ck_assert_int_eq(
+        positions_init(&positions,
+                       &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0},
+                       &(struct loader){NULL, NULL, &arena, NULL}),
+        0);
     for (size_t place = 0; place < 3 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D / 2; i++) {
@@ -215,10 +231,13 @@ END_TEST
 START_TEST(learned_positions_end) {
     struct positions positions;
     float *values = noise(ROWS * D, 1, 5);
-    struct weights *weights = parameters_open(positions_header, values, ROWS * D, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0},
-                                    &(struct loader){weights, NULL, NULL, NULL}),
-                     0);
+    struct weights *weights = parameters_open(positions_header, values, ROWS * D,
+                                              (struct backend){.kernels = kernels_choose()});
+    ck_assert_int_eq(
+        positions_init(&positions,
+                       &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0},
+                       &(struct loader){weights, NULL, NULL, NULL}),
+        0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
@@ -230,7 +249,8 @@ START_TEST(learned_positions_end) {
 }
 END_TEST
 
-/* A stored table has as many positions as the file has, the first token the one that is the offset; computed ones begin there, too.
+/* A stored table has as many positions as the file has, the first token the one that is the offset;
+ * computed ones begin there, too.
  */
 START_TEST(positions_begin_at_their_offset) {
     struct positions positions, from_zero;
@@ -238,10 +258,12 @@ START_TEST(positions_begin_at_their_offset) {
     struct arena arena;
     arena_init(&arena, 1 << 10);
     float *values = noise(ROWS * D, 1, 5);
-    struct weights *weights = parameters_open(positions_header, values, ROWS * D, (struct backend){.kernels = kernels_choose()});
+    struct weights *weights = parameters_open(positions_header, values, ROWS * D,
+                                              (struct backend){.kernels = kernels_choose()});
     struct positions_options stored = {"stored", "encoder.positions", D, 100, 1},
                              computed = {"sinusoidal", "encoder.positions", D, ROWS, 2};
-    ck_assert_int_eq(positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, NULL}), 0);
+    ck_assert_int_eq(
+        positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, NULL}), 0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
@@ -249,12 +271,16 @@ START_TEST(positions_begin_at_their_offset) {
         check_added(&positions, place, want);
     }
     stored.offset = ROWS;
-    ck_assert_int_eq(positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, &err}), -1);
-    ck_assert_ptr_nonnull(strstr(err.message, "encoder.positions: has 4 positions, and the first token has position 4"));
+    ck_assert_int_eq(
+        positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, &err}), -1);
+    ck_assert_ptr_nonnull(strstr(
+        err.message, "encoder.positions: has 4 positions, and the first token has position 4"));
 
-    ck_assert_int_eq(positions_init(&positions, &computed, &(struct loader){NULL, NULL, &arena, NULL}), 0);
+    ck_assert_int_eq(
+        positions_init(&positions, &computed, &(struct loader){NULL, NULL, &arena, NULL}), 0);
     computed.offset = 0;
-    ck_assert_int_eq(positions_init(&from_zero, &computed, &(struct loader){NULL, NULL, &arena, NULL}), 0);
+    ck_assert_int_eq(
+        positions_init(&from_zero, &computed, &(struct loader){NULL, NULL, &arena, NULL}), 0);
     for (size_t place = 0; place < 3 * ROWS; place++) { /* beyond the table as well */
         float x[D] = {0}, y[D] = {0};
         positions_add(&positions, kernels_choose(), place, x);
@@ -271,9 +297,11 @@ START_TEST(no_positions_add_nothing) {
     static const char *const kinds[] = {"none", "alibi"};
     for (size_t i = 0; i < 2; i++) {
         struct positions positions;
-        ck_assert_int_eq(positions_init(&positions, &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0},
-                                        &(struct loader){NULL, NULL, NULL, NULL}),
-                         0);
+        ck_assert_int_eq(
+            positions_init(&positions,
+                           &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0},
+                           &(struct loader){NULL, NULL, NULL, NULL}),
+            0);
         ck_assert_int_eq(positions.alibi, i == 1);
         check_added(&positions, 3, (const double[D]){0});
     }
@@ -283,16 +311,21 @@ END_TEST
 START_TEST(strange_positions_are_named) {
     struct positions positions;
     struct error err = {0};
-    struct weights *weights = parameters_open("{}", NULL, 0, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0},
-                                    &(struct loader){weights, NULL, NULL, &err}),
-                     -1);
+    struct weights *weights =
+        parameters_open("{}", NULL, 0, (struct backend){.kernels = kernels_choose()});
+    ck_assert_int_eq(
+        positions_init(&positions,
+                       &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0},
+                       &(struct loader){weights, NULL, NULL, &err}),
+        -1);
     ck_assert_str_eq(err.message, "decoder.positions: rotary is not known");
     ck_assert(weights_failed(weights));
     err = (struct error){0};
-    ck_assert_int_eq(positions_init(&positions, &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0},
-                                    &(struct loader){weights, NULL, NULL, &err}),
-                     -1);
+    ck_assert_int_eq(
+        positions_init(&positions,
+                       &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0},
+                       &(struct loader){weights, NULL, NULL, &err}),
+        -1);
     ck_assert_str_eq(err.message, "tensor decoder.positions: missing");
     parameters_close(weights);
 }

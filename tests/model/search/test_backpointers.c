@@ -1,5 +1,5 @@
-/* 500 sentences by the shipped model: the attention row of each token of a beam's result is the row from forced decoding of that
- * result. */
+/* 500 sentences by the shipped model: the attention row of each token of a beam's result is the row
+ * from forced decoding of that result. */
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -23,14 +23,18 @@ static const char *const parts[][5] = {
 
 /* Each of so many texts is another. */
 static void write_text(size_t number, char *text, size_t bytes) {
-    snprintf(text, bytes, "%s %s %s%s", parts[0][number % 5], parts[1][number / 5 % 5], parts[2][number / 25 % 5],
-             parts[3][number / 125 % 5]);
+    snprintf(text, bytes, "%s %s %s%s", parts[0][number % 5], parts[1][number / 5 % 5],
+             parts[2][number / 25 % 5], parts[3][number / 125 % 5]);
 }
 
-static void prepare(const struct translator *t, const char *text, struct arena *arena, struct sentence **sentence) {
-    struct search_options options = {.strategy = &search_beam, .beam_size = BEAM, .n_best = 1, .length_penalty = 1};
+static void prepare(const struct translator *t, const char *text, struct arena *arena,
+                    struct sentence **sentence) {
+    struct search_options options = {
+        .strategy = &search_beam, .beam_size = BEAM, .n_best = 1, .length_penalty = 1};
     size_t count;
-    ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, arena, sentence, &count, NULL), 0);
+    ck_assert_int_eq(
+        translator_prepare(t, text, strlen(text), false, &options, arena, sentence, &count, NULL),
+        0);
     ck_assert_uint_eq(count, 1);
 }
 

@@ -15,7 +15,8 @@ static void play(const struct rule *rules, uint32_t seed, const struct search_op
 /* ---- by hand ---- */
 
 START_TEST(exact_finds_what_beam_misses) {
-    struct search_options one = game_options(&search_beam, 1, 10), exact = game_options(&search_exact, 1, 10);
+    struct search_options one = game_options(&search_beam, 1, 10),
+                          exact = game_options(&search_exact, 1, 10);
     play(game_trap, 0, &one);
     game_expect_results(&game, "ab.");
     play(game_trap, 0, &exact);
@@ -24,12 +25,14 @@ START_TEST(exact_finds_what_beam_misses) {
 }
 END_TEST
 
-/* The beam takes "", a and ab, and finds "ab." with .24; aa and a. would have .18; b. has .36, ba .04. */
+/* The beam takes "", a and ab, and finds "ab." with .24; aa and a. would have .18; b. has .36, ba
+ * .04. */
 START_TEST(bounds_prune) {
     struct search_options options = game_options(&search_exact, 1, 10);
     play(game_trap, 0, &options);
-    ck_assert_uint_eq(game.steps, 5); /* and a, whose ab is not better than the best so far, and b */
-    options.n_best = 2;               /* ab again, and aa, which might be the second */
+    ck_assert_uint_eq(game.steps,
+                      5); /* and a, whose ab is not better than the best so far, and b */
+    options.n_best = 2;   /* ab again, and aa, which might be the second */
     play(game_trap, 0, &options);
     game_expect_results(&game, "b. ab.");
     ck_assert_uint_eq(game.steps, 7);
@@ -40,7 +43,8 @@ START_TEST(bounds_prune) {
 }
 END_TEST
 
-/* A beam of two finds both at once: the search takes a and b for the proof, and lists nothing twice. */
+/* A beam of two finds both at once: the search takes a and b for the proof, and lists nothing
+ * twice. */
 START_TEST(what_the_beam_found_bounds) {
     struct search_options options = game_options(&search_exact, 2, 10);
     play(game_trap, 0, &options);
@@ -145,7 +149,8 @@ START_TEST(exact_search_is_exhaustive) {
 }
 END_TEST
 
-/* For every budget and the same settings, the i-th best is at least as good as the beam's i-th best. */
+/* For every budget and the same settings, the i-th best is at least as good as the beam's i-th
+ * best. */
 START_TEST(exact_is_never_worse_than_its_beam) {
     size_t better = 0;
     for (uint32_t seed = 0; seed < 300; seed++) {
@@ -186,7 +191,8 @@ END_TEST
 enum { WIDE = 100, END = 0, GOOD = 77 };
 
 /* Token i comes i-th; only GOOD is likely to be followed by the end. */
-static void show_wide(struct search *search, float logits[WIDE], struct ranked top[WIDE], struct distribution *out) {
+static void show_wide(struct search *search, float logits[WIDE], struct ranked top[WIDE],
+                      struct distribution *out) {
     float sum = 0, end = search->step == 0 ? 1e-6f : search->tokens[0] == GOOD ? 100.f : 1e-5f;
     for (int i = 0; i < WIDE; i++)
         sum += expf(logits[i] = i == END ? logf(end) : -0.01f * (float)i);
@@ -197,8 +203,11 @@ static void show_wide(struct search *search, float logits[WIDE], struct ranked t
         top[place] = (struct ranked){.token = i, .logit = logits[i]};
     }
     size_t wanted = search_wanted(search);
-    *out = (struct distribution){
-        .logits = logits, .log_sum = logf(sum), .size = WIDE, .top = top, .top_count = wanted < WIDE ? wanted : WIDE};
+    *out = (struct distribution){.logits = logits,
+                                 .log_sum = logf(sum),
+                                 .size = WIDE,
+                                 .top = top,
+                                 .top_count = wanted < WIDE ? wanted : WIDE};
 }
 
 /* The best path is far after the first list of the first node. */
@@ -207,7 +216,9 @@ START_TEST(exact_asks_for_more_where_it_must) {
     struct search_options options = game_options(&search_exact, 1, 2);
     struct hypothesis *list;
     size_t count, steps = 0, at_start = 0;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = END, .banned = -1}, 0, &game_arena, NULL), 0);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = END, .banned = -1},
+                                 0, &game_arena, NULL),
+                     0);
     for (; search.rows > 0; steps++) {
         float logits[WIDE];
         struct ranked top[WIDE];
@@ -219,8 +230,10 @@ START_TEST(exact_asks_for_more_where_it_must) {
     ck_assert_int_eq(search_results(&search, &list, &count, NULL), 0);
     ck_assert_uint_eq(list[0].length, 1);
     ck_assert_int_eq(list[0].tokens[0], GOOD);
-    ck_assert_uint_eq(at_start, 4);             /* lists of 32 */
-    ck_assert_uint_eq(steps, WIDE - 1 + 4 + 1); /* all are more likely than the best path of two; one is the beam's */
+    ck_assert_uint_eq(at_start, 4); /* lists of 32 */
+    ck_assert_uint_eq(steps,
+                      WIDE - 1 + 4 +
+                          1); /* all are more likely than the best path of two; one is the beam's */
 }
 END_TEST
 

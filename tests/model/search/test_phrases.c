@@ -1,4 +1,5 @@
-/* Required phrases: progress along a path, and the constrained search on hand-written probability tables. */
+/* Required phrases: progress along a path, and the constrained search on hand-written probability
+ * tables. */
 #include "model/search/search.h"
 #include "model/search/search_kind.h"
 #include "tests/game.h"
@@ -39,18 +40,22 @@ static const struct {
     size_t tokens;
     bool complete;
 } progresses[] = {
-    {"ab", "", 0, false},        {"ab", "a", 1, false},         {"ab", "ab", 2, true},
-    {"ab", "ac", 0, false}, /* broken off */
-    {"ab", "aab", 2, true},      {"ab", "abc", 2, true},        {"ab", "acab", 2, true},
-    {"ab ab", "ab", 2, false},   {"ab ab", "abab", 4, true},    {"ab ac", "ac", 2, false},
-    {"ab ac", "acab", 4, true},  {"a ab", "ab", 2, false},                                  /* the longer */
-    {"a ab", "aba", 3, true},    {"ab a", "aab", 3, true},      {"a abc", "abb", 1, false}, /* the shorter is held */
-    {"abc a", "abcc", 3, false}, {"aab", "aaab", 0, false},                                 /* no token is looked at again */
-    {"c", "abc", 1, true},       {"a|bc", "", 0, false},        {"a|bc", "a", 2, true},
-    {"a|bc", "b", 1, false}, /* the longest way */
-    {"a|bc", "bc", 2, true},     {"a|ab", "a", 2, true},        {"a|ab", "ab", 2, true},
-    {"a|ab", "ac", 2, true},     {"ab|abc c", "abc", 3, false}, {"ab|abc c", "abcc", 4, true},
-    {"a|b a|b", "ab", 2, true},  {"a|b a|b", "ac", 1, false},   {"a|b c", "abc", 2, true},
+    {"ab", "", 0, false},          {"ab", "a", 1, false},
+    {"ab", "ab", 2, true},         {"ab", "ac", 0, false}, /* broken off */
+    {"ab", "aab", 2, true},        {"ab", "abc", 2, true},
+    {"ab", "acab", 2, true},       {"ab ab", "ab", 2, false},
+    {"ab ab", "abab", 4, true},    {"ab ac", "ac", 2, false},
+    {"ab ac", "acab", 4, true},    {"a ab", "ab", 2, false}, /* the longer */
+    {"a ab", "aba", 3, true},      {"ab a", "aab", 3, true},
+    {"a abc", "abb", 1, false},                               /* the shorter is held */
+    {"abc a", "abcc", 3, false},   {"aab", "aaab", 0, false}, /* no token is looked at again */
+    {"c", "abc", 1, true},         {"a|bc", "", 0, false},
+    {"a|bc", "a", 2, true},        {"a|bc", "b", 1, false}, /* the longest way */
+    {"a|bc", "bc", 2, true},       {"a|ab", "a", 2, true},
+    {"a|ab", "ab", 2, true},       {"a|ab", "ac", 2, true},
+    {"ab|abc c", "abc", 3, false}, {"ab|abc c", "abcc", 4, true},
+    {"a|b a|b", "ab", 2, true},    {"a|b a|b", "ac", 1, false},
+    {"a|b c", "abc", 2, true},
 };
 
 static void check_progress(struct phrases phrases, const char *path, size_t tokens, bool complete) {
@@ -62,13 +67,15 @@ static void check_progress(struct phrases phrases, const char *path, size_t toke
         progress = next;
         next.met = before.met;
     }
-    ck_assert_msg(progress_tokens(&phrases, &progress) == tokens, "%s: %zu tokens", path, progress_tokens(&phrases, &progress));
+    ck_assert_msg(progress_tokens(&phrases, &progress) == tokens, "%s: %zu tokens", path,
+                  progress_tokens(&phrases, &progress));
     ck_assert_msg(progress_complete(&phrases, &progress) == complete, "%s", path);
 }
 
 START_TEST(progress_follows_the_path) {
     for (size_t i = 0; i < sizeof progresses / sizeof *progresses; i++)
-        check_progress(phrases_of(progresses[i].phrases), progresses[i].path, progresses[i].tokens, progresses[i].complete);
+        check_progress(phrases_of(progresses[i].phrases), progresses[i].path, progresses[i].tokens,
+                       progresses[i].complete);
 }
 END_TEST
 
@@ -86,7 +93,8 @@ END_TEST
 
 /* ---- the search ---- */
 
-static struct search_options options_of(size_t beam_size, size_t max_length, struct phrases phrases) {
+static struct search_options options_of(size_t beam_size, size_t max_length,
+                                        struct phrases phrases) {
     return (struct search_options){.strategy = &search_constrained,
                                    .beam_size = beam_size,
                                    .n_best = beam_size,
@@ -122,7 +130,8 @@ static void expect_all_held(const struct phrases *phrases) {
     }
 }
 
-static void expect(const struct rule *rules, const struct search_options *options, const char *text) {
+static void expect(const struct rule *rules, const struct search_options *options,
+                   const char *text) {
     char found[MAX_TEXTS];
     play(rules, 0, options);
     game_results(&game, found);
@@ -148,8 +157,10 @@ END_TEST
 
 /* Order "cb" is 4 times as likely as "bc". */
 START_TEST(the_better_order) {
-    static const struct rule rules[] = {
-        {"", .5f, .3f, .1f, .1f}, {"b", .5f, .3f, 0, .2f}, {"c", .1f, .1f, .8f, 0}, {NULL, .9f, .04f, .03f, .03f}};
+    static const struct rule rules[] = {{"", .5f, .3f, .1f, .1f},
+                                        {"b", .5f, .3f, 0, .2f},
+                                        {"c", .1f, .1f, .8f, 0},
+                                        {NULL, .9f, .04f, .03f, .03f}};
     struct search_options options = options_of(4, 10, phrases_of("b c"));
     expect(rules, &options, "cb.");
 }
@@ -173,7 +184,8 @@ START_TEST(the_likelier_way) {
 END_TEST
 
 START_TEST(phrases_that_begin_alike) {
-    static const char *const phrases[] = {"ab ac", "a ab", "abc ab", "aa aab", "a|ab c", "ab|ac a", "aab|a aab|a"};
+    static const char *const phrases[] = {"ab ac",  "a ab",    "abc ab",     "aa aab",
+                                          "a|ab c", "ab|ac a", "aab|a aab|a"};
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
         for (size_t beam = 1; beam < 9; beam++) {
             struct search_options options = options_of(beam, 9, phrases_of(phrases[i]));
@@ -189,11 +201,12 @@ START_TEST(samples_hold_all) {
     static const struct rule rules[] = {{NULL, .4f, .2f, .39f, .01f}};
     for (uint32_t seed = 0; seed < 200; seed++)
         for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
-            struct search_options options = {.strategy = &search_sample,
-                                             .beam_size = 1,
-                                             .n_best = 3,
-                                             .max_length = i == 3 ? 5 : 9,
-                                             .sampling = {.temperature = 1.5, .top_k = seed % 3, .top_p = 0.9, .seed = seed}};
+            struct search_options options = {
+                .strategy = &search_sample,
+                .beam_size = 1,
+                .n_best = 3,
+                .max_length = i == 3 ? 5 : 9,
+                .sampling = {.temperature = 1.5, .top_k = seed % 3, .top_p = 0.9, .seed = seed}};
             char first[MAX_TEXTS], second[MAX_TEXTS];
             search_constrain(&options, phrases_of(phrases[i]));
             play(rules, seed, &options);
@@ -206,12 +219,16 @@ START_TEST(samples_hold_all) {
 }
 END_TEST
 
-/* Samples are drawn by what the tokens count: c, of which the model would draw one in a hundred, comes but once. */
+/* Samples are drawn by what the tokens count: c, of which the model would draw one in a hundred,
+ * comes but once. */
 START_TEST(samples_end) {
     size_t longest = 0;
     for (uint32_t seed = 0; seed < 200; seed++) {
-        struct search_options options = {
-            .strategy = &search_sample, .beam_size = 1, .n_best = 1, .max_length = 60, .sampling = {1, 0, 1, seed, 0}};
+        struct search_options options = {.strategy = &search_sample,
+                                         .beam_size = 1,
+                                         .n_best = 1,
+                                         .max_length = 60,
+                                         .sampling = {1, 0, 1, seed, 0}};
         struct hypothesis *list;
         size_t count;
         search_constrain(&options, phrases_of("c"));
@@ -225,7 +242,8 @@ END_TEST
 
 /* An exact search becomes a beam, which says that there may be better ones. */
 START_TEST(exact_search_is_approximated) {
-    struct search_options options = {.strategy = &search_exact, .beam_size = 3, .n_best = 1, .max_length = 10, .max_rows = 8};
+    struct search_options options = {
+        .strategy = &search_exact, .beam_size = 3, .n_best = 1, .max_length = 10, .max_rows = 8};
     struct hypothesis *list;
     size_t count;
     search_constrain(&options, phrases_of("c"));
@@ -238,14 +256,18 @@ END_TEST
 
 /* Behind a, c is far likelier than b: the phrase is broken off, and begun again. */
 START_TEST(a_phrase_is_broken_off) {
-    static const struct rule rules[] = {
-        {"", 0, .9f, .1f, 0}, {"a", 0, 0, .001f, .999f}, {"ac", .2f, .8f, 0, 0}, {"aca", 0, 0, .99f, .01f}, {NULL, 1, 0, 0, 0}};
+    static const struct rule rules[] = {{"", 0, .9f, .1f, 0},
+                                        {"a", 0, 0, .001f, .999f},
+                                        {"ac", .2f, .8f, 0, 0},
+                                        {"aca", 0, 0, .99f, .01f},
+                                        {NULL, 1, 0, 0, 0}};
     struct search_options options = options_of(2, 10, phrases_of("ab"));
     expect(rules, &options, "acab.");
 }
 END_TEST
 
-/* The caller sees to it that the limit has room; here it is just enough, and every token is a phrase's. */
+/* The caller sees to it that the limit has room; here it is just enough, and every token is a
+ * phrase's. */
 START_TEST(phrases_fill_the_limit) {
     struct search_options options = options_of(3, 5, phrases_of("cb ccc"));
     play(shy, 0, &options);
@@ -258,7 +280,8 @@ START_TEST(phrases_fill_the_limit) {
 }
 END_TEST
 
-/* On made-up tables, where some of the tokens are impossible; no more steps than the limit has tokens. */
+/* On made-up tables, where some of the tokens are impossible; no more steps than the limit has
+ * tokens. */
 START_TEST(all_hold_all) {
     static const char *const phrases[] = {"c", "ab", "cc a", "ba ab", "abc c"};
     for (uint32_t seed = 0; seed < 400; seed++) {
@@ -325,7 +348,8 @@ START_TEST(a_prefix_may_hold_them) {
 }
 END_TEST
 
-/* A token that no distribution has comes where its source is attended to. The game's attention is over 1: as good as certain. */
+/* A token that no distribution has comes where its source is attended to. The game's attention is
+ * over 1: as good as certain. */
 START_TEST(tokens_of_no_vocabulary) {
     static const int own[] = {OWN};
     static const struct phrase list[] = {{.tokens = own, .length = 1, .first = 1, .count = 1}};

@@ -9,11 +9,13 @@
 static struct game game;
 
 static struct search_options greedy(size_t max_length) {
-    return (struct search_options){.strategy = &search_greedy, .n_best = 1, .max_length = max_length};
+    return (struct search_options){
+        .strategy = &search_greedy, .n_best = 1, .max_length = max_length};
 }
 
 static struct search_options beam(size_t size, size_t max_length) {
-    return (struct search_options){.strategy = &search_beam, .beam_size = size, .n_best = size, .max_length = max_length};
+    return (struct search_options){
+        .strategy = &search_beam, .beam_size = size, .n_best = size, .max_length = max_length};
 }
 
 static void play(const struct rule *rules, const struct search_options *options) {
@@ -24,7 +26,8 @@ static void play(const struct rule *rules, const struct search_options *options)
 /* ---- greedy ---- */
 
 /* a looks better, b is better: p(b.) = .4 x .9, p(ab.) = .6 x .4 x 1. */
-static const struct rule trap[] = {{"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
+static const struct rule trap[] = {
+    {"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
 
 START_TEST(greedy_follows_the_argmax) {
     struct search_options options = greedy(10);
@@ -69,17 +72,20 @@ START_TEST(beam_finds_what_greedy_misses) {
 }
 END_TEST
 
-/* The end has the best sum in the first step. It takes one of two places: b, the third, does not go on, although it fits the beam.
+/* The end has the best sum in the first step. It takes one of two places: b, the third, does not go
+ * on, although it fits the beam.
  */
 START_TEST(the_ended_give_up_their_place) {
-    static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {"a", .1f, .5f, .4f, 0}, {"aa", .6f, .4f, 0, 0}, {0}};
+    static const struct rule rules[] = {
+        {"", .5f, .3f, .2f, 0}, {"a", .1f, .5f, .4f, 0}, {"aa", .6f, .4f, 0, 0}, {0}};
     struct search_options options = beam(2, 10);
     game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
     game_expect_rows(&game, "a");
     ck_assert_uint_eq(game.search.ended_count, 1);
     game_step(&game);
-    game_expect_rows(&game, "aa"); /* no other path can beat .5 any more: the search goes on all the same */
+    game_expect_rows(
+        &game, "aa"); /* no other path can beat .5 any more: the search goes on all the same */
     game_step(&game);
     game_expect_rows(&game, "");
     game_expect_results(&game, ". aa.");
@@ -88,8 +94,11 @@ END_TEST
 
 /* Of three places one is taken at "a."; the two best of the rest go on, from whichever row. */
 START_TEST(places_left_are_for_all_rows) {
-    static const struct rule rules[] = {
-        {"", 0, .5f, .3f, .2f}, {"a", .8f, .2f, 0, 0}, {"b", 0, .5f, .5f, 0}, {"c", 0, 0, 0, 1}, {0}};
+    static const struct rule rules[] = {{"", 0, .5f, .3f, .2f},
+                                        {"a", .8f, .2f, 0, 0},
+                                        {"b", 0, .5f, .5f, 0},
+                                        {"c", 0, 0, 0, 1},
+                                        {0}};
     struct search_options options = beam(3, 10);
     game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
@@ -115,7 +124,8 @@ START_TEST(the_open_join_the_list_as_they_stand) {
 END_TEST
 
 START_TEST(equal_words_are_never_merged) {
-    static const struct rule rules[] = {{"", 0, .5f, .5f, 0}, {"a", 0, 0, 0, 1}, {"b", 0, 0, 0, 1}, {0}};
+    static const struct rule rules[] = {
+        {"", 0, .5f, .5f, 0}, {"a", 0, 0, 0, 1}, {"b", 0, 0, 0, 1}, {0}};
     struct search_options options = beam(2, 10);
     game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
@@ -126,9 +136,11 @@ START_TEST(equal_words_are_never_merged) {
 }
 END_TEST
 
-/* The second best row overtakes the best: rows change places, and states must follow the parents. */
+/* The second best row overtakes the best: rows change places, and states must follow the parents.
+ */
 START_TEST(rows_cross) {
-    static const struct rule rules[] = {{"", 0, .6f, .4f, 0}, {"a", 0, .5f, .5f, 0}, {"b", 0, 0, 0, 1}, {0}};
+    static const struct rule rules[] = {
+        {"", 0, .6f, .4f, 0}, {"a", 0, .5f, .5f, 0}, {"b", 0, 0, 0, 1}, {0}};
     struct search_options options = beam(2, 10);
     game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
@@ -144,8 +156,11 @@ END_TEST
 
 /* p(.) = .36, p(a.) = .24, p(bcc.) = .08: the longer the better as the penalty grows. */
 START_TEST(length_penalty_orders_the_list) {
-    static const struct rule rules[] = {
-        {"", .36f, .3f, .2f, .14f}, {"a", .8f, .2f, 0, 0}, {"b", .2f, .2f, .2f, .4f}, {"bc", 0, 0, 0, 1}, {0}};
+    static const struct rule rules[] = {{"", .36f, .3f, .2f, .14f},
+                                        {"a", .8f, .2f, 0, 0},
+                                        {"b", .2f, .2f, .2f, .4f},
+                                        {"bc", 0, 0, 0, 1},
+                                        {0}};
     struct search_options options = beam(3, 10);
     play(rules, &options);
     game_expect_results(&game, ". a. bcc.");
@@ -250,8 +265,8 @@ static void enumerate(const char *path, double log_prob, struct path *paths, siz
     }
 }
 
-/* Two letters and the end are possible after each path: 15 paths end within length 4, 16 reach it. With room for all of them the
- * beam's list is all of them, in the right order. */
+/* Two letters and the end are possible after each path: 15 paths end within length 4, 16 reach it.
+ * With room for all of them the beam's list is all of them, in the right order. */
 START_TEST(a_beam_with_room_for_all_is_exhaustive) {
     enum { PATHS = 31 };
     for (uint32_t seed = 0; seed < 60; seed++) {
@@ -273,7 +288,8 @@ START_TEST(a_beam_with_room_for_all_is_exhaustive) {
 }
 END_TEST
 
-/* Narrow beams over many tables: parents cross all the time, and every hypothesis keeps its own numbers (game_results looks). */
+/* Narrow beams over many tables: parents cross all the time, and every hypothesis keeps its own
+ * numbers (game_results looks). */
 START_TEST(hypotheses_keep_their_own_numbers) {
     for (uint32_t seed = 0; seed < 100; seed++) {
         struct search_options options = beam(2 + seed % 5, 9);
@@ -289,8 +305,11 @@ END_TEST
 /* ---- forced ---- */
 
 static struct search_options forced(const int *target, size_t length) {
-    return (struct search_options){
-        .strategy = &search_forced, .n_best = 1, .max_length = 1, .prefix = target, .prefix_length = length};
+    return (struct search_options){.strategy = &search_forced,
+                                   .n_best = 1,
+                                   .max_length = 1,
+                                   .prefix = target,
+                                   .prefix_length = length};
 }
 
 /* Whatever its probability, and longer than max_length. */
@@ -329,7 +348,8 @@ END_TEST
 
 enum { A = 0 }; /* where the end is LAST */
 
-static void play_without(int banned, const struct rule *rules, const struct search_options *options) {
+static void play_without(int banned, const struct rule *rules,
+                         const struct search_options *options) {
     game_start(&game, rules, 0, options, LAST);
     game.search.ids.banned = banned;
     game_finish(&game);
@@ -355,7 +375,8 @@ START_TEST(the_banned_is_never_chosen) {
 END_TEST
 
 /* a begins a character of two bytes, b ends one, c is text. */
-static void play_with_bytes(const struct rule *rules, const struct search_options *options, const char *texts) {
+static void play_with_bytes(const struct rule *rules, const struct search_options *options,
+                            const char *texts) {
     static const short bytes[VOCABULARY] = {0xc3, 0xa9, -1, -1};
     game_start(&game, rules, 0, options, LAST);
     game.search.ids.bytes = bytes;
@@ -364,10 +385,11 @@ static void play_with_bytes(const struct rule *rules, const struct search_option
     game_expect_results(&game, texts);
 }
 
-/* A continuation byte must follow a first byte, nothing else may come where one is due, and no character begins that does not
- * fit. */
+/* A continuation byte must follow a first byte, nothing else may come where one is due, and no
+ * character begins that does not fit. */
 START_TEST(characters_are_whole) {
-    static const struct rule rules[] = {{"", 0, .2f, .7f, .1f}, {"a", .9f, .05f, .02f, .03f}, {"ab", .6f, .2f, .1f, .1f}, {0}};
+    static const struct rule rules[] = {
+        {"", 0, .2f, .7f, .1f}, {"a", .9f, .05f, .02f, .03f}, {"ab", .6f, .2f, .1f, .1f}, {0}};
     struct search_options options = greedy(10);
     play_with_bytes(rules, &options, "ab.");
     options = beam(2, 10);
@@ -401,7 +423,8 @@ START_TEST(strategies_say_how_many_rows) {
 }
 END_TEST
 
-/* Greedy one, a beam as many as it has places left, one more for each token that is not allowed, forced none. */
+/* Greedy one, a beam as many as it has places left, one more for each token that is not allowed,
+ * forced none. */
 START_TEST(strategies_say_how_many_they_want) {
     static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {NULL, .1f, .5f, .4f, 0}};
     struct search_options options = greedy(10);
@@ -433,7 +456,8 @@ END_TEST
 
 /* A given target and phrases are no strategies to ask for. */
 START_TEST(strategies_have_names) {
-    static const struct search_kind *const named[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
+    static const struct search_kind *const named[] = {&search_greedy, &search_beam, &search_sample,
+                                                      &search_exact};
     static const char *const names[] = {"greedy", "beam", "sample", "exact"};
     for (size_t i = 0; i < 4; i++) {
         ck_assert_ptr_eq(search_nth(i), named[i]);

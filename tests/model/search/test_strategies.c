@@ -1,4 +1,5 @@
-/* Sampling, and options of every strategy: a prefix, penalties, the tree. On hand-written probability tables. */
+/* Sampling, and options of every strategy: a prefix, penalties, the tree. On hand-written
+ * probability tables. */
 #include "model/base/random.h"
 #include "model/search/search.h"
 #include "tests/game.h"
@@ -50,8 +51,8 @@ static char draw(const struct rule *rules, const struct search_options *options)
     return texts[0];
 }
 
-/* Frequencies of one step against the table, by chi-square: 16.27 is passed once in a thousand with three degrees of freedom, and
- * the seed is fixed. */
+/* Frequencies of one step against the table, by chi-square: 16.27 is passed once in a thousand with
+ * three degrees of freedom, and the seed is fixed. */
 START_TEST(samples_follow_the_table) {
     static const struct rule rules[] = {{NULL, .1f, .4f, .3f, .2f}};
     static const struct {
@@ -149,7 +150,8 @@ END_TEST
 
 START_TEST(a_prefix_comes_first) {
     static const int b[] = {1}, cc[] = {2, 2};
-    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam, &search_exact};
+    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam,
+                                                           &search_exact};
     for (size_t i = 0; i < 3; i++) {
         struct search_options options = game_options(strategies[i], 1, 10);
         options.prefix = b;
@@ -182,7 +184,8 @@ START_TEST(no_sequence_comes_twice) {
 }
 END_TEST
 
-/* .5^3 is less than .3: after a comes b; then .3^3 against .15 and .5^3 = .125: c; then b^3 .027, a^3 .125, . .05: a. */
+/* .5^3 is less than .3: after a comes b; then .3^3 against .15 and .5^3 = .125: c; then b^3 .027,
+ * a^3 .125, . .05: a. */
 START_TEST(repeated_tokens_count_more) {
     static const struct rule rules[] = {{NULL, .05f, .5f, .3f, .15f}};
     struct search_options options = game_options(&search_greedy, 1, 4);
@@ -194,7 +197,8 @@ END_TEST
 
 /* No letter is left: the path ends as it stands. */
 START_TEST(nothing_may_come) {
-    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam, &search_sample};
+    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam,
+                                                           &search_sample};
     static const struct rule rules[] = {{NULL, 0, .5f, .3f, .2f}};
     for (size_t i = 0; i < 3; i++) {
         struct hypothesis *list;
@@ -223,7 +227,9 @@ START_TEST(coverage_is_part_of_the_score) {
     options.prefix_length = 1;
     options.length_penalty = 1;
     options.coverage_penalty = 2;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = 0, .banned = -1}, 2, &game_arena, NULL), 0);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = 0, .banned = -1}, 2,
+                                 &game_arena, NULL),
+                     0);
     for (size_t i = 0; i < 2; i++) {
         struct distribution distribution = {.logits = logits, .size = 2, .log_sum = logf(2)};
         memcpy(search.attention[0], attention[i], sizeof attention[i]);
@@ -238,12 +244,15 @@ END_TEST
 /* ---- outputs ---- */
 
 static void expect_tree(const char *expected) {
-    static const char *const states[] = {[BRANCH_KEPT] = "", [BRANCH_PRUNED] = "-", [BRANCH_FINISHED] = "!"};
+    static const char *const states[] = {
+        [BRANCH_KEPT] = "", [BRANCH_PRUNED] = "-", [BRANCH_FINISHED] = "!"};
     char found[MAX_TEXTS] = "", one[32];
     for (size_t i = 0; i < game.search.tree.count; i++) {
         const struct branch *b = search_branch(&game.search, i);
         ck_assert(b->parent == BRANCH_START || b->parent < i);
-        ck_assert_uint_eq(b->step, b->parent == BRANCH_START ? 0 : search_branch(&game.search, b->parent)->step + 1);
+        ck_assert_uint_eq(b->step, b->parent == BRANCH_START
+                                       ? 0
+                                       : search_branch(&game.search, b->parent)->step + 1);
         snprintf(one, sizeof one, "%s%c%s<%d", i ? " " : "", "abc."[b->token], states[b->state],
                  b -> parent == BRANCH_START ? -1 : (int)b -> parent);
         strcat(found, one);
@@ -258,7 +267,8 @@ static void grow(const struct search_kind *strategy, size_t size, size_t n_best)
     play(game_trap, 0, &options);
 }
 
-/* Pruned branches come before the others of their step. A row's best two: of a: b and one of . and a; of b: . and a. */
+/* Pruned branches come before the others of their step. A row's best two: of a: b and one of . and
+ * a; of b: . and a. */
 START_TEST(the_tree_is_complete) {
     grow(&search_beam, 2, 2);
     expect_tree("a<-1 b<-1 a-<0 a-<1 .!<1 b<0 .!<5");
@@ -272,13 +282,15 @@ START_TEST(the_tree_is_complete) {
     expect_tree("a<-1 b<0 .!<1 b<-1 .!<3");
     grow(&search_sample, 5, 1);
     ck_assert_uint_ge(game.search.tree.count, 2);
-    ck_assert_int_eq(search_branch(&game.search, game.search.tree.count - 1)->state, BRANCH_FINISHED);
+    ck_assert_int_eq(search_branch(&game.search, game.search.tree.count - 1)->state,
+                     BRANCH_FINISHED);
 }
 END_TEST
 
 /* Before any penalty, of each step of the hypothesis's own path. */
 START_TEST(alternatives_are_the_tables_best) {
-    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
+    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam,
+                                                           &search_sample, &search_exact};
     for (uint32_t seed = 0; seed < 80; seed++) {
         struct search_options options = game_options(strategies[seed % 4], seed % 4 ? 3 : 1, 6);
         struct hypothesis *list;

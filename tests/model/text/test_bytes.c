@@ -1,4 +1,5 @@
-/* A SentencePiece vocabulary with a piece for each byte: nothing is unknown, and offsets stay on characters. */
+/* A SentencePiece vocabulary with a piece for each byte: nothing is unknown, and offsets stay on
+ * characters. */
 #include "model/text/tokenizer.h"
 #include "tests/suites.h"
 #include <string.h>
@@ -22,7 +23,9 @@ static void teardown(void) {
 
 static struct token *encode(const char *text, size_t *count) {
     struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(
+        tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0,
+        "%s", err.message);
     return tokens;
 }
 
@@ -31,7 +34,8 @@ static char *decode(const struct token *source, size_t count, struct token **tok
     *tokens = arena_zalloc(&arena, count, sizeof **tokens);
     for (size_t i = 0; i < count; i++)
         (*tokens)[i].id = source[i].id;
-    ck_assert_msg(tokenizer_decode(tokenizer, *tokens, count, &arena, &text, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_decode(tokenizer, *tokens, count, &arena, &text, &err) == 0, "%s",
+                  err.message);
     return text;
 }
 

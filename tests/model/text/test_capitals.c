@@ -1,12 +1,13 @@
-/* model/text/capitals: tests/data/capitals.json, which weights/model/capitals.py is held to as well, and tokens of texts in
- * capitals. */
+/* model/text/capitals: tests/data/capitals.json, which weights/model/capitals.py is held to as
+ * well, and tokens of texts in capitals. */
 #include "model/text/tokenizer.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <string.h>
 
-static void check_changed(void (*change)(char *text, size_t length), const char *text, const char *want) {
+static void check_changed(void (*change)(char *text, size_t length), const char *text,
+                          const char *want) {
     size_t length = strlen(text);
     char *copy = arena_copy(&arena, text, length);
     ck_assert_ptr_nonnull(copy);
@@ -21,8 +22,9 @@ START_TEST(shared_cases) {
     json_array_foreach(cases, i, item) {
         const char *text, *lowered, *raised;
         int only;
-        ck_assert_int_eq(
-            json_unpack(item, "{s:s, s:b, s:s, s:s}", "text", &text, "only", &only, "lowered", &lowered, "raised", &raised), 0);
+        ck_assert_int_eq(json_unpack(item, "{s:s, s:b, s:s, s:s}", "text", &text, "only", &only,
+                                     "lowered", &lowered, "raised", &raised),
+                         0);
         ck_assert_int_eq(capitals_only(text, strlen(text)), only);
         check_changed(capitals_lower, text, lowered);
         check_changed(capitals_raise, text, raised);
@@ -33,14 +35,17 @@ END_TEST
 
 static struct tokenizer *open_lowering(bool lowers) {
     struct tokenizer *tokenizer =
-        tokenizer_open("sentencepiece", "tests/data/tiny.en.spm", &(struct tokenizer_options){.lowers = lowers}, &err);
+        tokenizer_open("sentencepiece", "tests/data/tiny.en.spm",
+                       &(struct tokenizer_options){.lowers = lowers}, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
     return tokenizer;
 }
 
-static size_t encode(const struct tokenizer *tokenizer, const char *text, bool *lowered, struct token **tokens) {
+static size_t encode(const struct tokenizer *tokenizer, const char *text, bool *lowered,
+                     struct token **tokens) {
     size_t count;
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, strlen(text), lowered, &arena, tokens, &count, &err), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, text, strlen(text), lowered, &arena, tokens, &count, &err), 0);
     return count;
 }
 
@@ -88,12 +93,14 @@ START_TEST(placeholders_stay) {
     struct token *tokens;
     size_t count, found = 0;
     bool lowered;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {names, 2}},
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text),
+                                             &(struct tokenizer_reading){.held = {names, 2}},
                                              &lowered, &arena, &tokens, &count, &err),
                      0);
     ck_assert(lowered);
     for (size_t i = 0; i < count; i++)
-        found += strcmp(tokens[i].piece, "\u2581{Name}") == 0 || strcmp(tokens[i].piece, "\u2581{NAME}") == 0;
+        found += strcmp(tokens[i].piece, "\u2581{Name}") == 0 ||
+                 strcmp(tokens[i].piece, "\u2581{NAME}") == 0;
     ck_assert_uint_eq(found, 2);
     tokenizer_free(tokenizer);
 }

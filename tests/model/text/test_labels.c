@@ -1,4 +1,5 @@
-/* model/text/tokenizer and sentencepiece: what a file's pieces are, with a tokenizer and without. */
+/* model/text/tokenizer and sentencepiece: what a file's pieces are, with a tokenizer and without.
+ */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
 #include "tests/suites.h"
@@ -21,7 +22,8 @@ static int compare_piece(void *context, int id, const char *piece, size_t length
 }
 
 START_TEST(pieces_are_the_tokenizers) {
-    static const char *const paths[] = {"tests/data/tiny.en.spm", "tests/data/tiny.fr.spm", "tests/data/tiny.bytes.spm"};
+    static const char *const paths[] = {"tests/data/tiny.en.spm", "tests/data/tiny.fr.spm",
+                                        "tests/data/tiny.bytes.spm"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct tokenizer *tokenizer = tokenizer_open("sentencepiece", paths[i], NULL, &err);
         ck_assert_msg(tokenizer != NULL, "%s", err.message);
@@ -52,9 +54,10 @@ static char *write_pieces(const char *const *pieces, size_t count) {
 }
 
 START_TEST(labels_of_a_file) {
-    static const char *const pieces[] = {"<unk>",        ">>fra<<", "a",   ">>pt_BR<<", ">><<",
-                                         ">>x y<<",      ">>deu<",  ">",   ">>>b<<",    ">>cmn-Hans<<",
-                                         ">>\xc3\xa9<<", ">>i<<",   "<<>>"};
+    static const char *const pieces[] = {
+        "<unk>",        ">>fra<<", "a",   ">>pt_BR<<", ">><<",
+        ">>x y<<",      ">>deu<",  ">",   ">>>b<<",    ">>cmn-Hans<<",
+        ">>\xc3\xa9<<", ">>i<<",   "<<>>"};
     static const struct {
         const char *name;
         int id;

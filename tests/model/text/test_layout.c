@@ -14,7 +14,8 @@ static void show(const char *language, const char *text, struct opaque_runs held
     ck_assert_msg(!language || segmenter, "%s", err.message);
     ck_assert_int_eq(layout_find(&reading, &arena, &gaps, &count, &err), 0);
     for (size_t i = 0; i < count; i++) {
-        ck_assert(at <= gaps[i].begin && gaps[i].begin < gaps[i].end && gaps[i].end <= reading.length);
+        ck_assert(at <= gaps[i].begin && gaps[i].begin < gaps[i].end &&
+                  gaps[i].end <= reading.length);
         shown = mempcpy(shown, text + at, gaps[i].begin - at);
         *shown++ = '<';
         shown = mempcpy(shown, text + gaps[i].begin, gaps[i].end - gaps[i].begin);
@@ -33,10 +34,13 @@ static const struct {
     /* separators */
     {"en", "lamp\tchair\t\ttable\n\tbed", "lamp<\t>chair<\t\t>table\n\tbed"},
     {"en", "lamp \t chair  bed   sofa\fend\vof", "lamp< \t >chair  bed<   >sofa<\f>end<\v>of"},
-    {"en", "| lamp | 3 |\r\n|---|:-:|\r\nred|blue", "<| >lamp< | >3< |>\r\n<|---|:-:|>\r\nred<|>blue"},
+    {"en", "| lamp | 3 |\r\n|---|:-:|\r\nred|blue",
+     "<| >lamp< | >3< |>\r\n<|---|:-:|>\r\nred<|>blue"},
     {"en", "a lamp || b chair", "a lamp || b chair"},
-    {"en", "\u2502 lamp \u2502\n\u2514\u2500\u2500\u2518", "<\u2502 >lamp< \u2502>\n<\u2514\u2500\u2500\u2518>"},
-    {"en", "Lamps \u00b7 Chairs \u2022 Beds, l\u00b7l", "Lamps< \u00b7 >Chairs< \u2022 >Beds, l\u00b7l"},
+    {"en", "\u2502 lamp \u2502\n\u2514\u2500\u2500\u2518",
+     "<\u2502 >lamp< \u2502>\n<\u2514\u2500\u2500\u2518>"},
+    {"en", "Lamps \u00b7 Chairs \u2022 Beds, l\u00b7l",
+     "Lamps< \u00b7 >Chairs< \u2022 >Beds, l\u00b7l"},
     {"en", "Lamps ..... 12", "Lamps< ..... >12"},
     {"en", "Lamps.........$ 4", "Lamps<.........>$ 4"},
     {"en", "Lamps . . . . . Anna", "Lamps< . . . . . >Anna"},
@@ -46,15 +50,22 @@ static const struct {
 
     /* labels */
     {"en", "- lamp\n  * bed\n-- sofa\n\u2013 x", "<- >lamp\n  <* >bed\n<-- >sofa\n<\u2013 >x"},
-    {"en", "-lamp\n-5 lamps\n$ 5\n\"Lamp\" \u00ab Bed \u00bb", "-lamp\n-5 lamps\n$ 5\n\"Lamp\" \u00ab Bed \u00bb"},
+    {"en", "-lamp\n-5 lamps\n$ 5\n\"Lamp\" \u00ab Bed \u00bb",
+     "-lamp\n-5 lamps\n$ 5\n\"Lamp\" \u00ab Bed \u00bb"},
     {"en", "> > lamp\n>>bed\n> - [x] 2) sofa", "<> > >lamp\n<>>>bed\n<> - [x] 2) >sofa"},
-    {"en", "[ ] lamp\n[10:30] bed\n(a) sofa\n[lamp] bed", "<[ ] >lamp\n<[10:30] >bed\n<(a) >sofa\n[lamp] bed"},
-    {"en", "\u2022lamp\n\u26a0\ufe0f bed \u2764\ufe0f", "<\u2022>lamp\n<\u26a0\ufe0f >bed< \u2764\ufe0f>"},
+    {"en", "[ ] lamp\n[10:30] bed\n(a) sofa\n[lamp] bed",
+     "<[ ] >lamp\n<[10:30] >bed\n<(a) >sofa\n[lamp] bed"},
+    {"en", "\u2022lamp\n\u26a0\ufe0f bed \u2764\ufe0f",
+     "<\u2022>lamp\n<\u26a0\ufe0f >bed< \u2764\ufe0f>"},
     {"en", "## lamp\n###bed\n#sofa\n// lamp", "<## >lamp\n<###>bed\n#sofa\n<// >lamp"},
-    {"en", "a) lamp\nii) bed\nIV. sofa\nA. lamp\nI. bed", "<a) >lamp\n<ii) >bed\n<IV. >sofa\n<A. >lamp\n<I. >bed"},
-    {"en", "12. lamp\n1.2 Bed\n1.2.3. sofa\nA.1) x\n2- x\n3/ x", "<12. >lamp\n<1.2 >Bed\n<1.2.3. >sofa\n<A.1) >x\n<2- >x\n<3/ >x"},
-    {"en", "Q: Lamp\nq: lamp\nNo: lamp\nI went. A bed", "<Q: >Lamp\nq: lamp\nNo: lamp\nI went. A bed"},
-    {"en", "2020. A lamp\n2.5 million\n10.30 AM\n1.5kg a", "2020. A lamp\n2.5 million\n10.30 AM\n1.5kg a"},
+    {"en", "a) lamp\nii) bed\nIV. sofa\nA. lamp\nI. bed",
+     "<a) >lamp\n<ii) >bed\n<IV. >sofa\n<A. >lamp\n<I. >bed"},
+    {"en", "12. lamp\n1.2 Bed\n1.2.3. sofa\nA.1) x\n2- x\n3/ x",
+     "<12. >lamp\n<1.2 >Bed\n<1.2.3. >sofa\n<A.1) >x\n<2- >x\n<3/ >x"},
+    {"en", "Q: Lamp\nq: lamp\nNo: lamp\nI went. A bed",
+     "<Q: >Lamp\nq: lamp\nNo: lamp\nI went. A bed"},
+    {"en", "2020. A lamp\n2.5 million\n10.30 AM\n1.5kg a",
+     "2020. A lamp\n2.5 million\n10.30 AM\n1.5kg a"},
     {"en", "p. 5\nMIX. lamp\nvide) lamp\nx\t1. bed", "p. 5\nMIX. lamp\nvide) lamp\nx<\t1. >bed"},
     {"fr", "M. Blanc\nA. Blanc\no lampe", "M. Blanc\n<A. >Blanc\n<o >lampe"},
     {"it", "o lampada", "o lampada"},
@@ -66,9 +77,12 @@ static const struct {
     {NULL, "- lamp\na) bed\n1. sofa\nI. lamp", "<- >lamp\n<a) >bed\n1. sofa\nI. lamp"},
 
     /* the ends of lines, and lines without words */
-    {"en", "=== Lamp ===\n===Bed===\n***Sofa*** a", "<=== >Lamp< ===>\n<===>Bed<===>\n***Sofa*** a"},
-    {"en", "A lamp -\nA bed? !\n20 %\n20 \u00b0\nC++", "A lamp< ->\nA bed? !\n20 %\n20 \u00b0\nC++"},
-    {"en", "/* a lamp */\n----\n+--+--+\n?!\n...", "</* >a lamp< */>\n<---->\n<+--+--+>\n<?!>\n<...>"},
+    {"en", "=== Lamp ===\n===Bed===\n***Sofa*** a",
+     "<=== >Lamp< ===>\n<===>Bed<===>\n***Sofa*** a"},
+    {"en", "A lamp -\nA bed? !\n20 %\n20 \u00b0\nC++",
+     "A lamp< ->\nA bed? !\n20 %\n20 \u00b0\nC++"},
+    {"en", "/* a lamp */\n----\n+--+--+\n?!\n...",
+     "</* >a lamp< */>\n<---->\n<+--+--+>\n<?!>\n<...>"},
     {"en", "1.\n a)\n", "<1.>\n <a)>\n"},
     {"en", "", ""},
 };
@@ -80,14 +94,17 @@ START_TEST(gaps) {
 }
 END_TEST
 
-/* A run may be in a gap, but no edge of a gap may be in a run, and a run that is written differently is not copied. */
+/* A run may be in a gap, but no edge of a gap may be in a run, and a run that is written
+ * differently is not copied. */
 START_TEST(opaque_runs_are_not_cut) {
     static const struct {
         struct opaque_run run;
         const char *gaps;
     } held[] = {
-        {{2, 5, OPAQUE_CODE, NULL}, "<- >a|b lamp<\t>bed"},     {{0, 5, OPAQUE_CODE, NULL}, "- a|b lamp<\t>bed"},
-        {{0, 1, OPAQUE_CODE, NULL}, "<- >a<|>b lamp<\t>bed"},   {{0, 1, OPAQUE_CODE, "+"}, "- a<|>b lamp<\t>bed"},
+        {{2, 5, OPAQUE_CODE, NULL}, "<- >a|b lamp<\t>bed"},
+        {{0, 5, OPAQUE_CODE, NULL}, "- a|b lamp<\t>bed"},
+        {{0, 1, OPAQUE_CODE, NULL}, "<- >a<|>b lamp<\t>bed"},
+        {{0, 1, OPAQUE_CODE, "+"}, "- a<|>b lamp<\t>bed"},
         {{6, 12, OPAQUE_PROTECT, NULL}, "<- >a<|>b lamp\tbed"},
     };
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
@@ -110,9 +127,15 @@ START_TEST(trailing_runs) {
          "Come< :) a.b #c>",
          {{5, 7, OPAQUE_EMOJI, NULL}, {8, 11, OPAQUE_URL, NULL}, {12, 14, OPAQUE_CODE, NULL}},
          3},
-        {"Read a.b :)", "Read a.b< :)>", {{5, 8, OPAQUE_URL, NULL}, {9, 11, OPAQUE_EMOJI, NULL}}, 2},
+        {"Read a.b :)",
+         "Read a.b< :)>",
+         {{5, 8, OPAQUE_URL, NULL}, {9, 11, OPAQUE_EMOJI, NULL}},
+         2},
         {"Read a.b #c", "Read a.b #c", {{5, 8, OPAQUE_URL, NULL}, {9, 11, OPAQUE_CODE, NULL}}, 2},
-        {"Go :) to a.b", "Go :) to a.b", {{3, 5, OPAQUE_EMOJI, NULL}, {9, 12, OPAQUE_URL, NULL}}, 2},
+        {"Go :) to a.b",
+         "Go :) to a.b",
+         {{3, 5, OPAQUE_EMOJI, NULL}, {9, 12, OPAQUE_URL, NULL}},
+         2},
         {"Go :) a.b", "Go :) a.b", {{3, 5, OPAQUE_EMOJI, NULL}, {6, 9, OPAQUE_URL, "c"}}, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -127,8 +150,9 @@ END_TEST
 
 /* Each of these would take hours if a place were examined once for each sign before it. */
 START_TEST(a_long_line_is_not_slow) {
-    static const char *const parts[] = {"\t",    "- ", "1. ", "-_-___", "....", ". ",      "|", " | ",
-                                        "a ---", "(1", "   ", "____ :", "X",    "\u2022 ", ">"};
+    static const char *const parts[] = {"\t",  "- ",     "1. ", "-_-___",  "....",
+                                        ". ",  "|",      " | ", "a ---",   "(1",
+                                        "   ", "____ :", "X",   "\u2022 ", ">"};
     enum { BYTES = 1 << 20 };
     char *text = malloc(BYTES + 1), *shown = malloc(3 * BYTES);
     ck_assert(text && shown);

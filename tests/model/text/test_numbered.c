@@ -1,4 +1,5 @@
-/* model/numbered: a vocabulary of 200 pieces under other ids, as the lists of OPUS-MT's models give them. */
+/* model/numbered: a vocabulary of 200 pieces under other ids, as the lists of OPUS-MT's models give
+ * them. */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
 #include "tests/suites.h"
@@ -14,12 +15,14 @@ static const char TEXT[] = "What did you do? This is mine.";
 
 static struct tokenizer *open_with(const char *list) {
     char *path = file_write(list, strlen(list));
-    struct tokenizer *opened = tokenizer_open("sentencepiece", ENGLISH, &(struct tokenizer_options){.pieces = path}, &err);
+    struct tokenizer *opened =
+        tokenizer_open("sentencepiece", ENGLISH, &(struct tokenizer_options){.pieces = path}, &err);
     file_remove(path);
     return opened;
 }
 
-/* </s>, <unk>, a label, a piece that only the list has, then the file's pieces backwards without the first two. */
+/* </s>, <unk>, a label, a piece that only the list has, then the file's pieces backwards without
+ * the first two. */
 static void setup(void) {
     char list[1 << 14] = "</s>\n<unk>\n>>fra<<\n\u2581onlyhere\n";
     arena_init(&arena, 1 << 16);
@@ -42,7 +45,9 @@ static void teardown(void) {
 
 static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t *count) {
     struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(
+        tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0,
+        "%s", err.message);
     return tokens;
 }
 
@@ -50,7 +55,8 @@ static const char *decode(const int *ids, size_t count, struct token *tokens) {
     char *text = NULL;
     for (size_t i = 0; i < count; i++)
         tokens[i] = (struct token){.id = ids[i]};
-    ck_assert_msg(tokenizer_decode(numbered, tokens, count, &arena, &text, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_decode(numbered, tokens, count, &arena, &text, &err) == 0, "%s",
+                  err.message);
     return text;
 }
 
@@ -69,7 +75,8 @@ START_TEST(ids_are_the_lists) {
         ck_assert_str_eq(tokens[i].piece, own[i].piece);
         ck_assert_uint_eq(tokens[i].begin, own[i].begin);
         ck_assert_uint_eq(tokens[i].end, own[i].end);
-        ck_assert_int_eq(tokens[i].id, own[i].id > 4 ? (int)tokenizer_size(plain) + 3 - own[i].id : 1);
+        ck_assert_int_eq(tokens[i].id,
+                         own[i].id > 4 ? (int)tokenizer_size(plain) + 3 - own[i].id : 1);
     }
 }
 END_TEST
@@ -104,7 +111,8 @@ START_TEST(decoding_gives_the_text) {
 }
 END_TEST
 
-/* A piece that only the list has is printed as it stands, its mark as a space; an unknown one as SentencePiece's. */
+/* A piece that only the list has is printed as it stands, its mark as a space; an unknown one as
+ * SentencePiece's. */
 START_TEST(pieces_that_only_the_list_has) {
     struct token back[3];
     ck_assert_str_eq(decode((const int[]){3, 3, 2}, 3, back), "onlyhere onlyhere>>fra<<");

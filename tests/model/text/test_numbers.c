@@ -1,4 +1,5 @@
-/* model/text/numbers: amounts read in two languages agree or do not, and are written as the other language writes them. */
+/* model/text/numbers: amounts read in two languages agree or do not, and are written as the other
+ * language writes them. */
 #include "model/base/utf8.h"
 #include "model/text/numbers.h"
 #include "tests/scratch.h"
@@ -58,8 +59,8 @@ static struct amounts read_amounts(const struct number_words *words, const char 
 }
 
 /* The amounts that differ, as they are written: "€341 | 5 -> 1341"; "": they agree. */
-static void describe(const char *source_language, const char *source, const char *target_language, const char *target, char *out,
-                     size_t size) {
+static void describe(const char *source_language, const char *source, const char *target_language,
+                     const char *target, char *out, size_t size) {
     struct number_words *left = language_of(source_language), *right = language_of(target_language);
     struct amounts of_source = read_amounts(left, source), of_target = read_amounts(right, target);
     struct number_difference difference;
@@ -68,12 +69,14 @@ static void describe(const char *source_language, const char *source, const char
     out[0] = '\0';
     for (size_t i = 0; i < difference.source_count; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", i ? " | " : "",
-                                 (int)(difference.source[i].end - difference.source[i].begin), source + difference.source[i].begin);
+                                 (int)(difference.source[i].end - difference.source[i].begin),
+                                 source + difference.source[i].begin);
     if (difference.source_count + difference.target_count > 0)
         used += (size_t)snprintf(out + used, size - used, " -> ");
     for (size_t i = 0; i < difference.target_count; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", i ? " | " : "",
-                                 (int)(difference.target[i].end - difference.target[i].begin), target + difference.target[i].begin);
+                                 (int)(difference.target[i].end - difference.target[i].begin),
+                                 target + difference.target[i].begin);
 }
 
 static const struct {
@@ -139,12 +142,14 @@ static const struct {
 START_TEST(equal_amounts_agree) {
     for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
         char difference[512];
-        describe(equal[i].source_language, equal[i].source, equal[i].target_language, equal[i].target, difference,
-                 sizeof difference);
-        ck_assert_msg(difference[0] == '\0', "\"%s\" and \"%s\" differ: %s", equal[i].source, equal[i].target, difference);
-        describe(equal[i].target_language, equal[i].target, equal[i].source_language, equal[i].source, difference,
-                 sizeof difference);
-        ck_assert_msg(difference[0] == '\0', "\"%s\" and \"%s\" differ: %s", equal[i].target, equal[i].source, difference);
+        describe(equal[i].source_language, equal[i].source, equal[i].target_language,
+                 equal[i].target, difference, sizeof difference);
+        ck_assert_msg(difference[0] == '\0', "\"%s\" and \"%s\" differ: %s", equal[i].source,
+                      equal[i].target, difference);
+        describe(equal[i].target_language, equal[i].target, equal[i].source_language,
+                 equal[i].source, difference, sizeof difference);
+        ck_assert_msg(difference[0] == '\0', "\"%s\" and \"%s\" differ: %s", equal[i].target,
+                      equal[i].source, difference);
     }
 }
 END_TEST
@@ -175,21 +180,23 @@ static const struct {
     {"en", "1S$6", "fr", "", "1S | $6 -> "}, /* a letter belongs to one amount */
     {"en", "at 3:30 p.m.", "fr", "à 16 h 30", "3 -> 16"},
     {"fr", "à 14 h 30", "en", "at 2:30", "14 -> 2"},
-    {"en", "123456789012345678901234", "fr", "123456789012345678901233", "123456789012345678901234 -> 123456789012345678901233"},
+    {"en", "123456789012345678901234", "fr", "123456789012345678901233",
+     "123456789012345678901234 -> 123456789012345678901233"},
 };
 
 START_TEST(different_amounts_are_named) {
     for (size_t i = 0; i < sizeof different / sizeof *different; i++) {
         char difference[512];
-        describe(different[i].source_language, different[i].source, different[i].target_language, different[i].target, difference,
-                 sizeof difference);
+        describe(different[i].source_language, different[i].source, different[i].target_language,
+                 different[i].target, difference, sizeof difference);
         ck_assert_str_eq(difference, different[i].difference);
     }
 }
 END_TEST
 
 static const struct {
-    const char *source_language, *source, *target_language, *written; /* of the first amount, "part -> written" */
+    const char *source_language, *source, *target_language,
+        *written; /* of the first amount, "part -> written" */
 } writings[] = {
     {"en", "It costs $1,250.50.", "fr", "$1,250.50 -> 1\u202f250,50\u00a0$"},
     {"en", "It costs $1,250.50.", "de", "$1,250.50 -> 1.250,50\u00a0$"},
@@ -228,7 +235,8 @@ static const struct {
 
 START_TEST(an_amount_is_written_as_the_other_language_writes_it) {
     for (size_t i = 0; i < sizeof writings / sizeof *writings; i++) {
-        struct number_words *source = language_of(writings[i].source_language), *target = language_of(writings[i].target_language);
+        struct number_words *source = language_of(writings[i].source_language),
+                            *target = language_of(writings[i].target_language);
         struct amounts amounts = read_amounts(source, writings[i].source);
         char *written = NULL, found[256];
         struct span part;
@@ -236,9 +244,12 @@ START_TEST(an_amount_is_written_as_the_other_language_writes_it) {
         while (first < amounts.count && amounts.all[first].weak)
             first++;
         ck_assert_uint_lt(first, amounts.count);
-        ck_assert_int_eq(numbers_write(target, writings[i].source, &amounts.all[first], &arena, &written, &part, &err), 0);
+        ck_assert_int_eq(numbers_write(target, writings[i].source, &amounts.all[first], &arena,
+                                       &written, &part, &err),
+                         0);
         ck_assert_msg(written != NULL, "%s is not written", writings[i].source);
-        snprintf(found, sizeof found, "%.*s -> %s", (int)(part.end - part.begin), writings[i].source + part.begin, written);
+        snprintf(found, sizeof found, "%.*s -> %s", (int)(part.end - part.begin),
+                 writings[i].source + part.begin, written);
         ck_assert_str_eq(found, writings[i].written);
     }
 }
@@ -246,9 +257,11 @@ END_TEST
 
 /* Whatever is written is read as the same amount in the other language. */
 START_TEST(what_is_written_is_read_again) {
-    static const char *const amounts[] = {"$0.99",  "$12",    "$1,234.56", "€5,000,000",   "-€7",   "3%",
-                                          "12.75%", "£1,000", "21st",      "$2.5 million", "30 km", "1,000.5"};
-    static const char *const languages[] = {"fr", "de", "es", "it", "pt", "de-CH", "pl", "ru", "nl"};
+    static const char *const amounts[] = {"$0.99", "$12",          "$1,234.56", "€5,000,000",
+                                          "-€7",   "3%",           "12.75%",    "£1,000",
+                                          "21st",  "$2.5 million", "30 km",     "1,000.5"};
+    static const char *const languages[] = {"fr",    "de", "es", "it", "pt",
+                                            "de-CH", "pl", "ru", "nl"};
     struct number_words *english = open_language("en");
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         struct number_words *other = open_language(languages[i]);
@@ -256,16 +269,18 @@ START_TEST(what_is_written_is_read_again) {
             struct amounts source = read_amounts(english, amounts[j]);
             char *written = NULL, target[256];
             struct span part;
-            ck_assert_int_eq(numbers_write(other, amounts[j], &source.all[0], &arena, &written, &part, &err), 0);
+            ck_assert_int_eq(
+                numbers_write(other, amounts[j], &source.all[0], &arena, &written, &part, &err), 0);
             if (!written && strcmp(languages[i], "ru") == 0 && source.all[0].ordinal)
                 continue; /* since ICU 76, digits of Russian ordinals have no ending */
             ck_assert_msg(written != NULL, "%s: %s is not written", languages[i], amounts[j]);
-            snprintf(target, sizeof target, "%.*s%s%s", (int)part.begin, amounts[j], written, amounts[j] + part.end);
+            snprintf(target, sizeof target, "%.*s%s%s", (int)part.begin, amounts[j], written,
+                     amounts[j] + part.end);
             struct amounts again = read_amounts(other, target);
             struct number_difference difference;
             ck_assert_int_eq(numbers_compare(&source, &again, false, &arena, &difference, &err), 0);
-            ck_assert_msg(difference.source_count + difference.target_count == 0, "%s: %s became %s", languages[i], amounts[j],
-                          target);
+            ck_assert_msg(difference.source_count + difference.target_count == 0,
+                          "%s: %s became %s", languages[i], amounts[j], target);
         }
         number_words_free(other);
     }
@@ -286,18 +301,27 @@ START_TEST(parts_that_are_skipped_have_no_amounts) {
 END_TEST
 
 START_TEST(texts_with_numbers_are_found) {
-    static const char *const with[] = {"a 1", "\u0663", "Part I", "Henry VIII was", "page xii", "So wrote Edward I.", "i"};
-    static const char *const without[] = {
-        "", "é à ü", "Mix it.", "I am. I do.", "It is I.", "Today I read, as I do.", "Vi is an editor.", "I"};
+    static const char *const with[] = {
+        "a 1", "\u0663", "Part I", "Henry VIII was", "page xii", "So wrote Edward I.", "i"};
+    static const char *const without[] = {"",
+                                          "é à ü",
+                                          "Mix it.",
+                                          "I am. I do.",
+                                          "It is I.",
+                                          "Today I read, as I do.",
+                                          "Vi is an editor.",
+                                          "I"};
     const struct number_words *english = language_of("en");
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         ck_assert_msg(numbers_may_stand(english, with[i], strlen(with[i])), "%s", with[i]);
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
-        ck_assert_msg(!numbers_may_stand(english, without[i], strlen(without[i])), "%s", without[i]);
+        ck_assert_msg(!numbers_may_stand(english, without[i], strlen(without[i])), "%s",
+                      without[i]);
 }
 END_TEST
 
-/* Each numeral looks only at the words beside it: otherwise this takes minutes, and the test times out. */
+/* Each numeral looks only at the words beside it: otherwise this takes minutes, and the test times
+ * out. */
 START_TEST(a_text_of_numerals) {
     enum { COUNT = 300000 };
     char *text = malloc(2 * COUNT + 2);
@@ -317,7 +341,9 @@ static const struct {
     {"en", "Chapter 4.2, after 4.1.", "4.2|4.1"},
     {"en", "It needs Kernel 5.15rc2 or 5.16.x.", "5.15rc2|5.16.x"},
     {"en", "rose by 2.5 points, 2.5% or 2.5 million", ""},
-    {"en", "from 0.3, 0.4 or 0.5 kg to 0.6\u20130.7 litres, \u00b10.8, a 3.5-inch disk, $9.99 and -1.5", ""},
+    {"en",
+     "from 0.3, 0.4 or 0.5 kg to 0.6\u20130.7 litres, \u00b10.8, a 3.5-inch disk, $9.99 and -1.5",
+     ""},
     {"en", "at 7.30 p.m.", ""},
     {"en", "the code AB1.5", ""},
     {"en", "xiv", "xiv"},
@@ -330,8 +356,9 @@ START_TEST(labels_are_held) {
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         struct opaque_runs runs = {0};
         char held[256] = "";
-        ck_assert_int_eq(
-            numbers_hold_labels(language_of(labels[i].language), labels[i].text, strlen(labels[i].text), &runs, &arena, &err), 0);
+        ck_assert_int_eq(numbers_hold_labels(language_of(labels[i].language), labels[i].text,
+                                             strlen(labels[i].text), &runs, &arena, &err),
+                         0);
         for (size_t k = 0; k < runs.count; k++) {
             strcat(held, k > 0 ? "|" : "");
             strncat(held, labels[i].text + runs.all[k].begin, runs.all[k].end - runs.all[k].begin);
@@ -352,10 +379,12 @@ END_TEST
 
 /* Anything may come, and is read in time that its length bounds. */
 START_TEST(odd_texts_are_read) {
-    static const char *const parts[] = {"1", ",",      ".",   " ",    "\u00a0", "$",      "-",    "%",       "'",
-                                        ":", "h",      "Uhr", "p.m.", "a",      "cent",   "zwei", "million", "\u00b0",
-                                        "C", "\u20ac", "XX",  "e",    "/",      "\u0663", "s"};
-    struct number_words *languages[] = {open_language("en"), open_language("fr"), open_language("de")};
+    static const char *const parts[] = {
+        "1", ",",      ".",   " ",    "\u00a0", "$",      "-",    "%",       "'",
+        ":", "h",      "Uhr", "p.m.", "a",      "cent",   "zwei", "million", "\u00b0",
+        "C", "\u20ac", "XX",  "e",    "/",      "\u0663", "s"};
+    struct number_words *languages[] = {open_language("en"), open_language("fr"),
+                                        open_language("de")};
     unsigned seed = 1;
     for (size_t i = 0; i < 1000; i++) {
         char text[256];
@@ -366,7 +395,8 @@ START_TEST(odd_texts_are_read) {
             used += (size_t)snprintf(text + used, sizeof text - used, "%s", part);
         }
         struct arena_mark mark = arena_mark(&arena);
-        struct amounts left = read_amounts(languages[i % 3], text), right = read_amounts(languages[(i + 1) % 3], text);
+        struct amounts left = read_amounts(languages[i % 3], text),
+                       right = read_amounts(languages[(i + 1) % 3], text);
         struct number_difference difference;
         ck_assert_int_eq(numbers_compare(&left, &left, false, &arena, &difference, &err), 0);
         ck_assert_uint_eq(difference.source_count + difference.target_count, 0);
@@ -374,7 +404,9 @@ START_TEST(odd_texts_are_read) {
         for (size_t j = 0; j < left.count; j++) {
             char *written;
             struct span part;
-            ck_assert_int_eq(numbers_write(languages[(i + 1) % 3], text, &left.all[j], &arena, &written, &part, &err), 0);
+            ck_assert_int_eq(numbers_write(languages[(i + 1) % 3], text, &left.all[j], &arena,
+                                           &written, &part, &err),
+                             0);
             ck_assert_uint_le(part.begin, part.end);
         }
         arena_release(&arena, mark);
@@ -386,7 +418,8 @@ END_TEST
 
 /* The texts end where memory does. In the first, two amounts have the same sign. */
 START_TEST(nothing_after_a_text_is_read) {
-    static const char *const texts[] = {"XX'X%", "1S$6", "$5 million", "2.4 to 2.7 kg", "Part IV", "5 \u20ac", "7.30 p.m.", "-"};
+    static const char *const texts[] = {"XX'X%",   "1S$6",     "$5 million", "2.4 to 2.7 kg",
+                                        "Part IV", "5 \u20ac", "7.30 p.m.",  "-"};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(memory, MAP_FAILED);
@@ -396,7 +429,9 @@ START_TEST(nothing_after_a_text_is_read) {
         struct amounts amounts;
         char *text = memory + page - length;
         memcpy(text, texts[i], length);
-        ck_assert_int_eq(numbers_read(language_of(i % 2 == 0 ? "ru" : "en"), text, length, NULL, 0, &arena, &amounts, &err), 0);
+        ck_assert_int_eq(numbers_read(language_of(i % 2 == 0 ? "ru" : "en"), text, length, NULL, 0,
+                                      &arena, &amounts, &err),
+                         0);
     }
     munmap(memory, 2 * page);
 }

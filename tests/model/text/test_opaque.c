@@ -21,16 +21,22 @@ static const struct {
      "<{ $n }><{ -brand }><{ NUMBER($n, style: \"x\") }>"},
     {"{d, date, long} {t, time, ::hm} {n,number} {red, blue} {d:dd MMM yyyy} {Note: x} {End. x}",
      "<{d, date, long}><{t, time, ::hm}><{n,number}><{d:dd MMM yyyy}>"},
-    {"{% if a %}x{% end %} {# note #} {{{ raw }}} {{ a | b }} ${ a ? 'b' : 'c' } @{x} {a | b} {a == b} {#if a} {/if}",
-     "<{% if a %}><{% end %}><{# note #}><{{{ raw }}}><{{ a | b }}><${ a ? 'b' : 'c' }><@{x}><{a | b}><{a == b}><{#if a}><{/if}>"},
-    {"<%= a.b %> <? x ?> [% x %] *|LIST:X|* [[a b]] <% open [[", "<<%= a.b %>><<? x ?>><[% x %]><*|LIST:X|*><[[a b]]>"},
-    {"%name% __name__ ##A_B## @@x1@@ 50%so% _x_ __ x__ __init __x", "<%name%><__name__><##A_B##><@@x1@@>"},
+    {"{% if a %}x{% end %} {# note #} {{{ raw }}} {{ a | b }} ${ a ? 'b' : 'c' } @{x} {a | b} {a "
+     "== b} {#if a} {/if}",
+     "<{% if a %}><{% end %}><{# note #}><{{{ raw }}}><{{ a | b }}><${ a ? 'b' : 'c' }><@{x}><{a | "
+     "b}><{a == b}><{#if a}><{/if}>"},
+    {"<%= a.b %> <? x ?> [% x %] *|LIST:X|* [[a b]] <% open [[",
+     "<<%= a.b %>><<? x ?>><[% x %]><*|LIST:X|*><[[a b]]>"},
+    {"%name% __name__ ##A_B## @@x1@@ 50%so% _x_ __ x__ __init __x",
+     "<%name%><__name__><##A_B##><@@x1@@>"},
     {"%<count>d %-10s %+.1f 20% of", "<%<count>d><%-10s><%+.1f>"},
-    {"%s %d %-5.2f %1$s %lld %@ %% %(total)s %*d", "<%s><%d><%-5.2f><%1$s><%lld><%@><%%><%(total)s><%*d>"},
+    {"%s %d %-5.2f %1$s %lld %@ %% %(total)s %*d",
+     "<%s><%d><%-5.2f><%1$s><%lld><%@><%%><%(total)s><%*d>"},
     {"50% discount, 50%discount, 100 % de %so %(a)b %y", ""},
     {"(%s) '%d' %s.", "<%s><%d><%s>"},
     {"[X12X] [ABC3] [12] [x1] [X] [1X]", "<[X12X]><[ABC3]>"},
-    {"See https://example.com/a?b=c&d=%20#e. Then ftp://x.org!", "<https://example.com/a?b=c&d=%20#e><ftp://x.org>"},
+    {"See https://example.com/a?b=c&d=%20#e. Then ftp://x.org!",
+     "<https://example.com/a?b=c&d=%20#e><ftp://x.org>"},
     {"(http://en.wikipedia.org/wiki/A_(b)) www.example.com, <https://a.b>",
      "<http://en.wikipedia.org/wiki/A_(b)><www.example.com><https://a.b>"},
     {"http:// www. xhttp :// and/or a:b:// https://)), www.,", ""},
@@ -45,12 +51,15 @@ START_TEST(placeholders_are_found) {
         char found[256] = "";
         struct opaque_run span;
         size_t length = strlen(texts[i].text), end = 0;
-        for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, texts[i].text, length, &at, &span); end = span.end) {
+        for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, texts[i].text, length, &at, &span);
+             end = span.end) {
             ck_assert(span.begin >= end && span.end > span.begin && at == span.end);
             size_t used = strlen(found);
-            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin), texts[i].text + span.begin);
+            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin),
+                     texts[i].text + span.begin);
         }
-        ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s: %s, not %s", texts[i].text, found, texts[i].found);
+        ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s: %s, not %s", texts[i].text, found,
+                      texts[i].found);
     }
 }
 END_TEST
@@ -60,11 +69,15 @@ static const struct {
     const char *text, *found;
 } codes[] = {
     {"A boy plays in the snow. He (and she) won't stop; \"why?\" - I-don't-know!", ""},
-    {"In 1999 it cost 20 or 1,250.50, at 10:30 on the 3rd, 5km, 1980s, 50%, 2010-2015, 1 250 000.", ""},
-    {"red \xf0\x9f\x8f\xa0 and \xe2\x9d\xa4\xef\xb8\x8f!", "<\xf0\x9f\x8f\xa0><\xe2\x9d\xa4\xef\xb8\x8f>"},
-    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 \xf0\x9f\x87\xab\xf0\x9f\x87\xb7 1\xef\xb8\x8f\xe2\x83\xa3 "
+    {"In 1999 it cost 20 or 1,250.50, at 10:30 on the 3rd, 5km, 1980s, 50%, 2010-2015, 1 250 000.",
+     ""},
+    {"red \xf0\x9f\x8f\xa0 and \xe2\x9d\xa4\xef\xb8\x8f!",
+     "<\xf0\x9f\x8f\xa0><\xe2\x9d\xa4\xef\xb8\x8f>"},
+    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 \xf0\x9f\x87\xab\xf0\x9f\x87\xb7 "
+     "1\xef\xb8\x8f\xe2\x83\xa3 "
      "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
-     "<\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7><\xf0\x9f\x87\xab\xf0\x9f\x87\xb7><1\xef\xb8\x8f\xe2\x83\xa3><"
+     "<\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7><\xf0\x9f\x87\xab\xf0\x9f\x87\xb7><"
+     "1\xef\xb8\x8f\xe2\x83\xa3><"
      "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd>"},
     {"\xc2\xa9 Acme\xe2\x84\xa2, \xc2\xbd of it", "<\xc2\xa9><Acme\xe2\x84\xa2><\xc2\xbd>"},
     {"Thanks :-) I <3 it :D and ;) at 10:30 (a:b)", "<:-)><<3><:D><;)>"},
@@ -73,14 +86,19 @@ static const struct {
     {"ask @anna_b. or @scope/pkg, not a@b", "<@anna_b><@scope/pkg>"},
     {"see [1] and [12] and [a], [note]", "<[1]><[12]><[a]>"},
     {"plates of 9\u00d739 and 15\u00b12, 10 \u00d7 20", "<9\u00d739><15\u00b12>"},
-    {"sections 12(3)(b), 4(a)(ii) and 587.1(1), but 10(ten) and (b)", "<12(3)(b)><4(a)(ii)><587.1(1)>"},
+    {"sections 12(3)(b), 4(a)(ii) and 587.1(1), but 10(ten) and (b)",
+     "<12(3)(b)><4(a)(ii)><587.1(1)>"},
     {"C++ and C# and F#.", "<C++><C#><F#>"},
-    {"Call +33 6 12 34 56 78 or (555) 123-4567 or 06 12 34 56 78.", "<+33 6 12 34 56 78><(555) 123-4567><06 12 34 56 78>"},
-    {"on 2024-05-01, v1.2.3, 192.168.0.1, 12/05/2024", "<2024-05-01><v1.2.3><192.168.0.1><12/05/2024>"},
-    {"ISBN 978-3-16-148410-0, no. 20240, 4111 1111 1111 1111", "<978-3-16-148410-0><20240><4111 1111 1111 1111>"},
+    {"Call +33 6 12 34 56 78 or (555) 123-4567 or 06 12 34 56 78.",
+     "<+33 6 12 34 56 78><(555) 123-4567><06 12 34 56 78>"},
+    {"on 2024-05-01, v1.2.3, 192.168.0.1, 12/05/2024",
+     "<2024-05-01><v1.2.3><192.168.0.1><12/05/2024>"},
+    {"ISBN 978-3-16-148410-0, no. 20240, 4111 1111 1111 1111",
+     "<978-3-16-148410-0><20240><4111 1111 1111 1111>"},
     {"at 2024-05-01T10:00:00Z, 2024-05-01T10:00, 2024-05-01T09:30:15.250+02:00.",
      "<2024-05-01T10:00:00Z><2024-05-01T10:00><2024-05-01T09:30:15.250+02:00>"},
-    {"to ::1 from 00:1b:44:11:3a:b7 to 2001:db8::1, fe80::1:2", "<::1><00:1b:44:11:3a:b7><2001:db8::1><fe80::1:2>"},
+    {"to ::1 from 00:1b:44:11:3a:b7 to 2001:db8::1, fe80::1:2",
+     "<::1><00:1b:44:11:3a:b7><2001:db8::1><fe80::1:2>"},
     {"at 10:30:15, bad:cafe, a:b, 16:9 12:5, 2024-05-01Tea", ""},
     {"R&D, AT&T, Ctrl+C, U+1F600, x^2, key=value", "<R&D><AT&T><Ctrl+C><U+1F600><x^2><key=value>"},
     {"x^2 + y^2 = z^2. and a=b - 1 is, k=v = you", "<x^2 + y^2 = z^2><a=b - 1><k=v>"},
@@ -93,7 +111,8 @@ static const struct {
     {"at 12\u00b0C, 45\u00b0, 1.5\u00b0", "<12\u00b0C><45\u00b0><1.5\u00b0>"},
     {"4K and 3D, 5G; 1st, 5km, 100K, 2nd", "<4K><3D><5G>"},
     {"12k, 150k of 5km; the house\u00b2 and Soup\u00b9", "<12k><150k><\u00b2><\u00b9>"},
-    {"doi:10.1000/182. arXiv:1706.03762, Note:5 and at 12:30", "<doi:10.1000/182><arXiv:1706.03762>"},
+    {"doi:10.1000/182. arXiv:1706.03762, Note:5 and at 12:30",
+     "<doi:10.1000/182><arXiv:1706.03762>"},
     {"\u21165, \u00a92024, \u21165.5", "<\u21165><\u00a92024><\u2116>"},
     {"IBAN DE89 3704 0044 0532 0130 00 today", "<DE89 3704 0044 0532 0130 00>"},
     {"an A4 page, COVID-19, 3f2a9c, H1N1, but 1st and 10h30", "<A4><COVID-19><3f2a9c><H1N1>"},
@@ -106,19 +125,24 @@ static const struct {
     {"Hello {name}!", "<{name}>"},
     {"The ____ is -- or --- so. Well... no....! ## ###y a==b ~~~", "<____><---><....><###><~~~>"},
     {"Use { or } in {curly words}, {} and {a, b}.", "<{><}><{><}><{}><{><}>"},
-    {"$name, $user->id; $a[0] is $Title, US$, $US 5, 5 $CAN, $5, $AB", "<$name><$user->id><$a[0]><$Title>"},
+    {"$name, $user->id; $a[0] is $Title, US$, $US 5, 5 $CAN, $5, $AB",
+     "<$name><$user->id><$a[0]><$Title>"},
     {"Go to !place or :place or %place, but wow! :( a:b, 5 %de", "<!place><:place><%place><:(>"},
     {"%1 of %2, 5%1, %1234", "<%1><%2>"},
     {"<@12> <#f00>a <:wave:7> <<x>> a < b, <b>", "<<@12>><<#f00>><<:wave:7>><<<x>>>"},
     {"[i]x[/i] [url=a b] [gallery id=1] [i am]", "<[i]><[/i]><[url=a b]><[gallery id=1]>"},
-    {"\\(a + b\\) \\[c\\] $$d = e$$ $f$ $x^2$ $5 and $6, \\(", "<\\(a + b\\)><\\[c\\]><$$d = e$$><$f$><$x^2$><\\>"},
+    {"\\(a + b\\) \\[c\\] $$d = e$$ $f$ $x^2$ $5 and $6, \\(",
+     "<\\(a + b\\)><\\[c\\]><$$d = e$$><$f$><$x^2$><\\>"},
     {"\\begin{align} a \\end{align} \\begin{itemize} \\frac{1}{x} \\textbf{two words}",
      "<\\begin{align} a \\end{align}><\\begin{itemize}><\\frac{1}{x}><\\textbf><{><}>"},
-    {"one\\ntwo. \\tThree \\u00e9t \\\"x\\\" \\alpha \\nu", "<\\n><\\t><\\u00e9><\\\"><\\\"><\\alpha><\\nu>"},
+    {"one\\ntwo. \\tThree \\u00e9t \\\"x\\\" \\alpha \\nu",
+     "<\\n><\\t><\\u00e9><\\\"><\\\"><\\alpha><\\nu>"},
     {"{\\an8}Look, {\\i1\\b0}x", "<{\\an8}><{\\i1\\b0}>"},
     {"a **b** ~~c~~ ``d`` *e* 5 * 3 f* ***", "<**><**><~~><~~><``><``><*><*><*><***>"},
-    {"\u00a7aRed \u00a76Gold \u00a7 5a \u00a75 |cff00ff00x|r a|b", "<\u00a7a><\u00a76><|cff00ff00><|r>"},
-    {"5 \u00b0C, -3.5\u00b0F, 20 km/h, 3 mg/kg, 5 and/or, 1/2, 7 \u00b0 x", "<5 \u00b0C><-3.5\u00b0F><20 km/h><3 mg/kg><\u00b0>"},
+    {"\u00a7aRed \u00a76Gold \u00a7 5a \u00a75 |cff00ff00x|r a|b",
+     "<\u00a7a><\u00a76><|cff00ff00><|r>"},
+    {"5 \u00b0C, -3.5\u00b0F, 20 km/h, 3 mg/kg, 5 and/or, 1/2, 7 \u00b0 x",
+     "<5 \u00b0C><-3.5\u00b0F><20 km/h><3 mg/kg><\u00b0>"},
     {"Acme\u2122 has Foo\u00ae, bar\u2122", "<Acme\u2122><Foo\u00ae><\u2122>"},
     {"aaaaaaaaaaaa, Baaad, Donaudampfschifffahrtsgesellschaft", "<aaaaaaaaaaaa>"},
     {"\u5199\u4fe1a@b.cd \u770bhttps://x.org/a\u3002", "<a@b.cd><https://x.org/a>"},
@@ -130,12 +154,16 @@ START_TEST(codes_are_found) {
         char found[512] = "";
         struct opaque_run run;
         size_t length = strlen(codes[i].text), end = 0;
-        for (size_t at = 0; opaque_next(NOTATION_ALL, codes[i].text, length, &at, &run); end = run.end) {
-            ck_assert(run.begin >= end && run.end > run.begin && at == run.end && run.written == NULL);
+        for (size_t at = 0; opaque_next(NOTATION_ALL, codes[i].text, length, &at, &run);
+             end = run.end) {
+            ck_assert(run.begin >= end && run.end > run.begin && at == run.end &&
+                      run.written == NULL);
             size_t used = strlen(found);
-            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin), codes[i].text + run.begin);
+            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin),
+                     codes[i].text + run.begin);
         }
-        ck_assert_msg(strcmp(found, codes[i].found) == 0, "%s: %s, not %s", codes[i].text, found, codes[i].found);
+        ck_assert_msg(strcmp(found, codes[i].found) == 0, "%s: %s, not %s", codes[i].text, found,
+                      codes[i].found);
         size_t at = 0;
         ck_assert(!opaque_next(NOTATION_NONE, codes[i].text, length, &at, &run));
         ck_assert_uint_eq(at, length);
@@ -147,23 +175,28 @@ END_TEST
 START_TEST(layout_is_found) {
     static const struct {
         const char *text, *found;
-    } rows[] = {{"One\\nTwo", "<\\n>"},
-                {"Write \\n or '\\t', \\alpha", ""},
-                {"He left.\\r\\n\\r\\nShe stayed.", "<\\r\\n\\r\\n>"},
-                {"Run this:\n  $ make install\nand wait. $ 5 or $ make", "<$ make install>"},
-                {"C:\\> dir /w\njane@host:~$ ls\n>>> f(x)\n>> quoted", "<C:\\> dir /w><jane@host:~$ ls><>>> f(x)>"},
-                {"See:\ndef f(x):\n    return x\nThat is all;", "<def f(x):\n    return x>"},
-                {"if (a == b) {\n  go\n}\nSELECT a FROM b", "<if (a == b) {\n  go\n}\nSELECT a FROM b>"},
-                {"x = y + z;", "<x = y + z;>"},
-                {"He went (home); she stayed;", ""}};
+    } rows[] = {
+        {"One\\nTwo", "<\\n>"},
+        {"Write \\n or '\\t', \\alpha", ""},
+        {"He left.\\r\\n\\r\\nShe stayed.", "<\\r\\n\\r\\n>"},
+        {"Run this:\n  $ make install\nand wait. $ 5 or $ make", "<$ make install>"},
+        {"C:\\> dir /w\njane@host:~$ ls\n>>> f(x)\n>> quoted",
+         "<C:\\> dir /w><jane@host:~$ ls><>>> f(x)>"},
+        {"See:\ndef f(x):\n    return x\nThat is all;", "<def f(x):\n    return x>"},
+        {"if (a == b) {\n  go\n}\nSELECT a FROM b", "<if (a == b) {\n  go\n}\nSELECT a FROM b>"},
+        {"x = y + z;", "<x = y + z;>"},
+        {"He went (home); she stayed;", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char found[256] = "";
         struct opaque_run run;
-        for (size_t at = 0; opaque_next(NOTATION_LAYOUT, rows[i].text, strlen(rows[i].text), &at, &run);) {
+        for (size_t at = 0;
+             opaque_next(NOTATION_LAYOUT, rows[i].text, strlen(rows[i].text), &at, &run);) {
             size_t used = strlen(found);
-            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin), rows[i].text + run.begin);
+            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin),
+                     rows[i].text + run.begin);
         }
-        ck_assert_msg(strcmp(found, rows[i].found) == 0, "%s: %s, not %s", rows[i].text, found, rows[i].found);
+        ck_assert_msg(strcmp(found, rows[i].found) == 0, "%s: %s, not %s", rows[i].text, found,
+                      rows[i].found);
     }
 }
 END_TEST
@@ -197,12 +230,16 @@ START_TEST(expressions_match) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *open = strchr(rows[i].text, '<'), *close = strchr(rows[i].text, '>');
         char text[64] = "";
-        snprintf(text, sizeof text, "%.*s%.*s%s", (int)(open - rows[i].text), rows[i].text, (int)(close - open - 1), open + 1,
-                 close + 1);
+        snprintf(text, sizeof text, "%.*s%.*s%s", (int)(open - rows[i].text), rows[i].text,
+                 (int)(close - open - 1), open + 1, close + 1);
         size_t begin = (size_t)(open - rows[i].text);
-        struct scan scan = {.text = text, .length = strlen(text), .begin = begin, .former = begin > 0 ? text[begin - 1] : ' '};
-        ck_assert_msg(expression_end(&scan, rows[i].expression) == begin + (size_t)(close - open - 1), "%s: %s", rows[i].expression,
-                      rows[i].text);
+        struct scan scan = {.text = text,
+                            .length = strlen(text),
+                            .begin = begin,
+                            .former = begin > 0 ? text[begin - 1] : ' '};
+        ck_assert_msg(expression_end(&scan, rows[i].expression) ==
+                          begin + (size_t)(close - open - 1),
+                      "%s: %s", rows[i].expression, rows[i].text);
     }
 }
 END_TEST
@@ -210,19 +247,21 @@ END_TEST
 START_TEST(kinds_have_names) {
     static const struct {
         const char *text, *kind;
-    } kinds[] = {{"\xf0\x9f\x8f\xa0", "emoji"}, {"\xc2\xa9", "symbol"}, {"A4", "code"}, {"{x}", "code"},
-                 {"http://a.b", "url"},         {"a@b.cd", "email"}};
+    } kinds[] = {
+        {"\xf0\x9f\x8f\xa0", "emoji"}, {"\xc2\xa9", "symbol"}, {"A4", "code"}, {"{x}", "code"},
+        {"http://a.b", "url"},         {"a@b.cd", "email"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct opaque_run run;
         size_t at = 0;
-        ck_assert_msg(opaque_next(NOTATION_ALL, kinds[i].text, strlen(kinds[i].text), &at, &run), "%s", kinds[i].text);
+        ck_assert_msg(opaque_next(NOTATION_ALL, kinds[i].text, strlen(kinds[i].text), &at, &run),
+                      "%s", kinds[i].text);
         ck_assert_str_eq(opaque_name(run.kind), kinds[i].kind);
     }
 }
 END_TEST
 
-/* A word of more than 1,000 bytes is one run, whatever it consists of; shorter ones, and text in scripts that write no spaces, are
- * read as before. */
+/* A word of more than 1,000 bytes is one run, whatever it consists of; shorter ones, and text in
+ * scripts that write no spaces, are read as before. */
 START_TEST(endless_words_are_found) {
     static const struct {
         const char *part;
@@ -234,15 +273,16 @@ START_TEST(endless_words_are_found) {
         {"{a}", true, OPAQUE_CODE},
         {"(", true, OPAQUE_CODE},
         {"7", true, OPAQUE_CODE},
-        {"e\xcc\x81", true, OPAQUE_CODE},                 /* a combining mark */
-        {"\xd0\xb6:", true, OPAQUE_CODE},                 /* Cyrillic */
-        {"\xd8\xa7,", true, OPAQUE_CODE},                 /* Arabic */
-        {"https://a.example/", true, OPAQUE_URL},         /* addresses stay addresses */
-        {"\xe4\xbd\xa0", false, OPAQUE_CODE},             /* Chinese */
-        {"\xe3\x81\x82", false, OPAQUE_CODE},             /* hiragana */
-        {"\xe0\xb8\x81", false, OPAQUE_CODE},             /* Thai */
-        {"\xe0\xbd\x80\xe0\xbc\x8b", false, OPAQUE_CODE}, /* Tibetan, with its mark between syllables */
-        {"a\xc2\xa0", false, OPAQUE_CODE},                /* no-break spaces */
+        {"e\xcc\x81", true, OPAQUE_CODE},         /* a combining mark */
+        {"\xd0\xb6:", true, OPAQUE_CODE},         /* Cyrillic */
+        {"\xd8\xa7,", true, OPAQUE_CODE},         /* Arabic */
+        {"https://a.example/", true, OPAQUE_URL}, /* addresses stay addresses */
+        {"\xe4\xbd\xa0", false, OPAQUE_CODE},     /* Chinese */
+        {"\xe3\x81\x82", false, OPAQUE_CODE},     /* hiragana */
+        {"\xe0\xb8\x81", false, OPAQUE_CODE},     /* Thai */
+        {"\xe0\xbd\x80\xe0\xbc\x8b", false,
+         OPAQUE_CODE},                     /* Tibetan, with its mark between syllables */
+        {"a\xc2\xa0", false, OPAQUE_CODE}, /* no-break spaces */
         {"a ", false, OPAQUE_CODE},
     };
     enum { LEAST = 1001 };
@@ -256,8 +296,9 @@ START_TEST(endless_words_are_found) {
         strcat(text, " now.");
         bool found = opaque_next(NOTATION_ALL, text, strlen(text), &at, &run);
         ck_assert_msg(found == rows[i].endless, "%s", rows[i].part);
-        ck_assert_msg(!found || (run.begin == begin && run.end >= end - 1 && run.end <= end && run.kind == rows[i].kind), "%s",
-                      rows[i].part);
+        ck_assert_msg(!found || (run.begin == begin && run.end >= end - 1 && run.end <= end &&
+                                 run.kind == rows[i].kind),
+                      "%s", rows[i].part);
     }
     char shorter[] = "See a.b.c.d, a.b.c.d";
     size_t at = 0;
@@ -266,8 +307,8 @@ START_TEST(endless_words_are_found) {
 }
 END_TEST
 
-/* A text of one sort of character, 128 KiB of it: the test's own time limit would end it if each were looked at for
- * each other.
+/* A text of one sort of character, 128 KiB of it: the test's own time limit would end it if each
+ * were looked at for each other.
  */
 START_TEST(time_is_linear) {
     static const char *const parts[] = {"{",
@@ -320,22 +361,26 @@ START_TEST(runs_are_widened) {
     static const struct {
         const char *text;
         const char *part, *run, *kind;
-    } rows[] = {{"in Krak\xc3\xb3w now", "\xc3\xb3", "Krak\xc3\xb3w", "word"},
-                {"the Bia\xc5\x82y-Krak\xc3\xb3w-line", "\xc3\xb3", "Bia\xc5\x82y-Krak\xc3\xb3w-line", "word"},
-                {"l'\xc3\x8d\xc3\xb1igo,", "\xc3\x8d", "\xc3\x8d\xc3\xb1igo", "word"},
-                {"pay $1,250.50 now", "$", "$1,250.50", "number"},
-                {"pay US$5k.", "$", "US$5k", "number"},
-                {"pay 1 250,50 \xe2\x82\xac now", "\xe2\x82\xac", "1 250,50 \xe2\x82\xac", "number"},
-                {"pay -\xe2\x82\xac 5, ok", "\xe2\x82\xac", "-\xe2\x82\xac 5", "number"},
-                {"the \xe2\x82\xac is", "\xe2\x82\xac", "\xe2\x82\xac", "symbol"},
-                {"a --> b", ">", "-->", "symbol"},
-                {"a \xc2\xa7 5", "\xc2\xa7", "\xc2\xa7", "symbol"}};
+    } rows[] = {
+        {"in Krak\xc3\xb3w now", "\xc3\xb3", "Krak\xc3\xb3w", "word"},
+        {"the Bia\xc5\x82y-Krak\xc3\xb3w-line", "\xc3\xb3", "Bia\xc5\x82y-Krak\xc3\xb3w-line",
+         "word"},
+        {"l'\xc3\x8d\xc3\xb1igo,", "\xc3\x8d", "\xc3\x8d\xc3\xb1igo", "word"},
+        {"pay $1,250.50 now", "$", "$1,250.50", "number"},
+        {"pay US$5k.", "$", "US$5k", "number"},
+        {"pay 1 250,50 \xe2\x82\xac now", "\xe2\x82\xac", "1 250,50 \xe2\x82\xac", "number"},
+        {"pay -\xe2\x82\xac 5, ok", "\xe2\x82\xac", "-\xe2\x82\xac 5", "number"},
+        {"the \xe2\x82\xac is", "\xe2\x82\xac", "\xe2\x82\xac", "symbol"},
+        {"a --> b", ">", "-->", "symbol"},
+        {"a \xc2\xa7 5", "\xc2\xa7", "\xc2\xa7", "symbol"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t begin = (size_t)(strstr(rows[i].text, rows[i].part) - rows[i].text);
-        struct opaque_run run = readable_around(rows[i].text, strlen(rows[i].text), begin, begin + strlen(rows[i].part));
+        struct opaque_run run = readable_around(rows[i].text, strlen(rows[i].text), begin,
+                                                begin + strlen(rows[i].part));
         ck_assert_msg(run.end - run.begin == strlen(rows[i].run) &&
                           memcmp(rows[i].text + run.begin, rows[i].run, run.end - run.begin) == 0,
-                      "%s: %.*s", rows[i].text, (int)(run.end - run.begin), rows[i].text + run.begin);
+                      "%s: %.*s", rows[i].text, (int)(run.end - run.begin),
+                      rows[i].text + run.begin);
         ck_assert_str_eq(opaque_name(run.kind), rows[i].kind);
     }
 }
@@ -343,11 +388,12 @@ END_TEST
 
 START_TEST(runs_are_merged) {
     const char *text = "aa bb cc{d}ee ff";
-    struct opaque_run old[] = {{8, 11, OPAQUE_CODE, NULL}}, words[] = {{0, 2, OPAQUE_WORD, NULL},
-                                                                       {3, 5, OPAQUE_WORD, NULL},
-                                                                       {6, 8, OPAQUE_WORD, NULL},
-                                                                       {11, 13, OPAQUE_WORD, NULL},
-                                                                       {14, 16, OPAQUE_SYMBOL, NULL}};
+    struct opaque_run old[] = {{8, 11, OPAQUE_CODE, NULL}},
+                      words[] = {{0, 2, OPAQUE_WORD, NULL},
+                                 {3, 5, OPAQUE_WORD, NULL},
+                                 {6, 8, OPAQUE_WORD, NULL},
+                                 {11, 13, OPAQUE_WORD, NULL},
+                                 {14, 16, OPAQUE_SYMBOL, NULL}};
     struct opaque_runs held = {old, 1};
     struct arena arena;
     arena_init(&arena, 1024);
@@ -367,18 +413,22 @@ static const char *const vocabularies[][2] = {{"sentencepiece", "tests/data/tiny
                                               {"characters", "tests/data/tiny.en.characters"}};
 
 /* Around its placeholders. */
-static struct token *encode(const struct tokenizer *tokenizer, const char *text, struct arena *arena, size_t *count) {
+static struct token *encode(const struct tokenizer *tokenizer, const char *text,
+                            struct arena *arena, size_t *count) {
     struct guard guard = {0};
     struct opaque_runs held;
     struct token *tokens;
-    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), arena, &held, NULL), 0);
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = held}, NULL, arena,
+    ck_assert_int_eq(
+        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), arena, &held, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text),
+                                             &(struct tokenizer_reading){.held = held}, NULL, arena,
                                              &tokens, count, NULL),
                      0);
     return tokens;
 }
 
-/* Each placeholder is one unknown token with its own bytes; the others are in order, and all that is visible is in one. */
+/* Each placeholder is one unknown token with its own bytes; the others are in order, and all that
+ * is visible is in one. */
 static void check_tokens(const struct tokenizer *tokenizer, const char *text, struct arena *arena) {
     struct opaque_run span;
     size_t count, next = 0, end = 0, at = 0, length = strlen(text);
@@ -391,7 +441,8 @@ static void check_tokens(const struct tokenizer *tokenizer, const char *text, st
         next++;
     }
     for (size_t i = 0; i < count; i++) {
-        ck_assert(tokens[i].begin >= end && tokens[i].end >= tokens[i].begin && tokens[i].end <= length);
+        ck_assert(tokens[i].begin >= end && tokens[i].end >= tokens[i].begin &&
+                  tokens[i].end <= length);
         for (size_t j = end; j < tokens[i].begin; j++)
             ck_assert_msg(text[j] == ' ', "%s: '%c' is in no token", text, text[j]);
         end = tokens[i].end;
@@ -408,7 +459,8 @@ START_TEST(placeholders_are_tokens) {
                                        "Boy %s https://a.b/c?d=E."};
     struct error err = {0};
     struct arena arena;
-    struct tokenizer *tokenizer = tokenizer_open(vocabularies[_i][0], vocabularies[_i][1], NULL, &err);
+    struct tokenizer *tokenizer =
+        tokenizer_open(vocabularies[_i][0], vocabularies[_i][1], NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
     arena_init(&arena, 1024);
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)
@@ -418,12 +470,14 @@ START_TEST(placeholders_are_tokens) {
 }
 END_TEST
 
-/* A vocabulary that spells the hiding character in bytes: what they stand for is one token all the same. */
+/* A vocabulary that spells the hiding character in bytes: what they stand for is one token all the
+ * same. */
 START_TEST(bytes_of_a_vocabulary_are_one_token) {
     struct error err = {0};
     struct arena arena;
     size_t count;
-    struct tokenizer *tokenizer = tokenizer_open("sentencepiece", "tests/data/tiny.bytes.spm", NULL, &err);
+    struct tokenizer *tokenizer =
+        tokenizer_open("sentencepiece", "tests/data/tiny.bytes.spm", NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
     arena_init(&arena, 1024);
     struct token *tokens = encode(tokenizer, "a {x} b{y}", &arena, &count);
@@ -447,7 +501,9 @@ START_TEST(the_rest_is_read_as_ever) {
     size_t plain_count, masked_count;
     struct tokenizer *tokenizer = tokenizer_open("sentencepiece", vocabularies[0][1], NULL, &err);
     arena_init(&arena, 1024);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, "A boy plays", 11, NULL, &arena, &plain, &plain_count, &err), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, "A boy plays", 11, NULL, &arena, &plain, &plain_count, &err),
+        0);
     masked = encode(tokenizer, "A boy plays {x}", &arena, &masked_count);
     ck_assert_uint_eq(masked_count, plain_count + 1);
     for (size_t i = 0; i < plain_count; i++)
@@ -462,19 +518,23 @@ END_TEST
 
 /* Of a part, and what goes across its edges is not within. */
 START_TEST(parts_have_their_own) {
-    struct opaque_run all[] = {
-        {2, 5, OPAQUE_CODE, NULL}, {5, 6, OPAQUE_CODE, NULL}, {8, 12, OPAQUE_URL, NULL}, {20, 21, OPAQUE_CODE, NULL}};
+    struct opaque_run all[] = {{2, 5, OPAQUE_CODE, NULL},
+                               {5, 6, OPAQUE_CODE, NULL},
+                               {8, 12, OPAQUE_URL, NULL},
+                               {20, 21, OPAQUE_CODE, NULL}};
     const struct opaque_runs held = {all, 4};
     static const struct {
         struct span part;
         size_t count, first, last;
-    } parts[] = {{{0, 30}, 4, 2, 21}, {{2, 12}, 3, 0, 10}, {{3, 12}, 2, 2, 9},   {{2, 11}, 2, 0, 4}, {{5, 6}, 1, 0, 1},
-                 {{6, 8}, 0, 0, 0},   {{9, 11}, 0, 0, 0},  {{9, 30}, 1, 11, 12}, {{21, 30}, 0, 0, 0}};
+    } parts[] = {{{0, 30}, 4, 2, 21}, {{2, 12}, 3, 0, 10},  {{3, 12}, 2, 2, 9},
+                 {{2, 11}, 2, 0, 4},  {{5, 6}, 1, 0, 1},    {{6, 8}, 0, 0, 0},
+                 {{9, 11}, 0, 0, 0},  {{9, 30}, 1, 11, 12}, {{21, 30}, 0, 0, 0}};
     struct arena arena;
     arena_init(&arena, 1024);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct opaque_runs found;
-        ck_assert_int_eq(opaque_within(&held, parts[i].part.begin, parts[i].part.end, &arena, &found, NULL), 0);
+        ck_assert_int_eq(
+            opaque_within(&held, parts[i].part.begin, parts[i].part.end, &arena, &found, NULL), 0);
         ck_assert_uint_eq(found.count, parts[i].count);
         if (found.count == 0)
             continue;

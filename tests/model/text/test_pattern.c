@@ -46,11 +46,12 @@ START_TEST(matches_are_found) {
         while (pattern_next(pattern, texts[i].text, length, &at, &span, INT64_MAX, &err) == 1) {
             size_t used = strlen(found);
             ck_assert_uint_eq(at, span.end);
-            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin), texts[i].text + span.begin);
+            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin),
+                     texts[i].text + span.begin);
         }
         ck_assert_uint_eq(at, length);
-        ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s in %s: %s, not %s", texts[i].expression, texts[i].text, found,
-                      texts[i].found);
+        ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s in %s: %s, not %s",
+                      texts[i].expression, texts[i].text, found, texts[i].found);
         pattern_free(pattern);
     }
 }
@@ -107,9 +108,10 @@ START_TEST(hostile_patterns_end) {
     static const struct {
         const char *expression;
         size_t found;
-    } hostile[] = {{"(a*)*b", 0},          {"(a|a)*b", 0},          {"(a+)+b", 0},
-                   {"a[^b]*b|a", LENGTH},  {"(.*)(.*)(.*)b", 0},    {"[a-z]{1,50}b", 0},
-                   {"(x+x+)+y|a", LENGTH}, {"(a|b)*a(a|b){9}x", 0}, {"(a?){50}a{50}", LENGTH / 100}};
+    } hostile[] = {
+        {"(a*)*b", 0},          {"(a|a)*b", 0},          {"(a+)+b", 0},
+        {"a[^b]*b|a", LENGTH},  {"(.*)(.*)(.*)b", 0},    {"[a-z]{1,50}b", 0},
+        {"(x+x+)+y|a", LENGTH}, {"(a|b)*a(a|b){9}x", 0}, {"(a?){50}a{50}", LENGTH / 100}};
     char *text = make_text('a', LENGTH);
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++)
         ck_assert_uint_eq(count_in(hostile[i].expression, text, LENGTH), hostile[i].found);
@@ -130,7 +132,8 @@ START_TEST(time_is_bounded) {
 }
 END_TEST
 
-/* A match has so many bytes at most, wherever in a long text it begins; what stands around it counts. */
+/* A match has so many bytes at most, wherever in a long text it begins; what stands around it
+ * counts. */
 START_TEST(long_matches) {
     enum { LENGTH = 5000 };
     struct pattern *pattern = open_pattern("\\bx+\\b");

@@ -1,4 +1,5 @@
-/* model/plain and model/vocabulary: the cases that weights/model/tokenizer.py is held to as well, and files that are refused. */
+/* model/plain and model/vocabulary: the cases that weights/model/tokenizer.py is held to as well,
+ * and files that are refused. */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
 #include "tests/scratch.h"
@@ -8,7 +9,8 @@
 
 /* ---- tests/data/plain_tokens.json ---- */
 
-static struct tokenizer *open_kind(const char *kind, const struct tokenizer_options *options, const json_t *pieces) {
+static struct tokenizer *open_kind(const char *kind, const struct tokenizer_options *options,
+                                   const json_t *pieces) {
     char content[4096] = "<unk>\n<s>\n</s>\n";
     size_t i;
     json_t *piece;
@@ -43,18 +45,22 @@ static void check_tokens(const json_t *want, const struct token *tokens, size_t 
     }
 }
 
-/* Decodes the ids; with `own`, the pieces of unknown tokens. Tokens' bytes must rise within the text. */
-static void check_decoded(const struct tokenizer *tokenizer, const struct token *tokens, size_t count, bool own, const char *want) {
+/* Decodes the ids; with `own`, the pieces of unknown tokens. Tokens' bytes must rise within the
+ * text. */
+static void check_decoded(const struct tokenizer *tokenizer, const struct token *tokens,
+                          size_t count, bool own, const char *want) {
     struct token *decoded = arena_zalloc(&arena, count, sizeof *decoded);
     char *text;
     for (size_t i = 0; i < count; i++) {
         decoded[i].id = tokens[i].id;
-        decoded[i].piece = own && tokens[i].id == tokenizer_unknown(tokenizer) ? tokens[i].piece : NULL;
+        decoded[i].piece =
+            own && tokens[i].id == tokenizer_unknown(tokenizer) ? tokens[i].piece : NULL;
     }
     ck_assert_int_eq(tokenizer_decode(tokenizer, decoded, count, &arena, &text, &err), 0);
     ck_assert_str_eq(text, want);
     for (size_t i = 0, end = 0; i < count; end = decoded[i++].end) {
-        ck_assert(end <= decoded[i].begin && decoded[i].begin <= decoded[i].end && decoded[i].end <= strlen(text));
+        ck_assert(end <= decoded[i].begin && decoded[i].begin <= decoded[i].end &&
+                  decoded[i].end <= strlen(text));
         ck_assert_ptr_nonnull(decoded[i].piece);
     }
 }
@@ -64,15 +70,19 @@ START_TEST(tokens_are_those_of_python) {
     size_t i;
     ck_assert_uint_ge(json_array_size(json_object_get(shared, "cases")), 20);
     json_array_foreach(json_object_get(shared, "cases"), i, want) {
-        struct tokenizer_options options = {.lowercase = json_is_true(json_object_get(want, "lowercase")),
-                                            .punctuation = json_is_true(json_object_get(want, "punctuation"))};
+        struct tokenizer_options options = {
+            .lowercase = json_is_true(json_object_get(want, "lowercase")),
+            .punctuation = json_is_true(json_object_get(want, "punctuation"))};
         const char *kind = text_at(want, "type");
-        struct tokenizer *tokenizer = open_kind(kind, &options, json_object_get(json_object_get(shared, "vocabularies"), kind));
+        struct tokenizer *tokenizer = open_kind(
+            kind, &options, json_object_get(json_object_get(shared, "vocabularies"), kind));
         const json_t *text = json_object_get(want, "text");
         struct token *tokens;
         size_t count;
-        ck_assert_int_eq(
-            tokenizer_encode(tokenizer, json_string_value(text), json_string_length(text), NULL, &arena, &tokens, &count, &err), 0);
+        ck_assert_int_eq(tokenizer_encode(tokenizer, json_string_value(text),
+                                          json_string_length(text), NULL, &arena, &tokens, &count,
+                                          &err),
+                         0);
         check_tokens(want, tokens, count);
         check_decoded(tokenizer, tokens, count, false, text_at(want, "decoded"));
         check_decoded(tokenizer, tokens, count, true, text_at(want, "printed"));
@@ -84,7 +94,8 @@ END_TEST
 
 START_TEST(ill_formed_text_is_survived) {
     static const char *const kinds[] = {"words", "characters"};
-    static const char *const texts[] = {"\xff\xfe a", "\xc3", "a\xed\xa0\x80", "\xf0\x9f\x98", "\x80\x80\x80\x80\x80\x80"};
+    static const char *const texts[] = {"\xff\xfe a", "\xc3", "a\xed\xa0\x80", "\xf0\x9f\x98",
+                                        "\x80\x80\x80\x80\x80\x80"};
     static const struct tokenizer_options options = {.lowercase = true, .punctuation = true};
     json_t *pieces = json_pack("[s]", "a");
     for (size_t k = 0; k < 2; k++) {
@@ -92,7 +103,9 @@ START_TEST(ill_formed_text_is_survived) {
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             struct token *tokens;
             size_t count;
-            ck_assert_int_eq(tokenizer_encode(tokenizer, texts[i], strlen(texts[i]), NULL, &arena, &tokens, &count, &err), 0);
+            ck_assert_int_eq(tokenizer_encode(tokenizer, texts[i], strlen(texts[i]), NULL, &arena,
+                                              &tokens, &count, &err),
+                             0);
             ck_assert(count > 0 && tokens[count - 1].end == strlen(texts[i]));
         }
         tokenizer_free(tokenizer);
@@ -111,7 +124,8 @@ START_TEST(pieces_have_ids) {
     ck_assert_int_eq(tokenizer_begin(tokenizer), 1);
     ck_assert_int_eq(tokenizer_end(tokenizer), 2);
     for (int id = 0; id < 7; id++)
-        ck_assert_int_eq(tokenizer_find(tokenizer, tokenizer_piece(tokenizer, id)), id < 3 ? -1 : id);
+        ck_assert_int_eq(tokenizer_find(tokenizer, tokenizer_piece(tokenizer, id)),
+                         id < 3 ? -1 : id);
     ck_assert_int_eq(tokenizer_find(tokenizer, "zebr"), -1);
     ck_assert_int_eq(tokenizer_find(tokenizer, ""), -1);
     tokenizer_free(tokenizer);
@@ -133,7 +147,8 @@ START_TEST(special_tokens_stand_anywhere) {
     size_t count;
     ck_assert_int_eq(tokenizer_decode(tokenizer, decoded, 4, &arena, &text, &err), 0);
     ck_assert_str_eq(text, "b \u2047 10\u00a0000");
-    ck_assert_int_eq(tokenizer_encode(tokenizer, "b </s> c", 8, NULL, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, "b </s> c", 8, NULL, &arena, &tokens, &count, &err), 0);
     ck_assert_uint_eq(count, 3);
     ck_assert(tokens[0].id == 3 && tokens[1].id == 1 && tokens[2].id == 1); /* </s> is not text */
     tokenizer_free(tokenizer);
@@ -191,7 +206,8 @@ Suite *plain_suite(void) {
     tcase_add_test(tests, ill_formed_text_is_survived);
     tcase_add_test(tests, pieces_have_ids);
     tcase_add_test(tests, special_tokens_stand_anywhere);
-    tcase_add_loop_test(tests, wrong_files_are_refused, 0, sizeof wrong_files / sizeof *wrong_files);
+    tcase_add_loop_test(tests, wrong_files_are_refused, 0,
+                        sizeof wrong_files / sizeof *wrong_files);
     tcase_add_test(tests, files_that_cannot_be_read);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,4 +1,5 @@
-/* model/preparation: tests/data/prepared.json, which weights/model/tokenizer.py is held to as well, and tokens of prepared texts.
+/* model/preparation: tests/data/prepared.json, which weights/model/tokenizer.py is held to as well,
+ * and tokens of prepared texts.
  */
 #include "model/text/tokenizer.h"
 #include "tests/scratch.h"
@@ -10,13 +11,16 @@ static void check_case(const json_t *item) {
     const char *text = json_string_value(json_object_get(item, "text"));
     const json_t *origins = json_object_get(item, "origins");
     struct prepared_text prepared;
-    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = -1}, text, strlen(text), &arena, &prepared, &err),
+    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = -1}, text,
+                                      strlen(text), &arena, &prepared, &err),
                      0);
     ck_assert_uint_eq(prepared.length, json_string_length(json_object_get(item, "prepared")));
-    ck_assert_mem_eq(prepared.text, json_string_value(json_object_get(item, "prepared")), prepared.length);
+    ck_assert_mem_eq(prepared.text, json_string_value(json_object_get(item, "prepared")),
+                     prepared.length);
     ck_assert_uint_eq(json_array_size(origins), prepared.length + 1);
     for (size_t i = 0; i <= prepared.length; i++)
-        ck_assert_uint_eq(prepared.origins ? prepared.origins[i] : i, (size_t)json_integer_value(json_array_get(origins, i)));
+        ck_assert_uint_eq(prepared.origins ? prepared.origins[i] : i,
+                          (size_t)json_integer_value(json_array_get(origins, i)));
 }
 
 START_TEST(shared_cases) {
@@ -32,8 +36,8 @@ END_TEST
 
 START_TEST(one_character_may_be_kept) {
     struct prepared_text prepared;
-    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = 0xe000}, "a\xee\x80\x80\xee\x80\x81z", 8, &arena,
-                                      &prepared, &err),
+    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = 0xe000},
+                                      "a\xee\x80\x80\xee\x80\x81z", 8, &arena, &prepared, &err),
                      0);
     ck_assert_uint_eq(prepared.length, 6);
     ck_assert_mem_eq(prepared.text, "a\xee\x80\x80 z", 6);
@@ -42,20 +46,25 @@ END_TEST
 
 /* Tokens are those of the prepared text, and stand for bytes of the text itself. */
 START_TEST(tokens_of_a_prepared_text) {
-    static const char text[] = "\u201cWhat\u201d\u2026 did \u00ad you\u3002", plain[] = "\"What\"... did you.";
+    static const char text[] = "\u201cWhat\u201d\u2026 did \u00ad you\u3002",
+                      plain[] = "\"What\"... did you.";
     struct tokenizer *tokenizer =
-        tokenizer_open("sentencepiece", "tests/data/tiny.en.spm", &(struct tokenizer_options){.prepared = true}, &err);
+        tokenizer_open("sentencepiece", "tests/data/tiny.en.spm",
+                       &(struct tokenizer_options){.prepared = true}, &err);
     struct token *tokens, *want;
     size_t count, wanted;
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, &count, &err), 0);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, plain, strlen(plain), NULL, &arena, &want, &wanted, &err), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, plain, strlen(plain), NULL, &arena, &want, &wanted, &err), 0);
     ck_assert_uint_eq(count, wanted);
     size_t end = 0;
     for (size_t i = 0; i < count; i++) {
         ck_assert_str_eq(tokens[i].piece, want[i].piece);
         ck_assert_uint_ge(tokens[i].begin, end);
-        ck_assert(end == tokens[i].begin || strspn(text + end, " \xc2\xad") >= tokens[i].begin - end);
+        ck_assert(end == tokens[i].begin ||
+                  strspn(text + end, " \xc2\xad") >= tokens[i].begin - end);
         end = tokens[i].end;
     }
     ck_assert_uint_eq(end, strlen(text));
@@ -67,15 +76,18 @@ END_TEST
 START_TEST(placeholders_survive) {
     static const char text[] = "What \u201c{name}\u201d?";
     struct tokenizer *tokenizer =
-        tokenizer_open("sentencepiece", "tests/data/tiny.en.spm", &(struct tokenizer_options){.prepared = true}, &err);
+        tokenizer_open("sentencepiece", "tests/data/tiny.en.spm",
+                       &(struct tokenizer_options){.prepared = true}, &err);
     struct opaque_run name = {8, 14, OPAQUE_CODE, NULL};
     struct token *tokens;
     size_t count, found = 0;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {&name, 1}}, NULL,
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text),
+                                             &(struct tokenizer_reading){.held = {&name, 1}}, NULL,
                                              &arena, &tokens, &count, &err),
                      0);
     for (size_t i = 0; i < count; i++)
-        found += tokens[i].end - tokens[i].begin == 6 && memcmp(text + tokens[i].begin, "{name}", 6) == 0;
+        found += tokens[i].end - tokens[i].begin == 6 &&
+                 memcmp(text + tokens[i].begin, "{name}", 6) == 0;
     ck_assert_uint_eq(found, 1);
     tokenizer_free(tokenizer);
 }

@@ -21,7 +21,8 @@ static void write_file(const char *path, const char *text) {
 static void open_with(const char *path) {
     tokenizer = tokenizer_open("sentencepiece", "tests/data/tiny.bytes.spm", NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    ck_assert_msg(readable_init(&readable, tokenizer, tokenizer, "en", path, &err) == 0, "%s", err.message);
+    ck_assert_msg(readable_init(&readable, tokenizer, tokenizer, "en", path, &err) == 0, "%s",
+                  err.message);
 }
 
 static void close_all(void) {
@@ -35,12 +36,14 @@ static void expect_held(const char *text, const char *expected) {
     struct opaque_runs held = {0};
     size_t count, found, length = strlen(text);
     char shown[256] = "";
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, NULL), 0);
-    ck_assert_int_eq(readable_hold(&readable, text, length, tokens, count, &held, &found, &arena, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, NULL),
+                     0);
+    ck_assert_int_eq(
+        readable_hold(&readable, text, length, tokens, count, &held, &found, &arena, NULL), 0);
     ck_assert(found >= held.count);
     for (size_t i = 0; i < held.count; i++)
-        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "<%.*s>", (int)(held.all[i].end - held.all[i].begin),
-                 text + held.all[i].begin);
+        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "<%.*s>",
+                 (int)(held.all[i].end - held.all[i].begin), text + held.all[i].begin);
     ck_assert_msg(strcmp(shown, expected) == 0, "%s: %s, not %s", text, shown, expected);
 }
 
@@ -48,7 +51,8 @@ START_TEST(what_is_spelt_in_bytes_is_held) {
     open_with("no such file");
     expect_held("boy plays in the snow.", "");
     expect_held("in Dvo\xc5\x99\xc3\xa1k today", "<Dvo\xc5\x99\xc3\xa1k>");
-    expect_held("\xe6\x9d\xb1\xe4\xba\xac \xe5\xa4\xa7\xe9\x98\xaa is", "<\xe6\x9d\xb1\xe4\xba\xac \xe5\xa4\xa7\xe9\x98\xaa>");
+    expect_held("\xe6\x9d\xb1\xe4\xba\xac \xe5\xa4\xa7\xe9\x98\xaa is",
+                "<\xe6\x9d\xb1\xe4\xba\xac \xe5\xa4\xa7\xe9\x98\xaa>");
     expect_held("pay \xe2\x82\xac"
                 "5 now",
                 "<\xe2\x82\xac"
@@ -57,11 +61,13 @@ START_TEST(what_is_spelt_in_bytes_is_held) {
 }
 END_TEST
 
-/* Words that are spelt letter by letter are held; long words of the language are not, nor are letters without case. */
+/* Words that are spelt letter by letter are held; long words of the language are not, nor are
+ * letters without case. */
 START_TEST(long_rare_words_are_held) {
     tokenizer = tokenizer_open("sentencepiece", "weights/de-en/joint.spm", NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    ck_assert_int_eq(readable_init(&readable, tokenizer, tokenizer, "de", "weights/de-en/opaque.json", &err), 0);
+    ck_assert_int_eq(
+        readable_init(&readable, tokenizer, tokenizer, "de", "weights/de-en/opaque.json", &err), 0);
     expect_held("Das ist (Grzegorzyszczykiewicz), sagt er.", "<Grzegorzyszczykiewicz>");
     expect_held("Frau Krzyzanowska-Wrzeszczykiewicz singt.", "<Krzyzanowska-Wrzeszczykiewicz>");
     expect_held("Die Geschwindigkeitsbegrenzung und die Krankenversicherungsbeiträge", "");
@@ -71,7 +77,8 @@ START_TEST(long_rare_words_are_held) {
 }
 END_TEST
 
-/* A run that is longer than the part of a text that is read at once is held as one; what was held already stays as it was. */
+/* A run that is longer than the part of a text that is read at once is held as one; what was held
+ * already stays as it was. */
 START_TEST(a_run_of_many_windows_is_one) {
     enum { CHARACTERS = 5000, BYTES = 3 * CHARACTERS };
     static const char head[] = "The boy {name} plays in ", tail[] = " and in the snow.";
@@ -103,8 +110,12 @@ START_TEST(marks_are_respelled_where_they_are_lost) {
     const char *text = "the \xe2\x80\x9c"
                        "boy\xe2\x80\x9d \xe2\x80\x93 snow",
                *same = "the \"boy\" - snow";
-    ck_assert_int_eq(tokenizer_encode(tokenizer, same, strlen(same), NULL, &arena, &plain, &plain_count, NULL), 0);
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &how, NULL, &arena, &typographic, &count, NULL), 0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, same, strlen(same), NULL, &arena, &plain, &plain_count, NULL),
+        0);
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &how, NULL, &arena,
+                                             &typographic, &count, NULL),
+                     0);
     ck_assert_uint_eq(count, plain_count);
     for (size_t i = 0; i < count; i++)
         ck_assert_int_eq(typographic[i].id, plain[i].id);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct span *split(const struct segmenter *segmenter, const char *text, size_t length, size_t *count) {
+static struct span *split(const struct segmenter *segmenter, const char *text, size_t length,
+                          size_t *count) {
     struct span *spans;
-    ck_assert_msg(segmenter_split(segmenter, text, length, &arena, &spans, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(segmenter_split(segmenter, text, length, &arena, &spans, count, &err) == 0, "%s",
+                  err.message);
     return spans;
 }
 
@@ -23,7 +25,8 @@ static const struct {
     const char *language, *text, *sentences;
 } cases[] = {
     {"en", "Mr. Smith went home. He slept.", "Mr. Smith went home.|He slept."},
-    {"en", "We met Prof. Jones and Mrs. May. They left", "We met Prof. Jones and Mrs. May.|They left"},
+    {"en", "We met Prof. Jones and Mrs. May. They left",
+     "We met Prof. Jones and Mrs. May.|They left"},
     {"fr", "M. Dupont est là. Il dort.", "M. Dupont est là.|Il dort."},
     {"de", "Das ist z.B. Holz. Gut!", "Das ist z.B. Holz.|Gut!"},
     {"en", "Dr. Brown is here. Ask Lt. Gray.", "Dr. Brown is here.|Ask Lt. Gray."},
@@ -32,30 +35,41 @@ static const struct {
     {"en", "It shuts at 5 p.m. Then we go.", "It shuts at 5 p.m.|Then we go."},
     {"en", "We shut at 5 p. m. \"The\" end.", "We shut at 5 p. m.|\"The\" end."},
     {"en", "Fruit, e.g. Apples, i. e. Food.", "Fruit, e.g. Apples, i. e. Food."},
-    {"en", "See No. 5 in St. Peter. I said No. We left.", "See No. 5 in St. Peter.|I said No.|We left."},
+    {"en", "See No. 5 in St. Peter. I said No. We left.",
+     "See No. 5 in St. Peter.|I said No.|We left."},
     {"en", "by Dr.\nBrown. He saw the xDr. Then", "by Dr.|Brown.|He saw the xDr.|Then"},
-    {"de", "Nimm z. B. Holz, d. h. Eiche, bzw. Buche. Gut!", "Nimm z. B. Holz, d. h. Eiche, bzw. Buche.|Gut!"},
-    {"de", "Z.\u00a0B. Dr. Braun wohnt in Nr. 5 in St. Gallen.", "Z.\u00a0B. Dr. Braun wohnt in Nr. 5 in St. Gallen."},
+    {"de", "Nimm z. B. Holz, d. h. Eiche, bzw. Buche. Gut!",
+     "Nimm z. B. Holz, d. h. Eiche, bzw. Buche.|Gut!"},
+    {"de", "Z.\u00a0B. Dr. Braun wohnt in Nr. 5 in St. Gallen.",
+     "Z.\u00a0B. Dr. Braun wohnt in Nr. 5 in St. Gallen."},
     {"de", "Der Bd. Er ging.", "Der Bd.|Er ging."},
-    {"de", "\u00c4pfel usw. Birnen. Brot usw. Das war es.", "\u00c4pfel usw. Birnen.|Brot usw.|Das war es."},
+    {"de", "\u00c4pfel usw. Birnen. Brot usw. Das war es.",
+     "\u00c4pfel usw. Birnen.|Brot usw.|Das war es."},
     {"fr", "Mme. Blanc, p. ex. Jeanne. Il est 5 h.", "Mme. Blanc, p. ex. Jeanne.|Il est 5 h."},
-    {"es", "El Sr. Blanco y la Dra. Rojo. Viven en EE. UU. Pero no.", "El Sr. Blanco y la Dra. Rojo.|Viven en EE. UU.|Pero no."},
+    {"es", "El Sr. Blanco y la Dra. Rojo. Viven en EE. UU. Pero no.",
+     "El Sr. Blanco y la Dra. Rojo.|Viven en EE. UU.|Pero no."},
     {"xx", "Am z. B. und Dr. Z", "Am z.|B. und Dr.|Z"},
     {"en-US", "One. Two.", "One.|Two."},
     {"xx", "One. Two.", "One.|Two."},
     {"en", "Wait... what? No.", "Wait... what?|No."},
     {"en", "Well\u2026 I go. Now\u2026", "Well\u2026 I go.|Now\u2026"},
-    {"en", "He said \"Go.\" Then he left. (He did.) Yes!", "He said \"Go.\"|Then he left.|(He did.)|Yes!"},
-    {"en", "It costs 3.50 euros. See www.example.org now.", "It costs 3.50 euros.|See www.example.org now."},
+    {"en", "He said \"Go.\" Then he left. (He did.) Yes!",
+     "He said \"Go.\"|Then he left.|(He did.)|Yes!"},
+    {"en", "It costs 3.50 euros. See www.example.org now.",
+     "It costs 3.50 euros.|See www.example.org now."},
     {"en", "What?! Really!!! Yes", "What?!|Really!!!|Yes"},
     {"en", "one\ntwo\r\n\r\n three \u2028four\u2029five\r", "one|two|three|four|five"},
     {"en", "by Mr.\nSmith", "by Mr.|Smith"},
-    {"de", "Im 19. Jahrhundert war es so. Am 3. Mai 2020 nicht.", "Im 19. Jahrhundert war es so.|Am 3. Mai 2020 nicht."},
-    {"de-AT", "Das 1. Kapitel. (2. Teil) 18./19. Jahrhundert", "Das 1. Kapitel.|(2. Teil) 18./19. Jahrhundert"},
+    {"de", "Im 19. Jahrhundert war es so. Am 3. Mai 2020 nicht.",
+     "Im 19. Jahrhundert war es so.|Am 3. Mai 2020 nicht."},
+    {"de-AT", "Das 1. Kapitel. (2. Teil) 18./19. Jahrhundert",
+     "Das 1. Kapitel.|(2. Teil) 18./19. Jahrhundert"},
     {"de", "Ludwig XIV. Rex lebt. Papst Pius IX. Er", "Ludwig XIV. Rex lebt.|Papst Pius IX. Er"},
-    {"de", "Er kam auf Platz 3. Danach ging er.", "Er kam auf Platz 3. Danach ging er."}, /* who could tell */
+    {"de", "Er kam auf Platz 3. Danach ging er.",
+     "Er kam auf Platz 3. Danach ging er."}, /* who could tell */
     {"de", "Das war 2020. Danach ging er.", "Das war 2020.|Danach ging er."},
-    {"de", "Es kostet 2,3. Das ist viel. Um 12:30. Ja.", "Es kostet 2,3.|Das ist viel.|Um 12:30.|Ja."},
+    {"de", "Es kostet 2,3. Das ist viel. Um 12:30. Ja.",
+     "Es kostet 2,3.|Das ist viel.|Um 12:30.|Ja."},
     {"de", "Platz A3. Danach.", "Platz A3.|Danach."},
     {"de", "auf Platz 3! Danach. (Platz 3.) Ja. Platz 3. \u201eGut\u201c.",
      "auf Platz 3!|Danach.|(Platz 3.)|Ja.|Platz 3.|\u201eGut\u201c."},
@@ -63,7 +77,8 @@ static const struct {
     {"de", "1. Haus\n2. Hof\n3.", "1. Haus|2. Hof|3."},
     {"de", "Am 3. 5. 2020. X. Tag.", "Am 3. 5. 2020.|X. Tag."},
     {"fi", "XIX. Yy. IIII. Yy. MI. Yy. VX. Yy", "XIX. Yy.|IIII.|Yy.|MI.|Yy.|VX.|Yy"},
-    {"cs", "Karel IV. Lucembursk\u00fd vl\u00e1dl. Byl to on.", "Karel IV. Lucembursk\u00fd vl\u00e1dl.|Byl to on."},
+    {"cs", "Karel IV. Lucembursk\u00fd vl\u00e1dl. Byl to on.",
+     "Karel IV. Lucembursk\u00fd vl\u00e1dl.|Byl to on."},
     {"en", "He came in at number 3. Then he left.", "He came in at number 3.|Then he left."},
     {"fr", "Il a 19. Elle a 20.", "Il a 19.|Elle a 20."},
     {"xx", "In 19. Then.", "In 19.|Then."},
@@ -144,7 +159,8 @@ START_TEST(nul_is_a_character) {
     size_t count;
     struct span *spans = split(segmenter, text, sizeof text - 1, &count);
     ck_assert_uint_eq(count, 2);
-    ck_assert(spans[0].begin == 0 && spans[0].end == 6 && spans[1].begin == 7 && spans[1].end == 10);
+    ck_assert(spans[0].begin == 0 && spans[0].end == 6 && spans[1].begin == 7 &&
+              spans[1].end == 10);
     segmenter_free(segmenter);
 }
 END_TEST
@@ -187,8 +203,8 @@ static void *split_often(void *shared) {
     for (int i = 0; i < 500; i++) {
         struct span *spans;
         size_t count;
-        good +=
-            segmenter_split(shared, text, sizeof text - 1, &own, &spans, &count, NULL) == 0 && count == 3 && spans[1].begin == 21;
+        good += segmenter_split(shared, text, sizeof text - 1, &own, &spans, &count, NULL) == 0 &&
+                count == 3 && spans[1].begin == 21;
         arena_reset(&own);
     }
     arena_done(&own);
@@ -210,12 +226,14 @@ START_TEST(threads_share_a_segmenter) {
 END_TEST
 
 START_TEST(what_is_no_language) {
-    static const char *const names[] = {"", "english language", "e", "en_US!", "much-too-long-a-subtag"};
+    static const char *const names[] = {"", "english language", "e", "en_US!",
+                                        "much-too-long-a-subtag"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct error refused = {0};
         ck_assert_ptr_null(segmenter_open(names[i], &refused));
         ck_assert_int_eq(refused.code, ERROR_FORMAT);
-        ck_assert_msg(strncmp(refused.message, "not a BCP-47 language: ", 23) == 0, "%s", refused.message);
+        ck_assert_msg(strncmp(refused.message, "not a BCP-47 language: ", 23) == 0, "%s",
+                      refused.message);
     }
     segmenter_free(NULL);
 }
@@ -225,7 +243,8 @@ START_TEST(a_text_too_long_is_refused) {
     struct segmenter *segmenter = open_language("en");
     struct span *spans = NULL;
     size_t count = 7;
-    ck_assert_int_eq(segmenter_split(segmenter, "", (size_t)1 << 31, &arena, &spans, &count, &err), -1);
+    ck_assert_int_eq(segmenter_split(segmenter, "", (size_t)1 << 31, &arena, &spans, &count, &err),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert(spans == NULL && count == 7);
     segmenter_free(segmenter);
@@ -250,7 +269,8 @@ START_TEST(trimming) {
     };
     for (size_t i = 0; i < sizeof trims / sizeof *trims; i++) {
         struct span span = segmenter_trim(trims[i].text, strlen(trims[i].text));
-        ck_assert_msg(span.begin == trims[i].begin && span.end == trims[i].end, "case %zu: %zu..%zu", i, span.begin, span.end);
+        ck_assert_msg(span.begin == trims[i].begin && span.end == trims[i].end,
+                      "case %zu: %zu..%zu", i, span.begin, span.end);
     }
 }
 END_TEST

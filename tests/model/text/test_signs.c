@@ -10,7 +10,8 @@
 static const struct tokenizer *vocabulary; /* NULL: none */
 
 /* Returns the signs that differ, as they are written: "# | ( -> )"; "": they agree. */
-static const char *difference(const char *from, const char *to, const char *source, const char *target) {
+static const char *difference(const char *from, const char *to, const char *source,
+                              const char *target) {
     static char out[512];
     struct sign_rules rules = signs_rules(from, to);
     rules.vocabularies[0] = rules.vocabularies[1] = vocabulary;
@@ -19,17 +20,20 @@ static const char *difference(const char *from, const char *to, const char *sour
     ck_assert_int_eq(signs_read(&rules, source, strlen(source), NULL, 0, &arena, &left, &err), 0);
     ck_assert_int_eq(signs_read(&rules, target, strlen(target), NULL, 0, &arena, &right, &err), 0);
     for (size_t i = 0; i < left.count; i++)
-        ck_assert(left.all[i].weak || signs_any(&rules, source, strlen(source)) || signs_any_names(&rules, source, strlen(source)));
+        ck_assert(left.all[i].weak || signs_any(&rules, source, strlen(source)) ||
+                  signs_any_names(&rules, source, strlen(source)));
     ck_assert_int_eq(signs_compare(&rules, source, &left, target, &right, &arena, &found, &err), 0);
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < found.source_count; i++)
         used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s", i ? " " : "",
-                                 (int)(found.source[i].end - found.source[i].begin), source + found.source[i].begin);
+                                 (int)(found.source[i].end - found.source[i].begin),
+                                 source + found.source[i].begin);
     used += found.target_count > 0 ? (size_t)snprintf(out + used, sizeof out - used, "->") : 0;
     for (size_t i = 0; i < found.target_count; i++)
         used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s", i ? " " : "",
-                                 (int)(found.target[i].end - found.target[i].begin), target + found.target[i].begin);
+                                 (int)(found.target[i].end - found.target[i].begin),
+                                 target + found.target[i].begin);
     return out;
 }
 
@@ -41,7 +45,8 @@ static void check_all(const struct example *examples, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct example *e = &examples[i];
         const char *got = difference(e->from, e->to, e->source, e->target);
-        ck_assert_msg(strcmp(got, e->difference) == 0, "%s / %s: '%s' and not '%s'", e->source, e->target, got, e->difference);
+        ck_assert_msg(strcmp(got, e->difference) == 0, "%s / %s: '%s' and not '%s'", e->source,
+                      e->target, got, e->difference);
     }
 }
 #define CHECK_ALL(examples) check_all(examples, sizeof(examples) / sizeof *(examples))
@@ -53,7 +58,8 @@ START_TEST(languages_write_the_same_sign_differently) {
         {"de", "en", "»Halt«, sagte sie.", "“Stop”, she said.", ""},
         {"de", "en", "„Ich gehe.", "“I go.", ""},
         {"de", "fr", "Ich komme.“", "Je viens\u00a0»", ""},
-        {"en", "fr", "It's the dogs' bowl, isn't it?", "C'est l'écuelle des chiens, n'est-ce pas\u00a0?", ""},
+        {"en", "fr", "It's the dogs' bowl, isn't it?",
+         "C'est l'écuelle des chiens, n'est-ce pas\u00a0?", ""},
         {"en", "de", "Half of it is 50%.", "Die Hälfte sind 50 Prozent.", ""},
         {"de", "en", "Lenz & Sohn", "Lenz and Son", ""},
         {"fr", "en", "Le n° 5 est libre.", "No. 5 is free.", ""},
@@ -86,7 +92,8 @@ START_TEST(what_is_lost_or_added_differs) {
 }
 END_TEST
 
-/* Words in capitals are names unless the vocabulary has them in small letters; a translation may have another name. */
+/* Words in capitals are names unless the vocabulary has them in small letters; a translation may
+ * have another name. */
 START_TEST(names_in_capitals_are_signs) {
     static const struct example examples[] = {
         {"en", "fr", "The WHO and the WTO met.", "Le qui et la WTO se sont vus.", "WHO"},
@@ -110,25 +117,28 @@ START_TEST(names_in_capitals_are_signs) {
         {"en", "fr", "So am I.", "Moi aussi.", ""},
     };
     struct sign_rules rules = signs_rules("en", "fr");
-    struct tokenizer *tokenizer = tokenizer_open("sentencepiece", "weights/en-fr/joint.spm", NULL, &err);
+    struct tokenizer *tokenizer =
+        tokenizer_open("sentencepiece", "weights/en-fr/joint.spm", NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
     vocabulary = tokenizer;
     CHECK_ALL(examples);
     vocabulary = NULL;
     tokenizer_free(tokenizer);
     ck_assert_str_eq(difference("en", "fr", "The WHO and the WTO met.", "Ils se sont vus."), "WHO");
-    ck_assert(!signs_any_names(&rules, "A dog and I.", 12) && signs_any_names(&rules, "Plan B", 6) &&
-              signs_any_names(&rules, "an EU", 5));
+    ck_assert(!signs_any_names(&rules, "A dog and I.", 12) &&
+              signs_any_names(&rules, "Plan B", 6) && signs_any_names(&rules, "an EU", 5));
 }
 END_TEST
 
 /* Plain sentences are not read at all. */
 START_TEST(plain_text_has_no_signs) {
     struct sign_rules rules = signs_rules("en", "fr");
-    static const char *const plain[] = {"L'été, c'est fini - non ?", "It isn’t so; is it: no!", "Où vas-tu… – ici.", "東京へ 行く"};
+    static const char *const plain[] = {"L'été, c'est fini - non ?", "It isn’t so; is it: no!",
+                                        "Où vas-tu… – ici.", "東京へ 行く"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         ck_assert_msg(!signs_any(&rules, plain[i], strlen(plain[i])), "%s", plain[i]);
-    ck_assert(signs_mark(&rules, "!", 1) && !signs_mark(&rules, "#", 1) && !signs_mark(&rules, "!!", 2));
+    ck_assert(signs_mark(&rules, "!", 1) && !signs_mark(&rules, "#", 1) &&
+              !signs_mark(&rules, "!!", 2));
 }
 END_TEST
 
@@ -162,7 +172,8 @@ START_TEST(lopsided_pairs) {
     };
     struct span at;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_msg(signs_lopsided(rows[i].text, strlen(rows[i].text), &at) == rows[i].count, "%s", rows[i].text);
+        ck_assert_msg(signs_lopsided(rows[i].text, strlen(rows[i].text), &at) == rows[i].count,
+                      "%s", rows[i].text);
 }
 END_TEST
 
@@ -181,8 +192,11 @@ START_TEST(whole_texts) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct check_lists lists;
         const char *source = rows[i].source, *target = rows[i].target;
-        ck_assert_int_eq(check_whole("en", "fr", source, strlen(source), target, strlen(target), &arena, &lists), 0);
-        ck_assert_msg((lists.source_count > 0) == (rows[i].lacks != NULL) && (lists.target_count > 0) == (rows[i].adds != NULL),
+        ck_assert_int_eq(
+            check_whole("en", "fr", source, strlen(source), target, strlen(target), &arena, &lists),
+            0);
+        ck_assert_msg((lists.source_count > 0) == (rows[i].lacks != NULL) &&
+                          (lists.target_count > 0) == (rows[i].adds != NULL),
                       "%s: %zu, %zu", source, lists.source_count, lists.target_count);
         if (rows[i].lacks)
             ck_assert_str_eq(lists.source[0], rows[i].lacks);

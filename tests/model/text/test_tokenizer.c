@@ -1,4 +1,5 @@
-/* model/tokenizer, model/sentencepiece and model/spm_file, with two vocabularies of 200 pieces and with files made by hand. */
+/* model/tokenizer, model/sentencepiece and model/spm_file, with two vocabularies of 200 pieces and
+ * with files made by hand. */
 #include "model/base/utf8.h"
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
@@ -31,18 +32,23 @@ static void close_both(void) {
     arena_done(&arena);
 }
 
-static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t length, size_t *count) {
+static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t length,
+                            size_t *count) {
     struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, count, &err) ==
+                      0,
+                  "%s", err.message);
     return tokens;
 }
 
-static char *decode(const struct tokenizer *tokenizer, const struct token *source, size_t count, struct token **tokens) {
+static char *decode(const struct tokenizer *tokenizer, const struct token *source, size_t count,
+                    struct token **tokens) {
     *tokens = arena_zalloc(&arena, count, sizeof **tokens);
     for (size_t i = 0; i < count; i++)
         (*tokens)[i].id = source[i].id;
     char *text = NULL;
-    ck_assert_msg(tokenizer_decode(tokenizer, *tokens, count, &arena, &text, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_decode(tokenizer, *tokens, count, &arena, &text, &err) == 0, "%s",
+                  err.message);
     return text;
 }
 
@@ -55,14 +61,17 @@ static bool at_boundary(const char *text, size_t length, size_t at) {
     return at == length || ((unsigned char)text[at] & 0xc0) != 0x80;
 }
 
-/* Tokens rise, do not overlap, lie on character boundaries, neither begin nor end with white space, and leave nothing else out. */
-static void check_tiling(const char *text, size_t length, const struct token *tokens, size_t count) {
+/* Tokens rise, do not overlap, lie on character boundaries, neither begin nor end with white space,
+ * and leave nothing else out. */
+static void check_tiling(const char *text, size_t length, const struct token *tokens,
+                         size_t count) {
     size_t end = 0;
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_le(end, tokens[i].begin);
         ck_assert_uint_le(tokens[i].begin, tokens[i].end);
         ck_assert_uint_le(tokens[i].end, length);
-        ck_assert(at_boundary(text, length, tokens[i].begin) && at_boundary(text, length, tokens[i].end));
+        ck_assert(at_boundary(text, length, tokens[i].begin) &&
+                  at_boundary(text, length, tokens[i].end));
         check_only_space(text, end, tokens[i].begin);
         end = tokens[i].end;
         if (tokens[i].begin == end)
@@ -92,7 +101,8 @@ static const struct {
 
 START_TEST(decoding_gives_the_normalised_text) {
     size_t count;
-    struct token *tokens = encode(english, known[_i].text, strlen(known[_i].text), &count), *decoded;
+    struct token *tokens = encode(english, known[_i].text, strlen(known[_i].text), &count),
+                 *decoded;
     check_tiling(known[_i].text, strlen(known[_i].text), tokens, count);
     const char *text = decode(english, tokens, count, &decoded);
     ck_assert_str_eq(text, known[_i].normalised);
@@ -201,7 +211,8 @@ START_TEST(nul_is_a_character) {
 END_TEST
 
 START_TEST(ill_formed_text_is_survived) {
-    static const char *const texts[] = {"\xff\xfe to", "\xc3", "to\xed\xa0\x80", "\xf0\x9f\x98", "\x80\x80\x80\x80\x80\x80"};
+    static const char *const texts[] = {"\xff\xfe to", "\xc3", "to\xed\xa0\x80", "\xf0\x9f\x98",
+                                        "\x80\x80\x80\x80\x80\x80"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size_t count;
         struct token *tokens = encode(english, texts[i], strlen(texts[i]), &count);
@@ -223,7 +234,8 @@ static char *repeat(const char *text, size_t *length) {
 START_TEST(a_long_text_is_as_many_short_ones) {
     size_t length, once, count;
     char *text = repeat("Tom is here. ", &length);
-    struct token *single = encode(english, "Tom is here. ", 13, &once), *tokens = encode(english, text, length, &count), *decoded;
+    struct token *single = encode(english, "Tom is here. ", 13, &once),
+                 *tokens = encode(english, text, length, &count), *decoded;
     check_tiling(text, length, tokens, count);
     ck_assert_uint_eq(count, length / 13 * once);
     for (size_t i = 0; i < count; i++) {
@@ -285,14 +297,16 @@ END_TEST
 START_TEST(a_text_too_long_is_refused) {
     struct token *tokens = NULL;
     size_t count = 7;
-    ck_assert_int_eq(tokenizer_encode(english, "", (size_t)1 << 31, NULL, &arena, &tokens, &count, &err), -1);
+    ck_assert_int_eq(
+        tokenizer_encode(english, "", (size_t)1 << 31, NULL, &arena, &tokens, &count, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "a text of 2147483648 bytes is too long");
     ck_assert(tokens == NULL && count == 7);
 }
 END_TEST
 
-static void check_refused(const char *kind, const char *path, enum error_code code, const char *message) {
+static void check_refused(const char *kind, const char *path, enum error_code code,
+                          const char *message) {
     struct error refused = {0};
     ck_assert_ptr_null(tokenizer_open(kind, path, NULL, &refused));
     ck_assert_int_eq(refused.code, code);
@@ -300,14 +314,16 @@ static void check_refused(const char *kind, const char *path, enum error_code co
 }
 
 START_TEST(files_that_cannot_be_read) {
-    check_refused("sentencepiece", "/nowhere/x.spm", ERROR_FILE, "cannot open /nowhere/x.spm: No such file or directory");
+    check_refused("sentencepiece", "/nowhere/x.spm", ERROR_FILE,
+                  "cannot open /nowhere/x.spm: No such file or directory");
     check_refused("sentencepiece", "tests", ERROR_FILE, "cannot read tests: not a regular file");
     check_refused("letters", ENGLISH, ERROR_FORMAT, "tokenizer.type: letters is not known");
     tokenizer_free(NULL);
 }
 END_TEST
 
-/* True if the bytes were refused, with ERROR_FORMAT; otherwise the tokenizer must work without harm. */
+/* True if the bytes were refused, with ERROR_FORMAT; otherwise the tokenizer must work without
+ * harm. */
 static bool refuses(const void *data, size_t length) {
     struct error refused = {0};
     char *path = file_write(data, length);
@@ -320,7 +336,8 @@ static bool refuses(const void *data, size_t length) {
         size_t count, end = 0;
         struct token *tokens = encode(tokenizer, strange[i], strlen(strange[i]), &count), *decoded;
         for (size_t k = 0; k < count; end = tokens[k++].end)
-            ck_assert(end <= tokens[k].begin && tokens[k].begin <= tokens[k].end && tokens[k].end <= strlen(strange[i]));
+            ck_assert(end <= tokens[k].begin && tokens[k].begin <= tokens[k].end &&
+                      tokens[k].end <= strlen(strange[i]));
         decode(tokenizer, tokens, count, &decoded);
     }
     tokenizer_free(tokenizer);
@@ -431,22 +448,27 @@ START_TEST(charsmaps_are_checked) {
     bad.units[17] = 1u << 18 | 17; /* to block 1: there is only block 0 */
     ck_assert(refuses_charsmap(&bad));
     bad = good;
-    bad.units[17] = 1u << 8 | 4u << 10 | 17; /* the end of a key; its string's place is unit 17 ^ 4 */
+    bad.units[17] =
+        1u << 8 | 4u << 10 | 17; /* the end of a key; its string's place is unit 17 ^ 4 */
     bad.units[17 ^ 4] = 1u << 31 | 1;
     ck_assert(!refuses_charsmap(&bad));
     bad.units[17 ^ 4] = 1u << 31 | 2; /* past the strings */
     ck_assert(refuses_charsmap(&bad));
     bad = good;
-    bad.units[0] = 1u << 31 | 1u << 18; /* to block 1: marked as a place, but every walk begins here */
+    bad.units[0] =
+        1u << 31 | 1u << 18; /* to block 1: marked as a place, but every walk begins here */
     ck_assert(refuses_charsmap(&bad));
 }
 END_TEST
 
-/* One vocabulary read in two ways: each has its own options, and the one that is shared outlives the other. */
+/* One vocabulary read in two ways: each has its own options, and the one that is shared outlives
+ * the other. */
 START_TEST(a_vocabulary_is_shared) {
-    static const char text[] = "A\xe3\x80\x82 B"; /* an ideographic full stop, which preparation makes ". " */
+    static const char text[] =
+        "A\xe3\x80\x82 B"; /* an ideographic full stop, which preparation makes ". " */
     size_t count, shared_count;
-    struct tokenizer *shared = tokenizer_share(english, &(struct tokenizer_options){.prepared = true}, &err);
+    struct tokenizer *shared =
+        tokenizer_share(english, &(struct tokenizer_options){.prepared = true}, &err);
     ck_assert_ptr_nonnull(shared);
     ck_assert_uint_eq(tokenizer_size(shared), tokenizer_size(english));
     ck_assert_ptr_eq(tokenizer_piece(shared, 5), tokenizer_piece(english, 5));
@@ -469,7 +491,8 @@ Suite *tokenizer_suite(void) {
     tcase_add_loop_test(tests, decoding_gives_the_normalised_text, 0, sizeof known / sizeof *known);
     tcase_add_test(tests, a_vocabulary_is_shared);
     tcase_add_test(tests, accents_compose);
-    tcase_add_loop_test(tests, strange_characters_keep_their_bytes, 0, sizeof strange / sizeof *strange);
+    tcase_add_loop_test(tests, strange_characters_keep_their_bytes, 0,
+                        sizeof strange / sizeof *strange);
     tcase_add_test(tests, offsets_leave_white_space_out);
     tcase_add_test(tests, unknown_pieces_are_the_text);
     tcase_add_test(tests, one_character_of_many_pieces);

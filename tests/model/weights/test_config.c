@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {"base": a right configuration, "wrong": [{"set" or "remove": what makes it wrong, "message": how the message begins}]}:
- * weights/model/config.py is held to the same list. */
+/* {"base": a right configuration, "wrong": [{"set" or "remove": what makes it wrong, "message": how
+ * the message begins}]}: weights/model/config.py is held to the same list. */
 static const char WRONG_CONFIGS[] = "tests/data/wrong_configs.json";
 
 static struct model_config config;
@@ -39,7 +39,8 @@ static void change(json_t *root, const char *path, json_t *value) {
     const char *dot = strchr(path, '.');
     json_t *object = dot != NULL ? json_object_getn(root, path, (size_t)(dot - path)) : root;
     const char *key = dot != NULL ? dot + 1 : path;
-    ck_assert_int_eq(value != NULL ? json_object_set(object, key, value) : json_object_del(object, key), 0);
+    ck_assert_int_eq(
+        value != NULL ? json_object_set(object, key, value) : json_object_del(object, key), 0);
 }
 
 static json_t *change_base(json_t *list, json_t *wrong) {
@@ -69,7 +70,8 @@ START_TEST(wrong_configurations_are_refused) {
         json_t *root = change_base(list, wrong);
         ck_assert_msg(read_json(root) == -1, "accepted: %s", message);
         ck_assert_int_eq(err.code, ERROR_FORMAT);
-        ck_assert_msg(strncmp(err.message, message, strlen(message)) == 0, "%s, not %s", err.message, message);
+        ck_assert_msg(strncmp(err.message, message, strlen(message)) == 0, "%s, not %s",
+                      err.message, message);
         assert_untouched();
         json_decref(root);
     }
@@ -95,8 +97,8 @@ START_TEST(broken_files_are_refused) {
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         ck_assert_int_eq(read_text(broken[i].text), -1);
         ck_assert_int_eq(err.code, ERROR_FORMAT);
-        ck_assert_msg(strncmp(err.message, broken[i].message, strlen(broken[i].message)) == 0, "%s: %s", broken[i].text,
-                      err.message);
+        ck_assert_msg(strncmp(err.message, broken[i].message, strlen(broken[i].message)) == 0,
+                      "%s: %s", broken[i].text, err.message);
     }
     assert_untouched();
 }
@@ -144,9 +146,11 @@ START_TEST(files_stay_within_the_folder) {
     static const char *const wrong[] = {"", ".", "..", "/etc/passwd", "../source.spm", "a/b"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_int_eq(read_with("tokenizer.source", wrong[i]), -1);
-        ck_assert_msg(strncmp(err.message, "tokenizer.source: must be the name of a file", 44) == 0, "%s", err.message);
+        ck_assert_msg(strncmp(err.message, "tokenizer.source: must be the name of a file", 44) == 0,
+                      "%s", err.message);
         ck_assert_int_eq(read_with("tokenizer.target", wrong[i]), -1);
-        ck_assert_msg(strncmp(err.message, "tokenizer.target: must be the name of a file", 44) == 0, "%s", err.message);
+        ck_assert_msg(strncmp(err.message, "tokenizer.target: must be the name of a file", 44) == 0,
+                      "%s", err.message);
     }
     ck_assert_int_eq(read_with("tokenizer.source", "..source.spm"), 0);
     ck_assert_str_eq(config.tokenizer.source.file, "..source.spm");
@@ -166,15 +170,19 @@ START_TEST(defaults_are_filled_in) {
     ck_assert_uint_eq(config.encoder.width, 0);
     ck_assert(config_attends(&config));
     ck_assert_uint_eq(config.attention.size, 0);
-    ck_assert(!config.attention.learned_scale && !config.attention.learned_keys && !config.attention.learned_values);
+    ck_assert(!config.attention.learned_scale && !config.attention.learned_keys &&
+              !config.attention.learned_values);
     ck_assert_str_eq(config.attention.window, "global");
     ck_assert_str_eq(config.attention.normalization, "none");
     ck_assert_str_eq(config.decoder.normalization, "none");
-    ck_assert(config.decoder.transitions == 0 && config.decoder.upper_transitions == 0 && !config.decoder.initial_cell);
-    ck_assert(!config.attention.coverage && config.attention.half_width == 0 && config.attention.source_depth == 0);
+    ck_assert(config.decoder.transitions == 0 && config.decoder.upper_transitions == 0 &&
+              !config.decoder.initial_cell);
+    ck_assert(!config.attention.coverage && config.attention.half_width == 0 &&
+              config.attention.source_depth == 0);
     ck_assert_uint_eq(config_context_size(&config), config_annotation_size(&config));
     ck_assert_uint_eq(config_positions(&config), 101);
-    ck_assert(!config.decoder.input_feeding && !config.decoder.initial_projection && config.decoder.first_input == FIRST_BOS);
+    ck_assert(!config.decoder.input_feeding && !config.decoder.initial_projection &&
+              config.decoder.first_input == FIRST_BOS);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_LAST);
     ck_assert_str_eq(config.decoder.readout, "attentional");
     ck_assert_str_eq(config.output.type, "vocabulary");
@@ -191,20 +199,29 @@ END_TEST
 /* Every key other than by default, so that none is read into another's place. */
 START_TEST(every_key_is_read) {
     static const char text[] =
-        "{\"format\": 1, \"name\": \"n\", \"source\": \"de\", \"target\": \"pt-BR\", \"task\": \"translation\","
-        "\"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"a.spm\", \"target\": \"b.spm\"},"
-        "\"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 3, \"bidirectional\": false, \"embedding\": 11,"
+        "{\"format\": 1, \"name\": \"n\", \"source\": \"de\", \"target\": \"pt-BR\", \"task\": "
+        "\"translation\","
+        "\"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"a.spm\", \"target\": "
+        "\"b.spm\"},"
+        "\"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 3, "
+        "\"bidirectional\": false, \"embedding\": 11,"
         " \"hidden\": 12, \"eos\": false},"
-        "\"attention\": {\"score\": \"additive\", \"size\": 13, \"values\": \"learned\", \"value_size\": 16, \"window\": "
+        "\"attention\": {\"score\": \"additive\", \"size\": 13, \"values\": \"learned\", "
+        "\"value_size\": 16, \"window\": "
         "\"local_p\","
         " \"half_width\": 17, \"coverage\": true, \"normalization\": \"gates\"},"
-        "\"decoder\": {\"style\": \"conditional\", \"cell\": \"lstm\", \"layers\": 2, \"embedding\": 14, \"hidden\": 15,"
-        " \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": 14,"
-        " \"first_input\": \"zero\", \"normalization\": \"layer\", \"transitions\": 3, \"upper_transitions\": 4,"
+        "\"decoder\": {\"style\": \"conditional\", \"cell\": \"lstm\", \"layers\": 2, "
+        "\"embedding\": 14, \"hidden\": 15,"
+        " \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", "
+        "\"readout_size\": 14,"
+        " \"first_input\": \"zero\", \"normalization\": \"layer\", \"transitions\": 3, "
+        "\"upper_transitions\": 4,"
         " \"initial_cell\": \"state\"},"
-        "\"output\": {\"type\": \"vocabulary\", \"tied\": true}, \"limits\": {\"max_source_tokens\": 50, \"max_target_ratio\": 2, "
+        "\"output\": {\"type\": \"vocabulary\", \"tied\": true}, \"limits\": "
+        "{\"max_source_tokens\": 50, \"max_target_ratio\": 2, "
         "\"doubt\": -2},"
-        "\"defaults\": {\"compute\": \"bfloat16\", \"shortlist\": true, \"beam_size\": 7, \"length_penalty\": 0.5}}";
+        "\"defaults\": {\"compute\": \"bfloat16\", \"shortlist\": true, \"beam_size\": 7, "
+        "\"length_penalty\": 0.5}}";
     ck_assert_msg(read_text(text) == 0, "%s", err.message);
     ck_assert_str_eq(config.name, "n");
     ck_assert_str_eq(config.source, "de");
@@ -229,7 +246,8 @@ START_TEST(every_key_is_read) {
     ck_assert_uint_eq(config.decoder.embedding, 14);
     ck_assert_uint_eq(config.decoder.hidden, 15);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_MEAN);
-    ck_assert(config.decoder.initial_projection && config.decoder.first_input == FIRST_ZERO && !config.decoder.input_feeding);
+    ck_assert(config.decoder.initial_projection && config.decoder.first_input == FIRST_ZERO &&
+              !config.decoder.input_feeding);
     ck_assert_str_eq(config.attention.normalization, "gates");
     ck_assert_str_eq(config.decoder.normalization, "layer");
     ck_assert_uint_eq(config.decoder.transitions, 3);
@@ -250,12 +268,13 @@ END_TEST
 /* Keys that the additive score excludes. */
 START_TEST(other_attention_keys_are_read) {
     json_t *list = load_list(), *root = json_object_get(list, "base");
-    json_object_set_new(
-        root, "attention",
-        json_pack("{s:s, s:s, s:s, s:i}", "score", "scaled_dot", "scale", "learned", "keys", "learned", "source_depth", 3));
+    json_object_set_new(root, "attention",
+                        json_pack("{s:s, s:s, s:s, s:i}", "score", "scaled_dot", "scale", "learned",
+                                  "keys", "learned", "source_depth", 3));
     ck_assert_msg(read_json(root) == 0, "%s", err.message);
     json_decref(list);
-    ck_assert(config.attention.learned_scale && config.attention.learned_keys && !config.attention.learned_values);
+    ck_assert(config.attention.learned_scale && config.attention.learned_keys &&
+              !config.attention.learned_values);
     ck_assert_uint_eq(config.attention.source_depth, 3);
 }
 END_TEST
@@ -286,21 +305,23 @@ END_TEST
 
 START_TEST(convolutional_encoder_is_read) {
     json_t *list = load_list(), *root = json_object_get(list, "base");
-    json_object_set_new(
-        root, "encoder",
-        json_pack("{s:s, s:i, s:i, s:i, s:i}", "type", "convolutional", "layers", 4, "width", 5, "embedding", 8, "hidden", 12));
+    json_object_set_new(root, "encoder",
+                        json_pack("{s:s, s:i, s:i, s:i, s:i}", "type", "convolutional", "layers", 4,
+                                  "width", 5, "embedding", 8, "hidden", 12));
     json_object_set_new(json_object_get(root, "decoder"), "initial_state", json_string("mean"));
     ck_assert_msg(read_json(root) == 0, "%s", err.message);
     json_decref(list);
     ck_assert(config_attends(&config));
     ck_assert_str_eq(config.encoder.type, "convolutional");
     ck_assert_uint_eq(config.encoder.width, 5);
-    ck_assert_uint_eq(config_annotation_size(&config), 12); /* bidirectional by default, but not here */
+    ck_assert_uint_eq(config_annotation_size(&config),
+                      12); /* bidirectional by default, but not here */
 }
 END_TEST
 
 START_TEST(sizes_follow) {
-    struct model_config sizes = {.encoder = {.hidden = 6, .bidirectional = true}, .decoder = {.hidden = 5, .readout_size = 7}};
+    struct model_config sizes = {.encoder = {.hidden = 6, .bidirectional = true},
+                                 .decoder = {.hidden = 5, .readout_size = 7}};
     ck_assert_uint_eq(config_annotation_size(&sizes), 12);
     ck_assert_uint_eq(config_readout_size(&sizes), 7);
     strcpy(sizes.decoder.readout, "concat");

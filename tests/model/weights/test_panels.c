@@ -1,5 +1,5 @@
-/* The file of packed weights (model/weights/weights.h): packed matrices are found with the same bits, and nothing is read from
- * another or a damaged file. */
+/* The file of packed weights (model/weights/weights.h): packed matrices are found with the same
+ * bits, and nothing is read from another or a damaged file. */
 #include "model/base/file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/weights.h"
@@ -12,14 +12,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRY(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define ENTRY(name, dtype, shape, offsets)                                                         \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 /* w [OUT, 2 IN], of which two linears are made; v [OUT, IN], which has lookups. */
 enum { OUT = 37, IN = 21, VALUES = OUT * IN * 3, LINEARS = 3 };
-static const char HEADER[] = "{" ENTRY("w", "F32", "[37,42]", "[0,6216]") "," ENTRY("v", "F32", "[37,21]", "[6216,9324]") "}";
+static const char HEADER[] = "{" ENTRY("w", "F32", "[37,42]", "[0,6216]") "," ENTRY(
+    "v", "F32", "[37,21]", "[6216,9324]") "}";
 
-static const struct linear_names names[LINEARS] = {
-    {.weight = "w", .columns = 2 * IN}, {.weight = "w", .first = IN, .columns = 2 * IN}, {.weight = "v", .lookups = true}};
+static const struct linear_names names[LINEARS] = {{.weight = "w", .columns = 2 * IN},
+                                                   {.weight = "w", .first = IN, .columns = 2 * IN},
+                                                   {.weight = "v", .lookups = true}};
 
 static float values[VALUES];
 static char path[64];
@@ -67,9 +70,11 @@ static struct outputs multiply(struct weights *weights) {
     return outputs;
 }
 
-/* How many of the linears were mapped, if the file was not refused; what they say is right in any case. */
+/* How many of the linears were mapped, if the file was not refused; what they say is right in any
+ * case. */
 static size_t mapped_with(enum compute compute, const char *sha256, bool *refused) {
-    struct weights *packed = open_weights(compute, VALUES), *weights = open_weights(compute, VALUES);
+    struct weights *packed = open_weights(compute, VALUES),
+                   *weights = open_weights(compute, VALUES);
     err = (struct error){0};
     *refused = weights_map(weights, path, sha256, &err) != 0;
     ck_assert(!*refused || err.message[0] != '\0');
@@ -120,7 +125,8 @@ START_TEST(the_same_bits) {
 }
 END_TEST
 
-/* Written anew of what is mapped it has the same content, and who has the old one mapped keeps it. */
+/* Written anew of what is mapped it has the same content, and who has the old one mapped keeps it.
+ */
 START_TEST(a_file_is_replaced) {
     write_packed(COMPUTE_INT8, "");
     char *before, *after;
@@ -146,7 +152,8 @@ START_TEST(what_is_missing_is_packed) {
     struct weights *weights = open_weights(COMPUTE_INT8, VALUES);
     struct linear linear;
     bool refused;
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "v"}, OUT, IN, &linear, &err), 0);
+    ck_assert_int_eq(
+        weights_linear(weights, &(struct linear_names){.weight = "v"}, OUT, IN, &linear, &err), 0);
     ck_assert_int_eq(weights_pack(weights, path, NULL, &err), 0);
     linear_done(&linear);
     weights_free(weights);
@@ -184,10 +191,13 @@ START_TEST(a_shape_that_the_model_does_not_have) {
     write_packed(COMPUTE_INT8, "");
     struct weights *weights = open_weights(COMPUTE_INT8, VALUES);
     ck_assert_int_eq(weights_map(weights, path, NULL, &err), 0);
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "v"}, IN, OUT, &linear, &err), -1);
+    ck_assert_int_eq(
+        weights_linear(weights, &(struct linear_names){.weight = "v"}, IN, OUT, &linear, &err), -1);
     ck_assert_str_eq(err.message, "tensor v: shape [37, 21], but the model needs [21, 37]");
     err = (struct error){0};
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "none"}, IN, OUT, &linear, &err), -1);
+    ck_assert_int_eq(
+        weights_linear(weights, &(struct linear_names){.weight = "none"}, IN, OUT, &linear, &err),
+        -1);
     ck_assert_str_eq(err.message, "tensor none: missing");
     weights_free(weights);
 }
@@ -209,7 +219,8 @@ static void put(size_t bytes) {
     free(written);
 }
 
-/* A changed byte of header or entries: nothing is used; of a matrix: that is packed anew; of what lies between: nobody reads it. */
+/* A changed byte of header or entries: nothing is used; of a matrix: that is packed anew; of what
+ * lies between: nobody reads it. */
 START_TEST(every_byte_is_checked) {
     bool refused;
     size_t head = sizeof(struct panels_header) + LINEARS * sizeof(struct panels_entry), lost = 0;
@@ -231,7 +242,8 @@ END_TEST
 START_TEST(a_file_cut_short_is_refused) {
     bool refused;
     read_packed();
-    for (size_t bytes = 0; bytes < content_bytes; bytes += bytes < sizeof(struct panels_header) + 64 ? 1 : 501) {
+    for (size_t bytes = 0; bytes < content_bytes;
+         bytes += bytes < sizeof(struct panels_header) + 64 ? 1 : 501) {
         put(bytes);
         ck_assert_uint_eq(mapped_with(COMPUTE_INT8, "aa", &refused), 0);
         ck_assert(refused);
@@ -296,9 +308,10 @@ START_TEST(sums_that_are_right_of_what_is_not) {
         bool refused;
         size_t mapped;
     } rows[] = {
-        {end_no_name, true, 0},     {end_no_packing, true, 0},  {end_no_digest, true, 0}, {claim_entries, true, 0},
-        {claim_version, true, 0},   {claim_bytes, true, 0},     {point_behind, false, 0}, {point_far, false, 0},
-        {claim_processor, true, 0}, {point_rows_far, false, 2}, {point_askew, false, 0},
+        {end_no_name, true, 0},     {end_no_packing, true, 0}, {end_no_digest, true, 0},
+        {claim_entries, true, 0},   {claim_version, true, 0},  {claim_bytes, true, 0},
+        {point_behind, false, 0},   {point_far, false, 0},     {claim_processor, true, 0},
+        {point_rows_far, false, 2}, {point_askew, false, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool refused;
@@ -308,7 +321,8 @@ START_TEST(sums_that_are_right_of_what_is_not) {
         memcpy(&header, content, sizeof header);
         memcpy(entries, content + sizeof header, sizeof entries);
         rows[i].change(&header, entries);
-        header.sum = checksum(checksum(0, &header, offsetof(struct panels_header, sum)), entries, sizeof entries);
+        header.sum = checksum(checksum(0, &header, offsetof(struct panels_header, sum)), entries,
+                              sizeof entries);
         memcpy(content, &header, sizeof header);
         memcpy(content + sizeof header, entries, sizeof entries);
         put(content_bytes);
@@ -328,24 +342,28 @@ START_TEST(what_cannot_be_written) {
     ck_assert_int_eq(panels_write(path, &(struct panels_origin){0}, &matrix, 1, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     err = (struct error){0};
-    ck_assert_int_eq(panels_write("/nowhere/packed", &(struct panels_origin){0}, NULL, 0, &err), -1);
+    ck_assert_int_eq(panels_write("/nowhere/packed", &(struct panels_origin){0}, NULL, 0, &err),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_FILE);
 }
 END_TEST
 
 /* ---- the format ----
- * A later alignd reads a file of its version as it was written: what changes raises PANELS_VERSION. */
+ * A later alignd reads a file of its version as it was written: what changes raises PANELS_VERSION.
+ */
 
 /* Of a file with the same weights in all types, for each instruction set. */
 static const struct {
     const char *processor;
     uint64_t sum;
 } formats[] = {
-    {"x86-64-generic", 0x46a4fead85463c49}, {"x86-64-v3", 0x733cef8359ab7761},     {"x86-64-v4", 0xafbf2059f4b6968d},
-    {"x86-64-vnni", 0x3e2f38fe6a908e77},    {"arm64-generic", 0xa48418935a6d748d}, {"arm64-dotprod", 0xf4a9030627757682},
+    {"x86-64-generic", 0x46a4fead85463c49}, {"x86-64-v3", 0x733cef8359ab7761},
+    {"x86-64-v4", 0xafbf2059f4b6968d},      {"x86-64-vnni", 0x3e2f38fe6a908e77},
+    {"arm64-generic", 0xa48418935a6d748d},  {"arm64-dotprod", 0xf4a9030627757682},
 };
 
-/* A matrix [MANY_OUT, IN] of each type that weights are packed as, the last with scales that were given. */
+/* A matrix [MANY_OUT, IN] of each type that weights are packed as, the last with scales that were
+ * given. */
 enum { TYPES = 5, MANY_OUT = VALUES / IN };
 
 static const struct linear_source types[TYPES] = {
@@ -362,7 +380,9 @@ static void write_types(const struct kernels *kernels) {
     struct panels_origin origin = {.source_bytes = 1, .source_sample = 2, .source_sha256 = "aa"};
     for (size_t i = 0; i < TYPES; i++) {
         struct linear_source source = types[i];
-        struct backend backend = {.kernels = kernels, .compute = source.stored == STORED_INT8 ? COMPUTE_INT8 : COMPUTE_FLOAT32};
+        struct backend backend = {.kernels = kernels,
+                                  .compute = source.stored == STORED_INT8 ? COMPUTE_INT8
+                                                                          : COMPUTE_FLOAT32};
         source.weight = values;
         source.out = MANY_OUT;
         source.in = IN;
@@ -395,10 +415,10 @@ START_TEST(what_changes_has_another_version) {
     write_types(kernels);
     ck_assert_int_eq(file_read(path, SIZE_MAX / 2, &bytes, &size, &err), 0);
     uint64_t sum = checksum(0, bytes, size);
-    ck_assert_msg(
-        sum == sum_of_format(kernels->processor),
-        "files for %s are not what version %d says they are: raise PANELS_VERSION, then write their sum here, 0x%016" PRIx64,
-        kernels->processor, PANELS_VERSION, sum);
+    ck_assert_msg(sum == sum_of_format(kernels->processor),
+                  "files for %s are not what version %d says they are: raise PANELS_VERSION, then "
+                  "write their sum here, 0x%016" PRIx64,
+                  kernels->processor, PANELS_VERSION, sum);
     free(bytes);
 }
 END_TEST

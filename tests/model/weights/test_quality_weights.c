@@ -5,13 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-#define ENTRY(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
-#define WORDS                              ENTRY("words", "F32", "[6]", "[0,24]")
-#define SENTENCE                           ENTRY("sentence", "F32", "[6]", "[24,48]")
+#define ENTRY(name, dtype, shape, offsets)                                                         \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define WORDS    ENTRY("words", "F32", "[6]", "[0,24]")
+#define SENTENCE ENTRY("sentence", "F32", "[6]", "[24,48]")
 
 static const float values[] = {1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6, 0};
 
-static struct error read_container(const char *header, const float *data, size_t count, struct quality_weights *out) {
+static struct error read_container(const char *header, const float *data, size_t count,
+                                   struct quality_weights *out) {
     struct error err = {0};
     char *path = container_write(header, data, count * sizeof *data);
     int result = quality_read(path, out, &err);
@@ -22,7 +24,8 @@ static struct error read_container(const char *header, const float *data, size_t
 
 START_TEST(both_are_read) {
     struct quality_weights read;
-    struct error err = read_container("{\"__metadata__\":{\"report\":\"{}\"}," WORDS "," SENTENCE "}", values, 12, &read);
+    struct error err = read_container(
+        "{\"__metadata__\":{\"report\":\"{}\"}," WORDS "," SENTENCE "}", values, 12, &read);
     ck_assert_msg(err.code == ERROR_NONE, "%s", err.message);
     ck_assert_mem_eq(read.words.weights, values, sizeof read.words.weights);
     ck_assert_float_eq(read.words.constant, 6);
@@ -38,11 +41,15 @@ START_TEST(refused) {
         const char *message;
     } rows[] = {
         {"{" WORDS "}", 6, "tensor sentence: missing"},
-        {"{" ENTRY("words", "F32", "[5]", "[0,20]") "," ENTRY("sentence", "F32", "[6]", "[20,44]") "}", 11,
+        {"{" ENTRY("words", "F32", "[5]", "[0,20]") "," ENTRY("sentence", "F32", "[6]",
+                                                              "[20,44]") "}",
+         11, "tensor words: must be F32 of 6 numbers"},
+        {"{" ENTRY("words", "F32", "[2,3]", "[0,24]") "," SENTENCE "}", 12,
          "tensor words: must be F32 of 6 numbers"},
-        {"{" ENTRY("words", "F32", "[2,3]", "[0,24]") "," SENTENCE "}", 12, "tensor words: must be F32 of 6 numbers"},
-        {"{" ENTRY("words", "I32", "[6]", "[0,24]") "," SENTENCE "}", 12, "tensor words: must be F32 of 6 numbers"},
-        {"{" WORDS "," SENTENCE "," ENTRY("more", "F32", "[1]", "[48,52]") "}", 13, "must hold words and sentence alone"},
+        {"{" ENTRY("words", "I32", "[6]", "[0,24]") "," SENTENCE "}", 12,
+         "tensor words: must be F32 of 6 numbers"},
+        {"{" WORDS "," SENTENCE "," ENTRY("more", "F32", "[1]", "[48,52]") "}", 13,
+         "must hold words and sentence alone"},
     };
     struct quality_weights read, before;
     memset(&read, 7, sizeof read);
@@ -58,15 +65,17 @@ END_TEST
 
 START_TEST(log_probabilities_alone) {
     struct quality_weights read;
-    struct error err = read_container("{" ENTRY("log_probs", "F32", "[5]", "[0,20]") "}", values, 5, &read);
+    struct error err =
+        read_container("{" ENTRY("log_probs", "F32", "[5]", "[0,20]") "}", values, 5, &read);
     ck_assert_msg(err.code == ERROR_NONE, "%s", err.message);
     ck_assert(read.log_probs_alone);
     ck_assert_float_eq(read.log_probs.weights[QUALITY_OVERALL], 4);
     ck_assert_float_eq(read.log_probs.constant, 5);
     err = read_container("{" ENTRY("log_probs", "F32", "[6]", "[0,24]") "}", values, 6, &read);
     ck_assert_str_eq(err.message, "tensor log_probs: must be F32 of 5 numbers");
-    err = read_container("{" ENTRY("log_probs", "F32", "[5]", "[0,20]") "," ENTRY("words", "F32", "[6]", "[20,44]") "}", values, 11,
-                         &read);
+    err = read_container("{" ENTRY("log_probs", "F32", "[5]",
+                                   "[0,20]") "," ENTRY("words", "F32", "[6]", "[20,44]") "}",
+                         values, 11, &read);
     ck_assert_str_eq(err.message, "must hold log_probs alone");
 }
 END_TEST

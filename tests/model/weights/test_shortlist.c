@@ -9,14 +9,16 @@ enum { SOURCES = 4, VOCABULARY = 200, END = 2 };
 
 static struct error err;
 
-#define ENTRY(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define ENTRY(name, dtype, shape, offsets)                                                         \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
-/* Piece 0 asks for nothing, 1 for 199 and 64, 2 for 3, 64 and 63, 3 for nothing; 7 and 5 are on every list, and </s>. */
+/* Piece 0 asks for nothing, 1 for 199 and 64, 2 for 3, 64 and 63, 3 for nothing; 7 and 5 are on
+ * every list, and </s>. */
 #define ALWAYS  7, 5
 #define OFFSETS 0, 0, 2, 5, 5
 #define TARGETS 199, 64, 3, 64, 63
-static const char HEADER[] = "{" ENTRY("always", "I32", "[2]", "[0,8]") "," ENTRY("offsets", "I32", "[5]", "[8,28]") "," ENTRY(
-    "targets", "I32", "[5]", "[28,48]") "}";
+static const char HEADER[] = "{" ENTRY("always", "I32", "[2]", "[0,8]") "," ENTRY(
+    "offsets", "I32", "[5]", "[8,28]") "," ENTRY("targets", "I32", "[5]", "[28,48]") "}";
 static const int32_t DATA[] = {ALWAYS, OFFSETS, TARGETS};
 
 static struct shortlist *open_container(const char *header, const void *data, size_t length) {
@@ -51,7 +53,8 @@ START_TEST(ids_are_sorted_and_unique) {
     struct arena arena;
     arena_init(&arena, 4096);
     struct target_ids found;
-    ck_assert_int_eq(shortlist_of(list, sentences[_i].source, sentences[_i].length, &arena, &found, &err), 0);
+    ck_assert_int_eq(
+        shortlist_of(list, sentences[_i].source, sentences[_i].length, &arena, &found, &err), 0);
     ck_assert_uint_eq(found.count, sentences[_i].count);
     ck_assert_mem_eq(found.ids, sentences[_i].ids, found.count * sizeof *found.ids);
     arena_done(&arena);
@@ -84,14 +87,16 @@ START_TEST(ids_are_added) {
 }
 END_TEST
 
-/* One sentence's targets are not in the next one's list, even if the arena returns the same memory. */
+/* One sentence's targets are not in the next one's list, even if the arena returns the same memory.
+ */
 START_TEST(sentences_do_not_mix) {
     struct shortlist *list = open_plain();
     struct arena arena;
     arena_init(&arena, 4096);
     for (size_t i = sizeof sentences / sizeof *sentences; i-- > 0;) {
         struct target_ids found;
-        ck_assert_int_eq(shortlist_of(list, sentences[i].source, sentences[i].length, &arena, &found, &err), 0);
+        ck_assert_int_eq(
+            shortlist_of(list, sentences[i].source, sentences[i].length, &arena, &found, &err), 0);
         ck_assert_uint_eq(found.count, sentences[i].count);
         arena_reset(&arena);
     }
@@ -101,8 +106,8 @@ START_TEST(sentences_do_not_mix) {
 END_TEST
 
 /* Lists with names alone: two of them, and id 9 on each. */
-static const char NAMED[] = "{" ENTRY("always", "I32", "[1]", "[0,4]") "," ENTRY("list.Latn", "I32", "[3]", "[4,16]") "," ENTRY(
-    "list.Cyrl", "I32", "[0]", "[16,16]") "}";
+static const char NAMED[] = "{" ENTRY("always", "I32", "[1]", "[0,4]") "," ENTRY(
+    "list.Latn", "I32", "[3]", "[4,16]") "," ENTRY("list.Cyrl", "I32", "[0]", "[16,16]") "}";
 static const int32_t NAMED_DATA[] = {9, 150, 4, 4};
 
 START_TEST(lists_have_names) {
@@ -118,7 +123,8 @@ START_TEST(lists_have_names) {
     ck_assert_int_eq(shortlist_named(list, "Grek", &found, &err), -1);
     ck_assert_str_eq(err.message, "tensor list.Grek: missing");
     arena_init(&arena, 4096);
-    ck_assert_int_eq(shortlist_of(list, (const int[]){1, 2}, 2, &arena, &found, &err), 0); /* source pieces ask for nothing */
+    ck_assert_int_eq(shortlist_of(list, (const int[]){1, 2}, 2, &arena, &found, &err),
+                     0); /* source pieces ask for nothing */
     ck_assert_uint_eq(found.count, 2);
     arena_done(&arena);
     shortlist_free(list);
@@ -128,7 +134,8 @@ END_TEST
 START_TEST(lists_are_checked) {
     static const int32_t data[] = {9, 150, 200, 4};
     ck_assert_ptr_null(open_container(NAMED, data, sizeof data));
-    ck_assert_str_eq(err.message, "tensor list.Latn: id 200 is not in the target vocabulary of 200");
+    ck_assert_str_eq(err.message,
+                     "tensor list.Latn: id 200 is not in the target vocabulary of 200");
 }
 END_TEST
 
@@ -141,17 +148,23 @@ END_TEST
 static const struct {
     const char *header, *message;
 } corrupt_headers[] = {
-    {THREE(ENTRY("usual", "I32", "[2]", "[0,8]"), OFFSETS_ENTRY, TARGETS_ENTRY), "tensor always: missing"},
-    {THREE(ALWAYS_ENTRY, ENTRY("ends", "I32", "[5]", "[8,28]"), TARGETS_ENTRY), "tensor offsets: missing"},
-    {THREE(ALWAYS_ENTRY, OFFSETS_ENTRY, ENTRY("ids", "I32", "[5]", "[28,48]")), "tensor targets: missing"},
-    {THREE(ENTRY("always", "F32", "[2]", "[0,8]"), OFFSETS_ENTRY, TARGETS_ENTRY), "tensor always: must be I32 with one dimension"},
+    {THREE(ENTRY("usual", "I32", "[2]", "[0,8]"), OFFSETS_ENTRY, TARGETS_ENTRY),
+     "tensor always: missing"},
+    {THREE(ALWAYS_ENTRY, ENTRY("ends", "I32", "[5]", "[8,28]"), TARGETS_ENTRY),
+     "tensor offsets: missing"},
+    {THREE(ALWAYS_ENTRY, OFFSETS_ENTRY, ENTRY("ids", "I32", "[5]", "[28,48]")),
+     "tensor targets: missing"},
+    {THREE(ENTRY("always", "F32", "[2]", "[0,8]"), OFFSETS_ENTRY, TARGETS_ENTRY),
+     "tensor always: must be I32 with one dimension"},
     {THREE(ALWAYS_ENTRY, ENTRY("offsets", "I32", "[5,1]", "[8,28]"), TARGETS_ENTRY),
      "tensor offsets: must be I32 with one dimension"},
     {THREE(ALWAYS_ENTRY, OFFSETS_ENTRY, ENTRY("targets", "I8", "[20]", "[28,48]")),
      "tensor targets: must be I32 with one dimension"},
-    {THREE(ENTRY("always", "I32", "[3]", "[0,12]"), ENTRY("offsets", "I32", "[4]", "[12,28]"), TARGETS_ENTRY),
+    {THREE(ENTRY("always", "I32", "[3]", "[0,12]"), ENTRY("offsets", "I32", "[4]", "[12,28]"),
+           TARGETS_ENTRY),
      "tensor offsets: 4 numbers, but the source vocabulary needs 5"},
-    {THREE(ENTRY("always", "I32", "[1]", "[0,4]"), ENTRY("offsets", "I32", "[6]", "[4,28]"), TARGETS_ENTRY),
+    {THREE(ENTRY("always", "I32", "[1]", "[0,4]"), ENTRY("offsets", "I32", "[6]", "[4,28]"),
+           TARGETS_ENTRY),
      "tensor offsets: 6 numbers, but the source vocabulary needs 5"},
 };
 
@@ -168,8 +181,10 @@ static const struct {
 } corrupt_data[] = {
     {{7, 200, OFFSETS, TARGETS}, "tensor always: id 200 is not in the target vocabulary of 200"},
     {{-1, 5, OFFSETS, TARGETS}, "tensor always: id -1 is not in the target vocabulary of 200"},
-    {{ALWAYS, OFFSETS, 199, 64, 3, 64, 2147483647}, "tensor targets: id 2147483647 is not in the target vocabulary of 200"},
-    {{ALWAYS, OFFSETS, -2147483647, 64, 3, 64, 63}, "tensor targets: id -2147483647 is not in the target vocabulary of 200"},
+    {{ALWAYS, OFFSETS, 199, 64, 3, 64, 2147483647},
+     "tensor targets: id 2147483647 is not in the target vocabulary of 200"},
+    {{ALWAYS, OFFSETS, -2147483647, 64, 3, 64, 63},
+     "tensor targets: id -2147483647 is not in the target vocabulary of 200"},
     {{ALWAYS, 1, 1, 2, 5, 5, TARGETS}, "tensor offsets: must begin with 0"},
     {{ALWAYS, -1, 0, 2, 5, 5, TARGETS}, "tensor offsets: must begin with 0"},
     {{ALWAYS, 0, 3, 2, 5, 5, TARGETS}, "tensor offsets: number 2 is less than the one before it"},
@@ -188,7 +203,8 @@ END_TEST
 
 /* shortlist_open reads the files of weights/training/shortlist.py. */
 START_TEST(shipped_lists_are_read) {
-    static const char *const paths[] = {"weights/en-fr/shortlist.safetensors", "weights/fr-en/shortlist.safetensors"};
+    static const char *const paths[] = {"weights/en-fr/shortlist.safetensors",
+                                        "weights/fr-en/shortlist.safetensors"};
     err = (struct error){0};
     struct shortlist *list = shortlist_open(paths[_i], 8000, 8000, END, &err);
     ck_assert_msg(list != NULL, "%s", err.message);
@@ -198,9 +214,10 @@ END_TEST
 
 START_TEST(empty_lists_are_accepted) {
     static const int32_t offsets[SOURCES + 1] = {0};
-    struct shortlist *list = open_container("{" ENTRY("always", "I32", "[0]", "[0,0]") "," ENTRY(
-                                                "targets", "I32", "[0]", "[0,0]") "," ENTRY("offsets", "I32", "[5]", "[0,20]") "}",
-                                            offsets, sizeof offsets);
+    struct shortlist *list = open_container(
+        "{" ENTRY("always", "I32", "[0]", "[0,0]") "," ENTRY(
+            "targets", "I32", "[0]", "[0,0]") "," ENTRY("offsets", "I32", "[5]", "[0,20]") "}",
+        offsets, sizeof offsets);
     ck_assert_msg(list != NULL, "%s", err.message);
     struct arena arena;
     arena_init(&arena, 4096);
@@ -214,8 +231,10 @@ START_TEST(empty_lists_are_accepted) {
 END_TEST
 
 static struct shortlist *open_filled(int32_t multiple) {
-    static const char header[] = "{" ENTRY("always", "I32", "[2]", "[0,8]") "," ENTRY("offsets", "I32", "[5]", "[8,28]") "," ENTRY(
-        "targets", "I32", "[5]", "[28,48]") "," ENTRY("multiple", "I32", "[1]", "[48,52]") "}";
+    static const char header[] = "{" ENTRY("always", "I32", "[2]", "[0,8]") "," ENTRY(
+        "offsets", "I32", "[5]", "[8,28]") "," ENTRY("targets", "I32", "[5]",
+                                                     "[28,48]") "," ENTRY("multiple", "I32", "[1]",
+                                                                          "[48,52]") "}";
     const int32_t data[] = {ALWAYS, OFFSETS, TARGETS, multiple};
     return open_container(header, data, sizeof data);
 }
@@ -240,7 +259,8 @@ START_TEST(lists_are_filled) {
     struct target_ids found;
     ck_assert_int_eq(shortlist_of(list, (const int[]){1}, 1, &arena, &found, &err), 0);
     ck_assert_uint_eq(found.count, fillings[_i].count);
-    ck_assert_mem_eq(found.ids, fillings[_i].ids, (found.count < 9 ? found.count : 9) * sizeof *found.ids);
+    ck_assert_mem_eq(found.ids, fillings[_i].ids,
+                     (found.count < 9 ? found.count : 9) * sizeof *found.ids);
     for (size_t i = 1; i < found.count; i++)
         ck_assert_int_lt(found.ids[i - 1], found.ids[i]);
     arena_done(&arena);
@@ -256,7 +276,8 @@ END_TEST
 
 START_TEST(unreadable_file_is_a_file_error) {
     err = (struct error){0};
-    ck_assert_ptr_null(shortlist_open("/nowhere/shortlist.safetensors", SOURCES, VOCABULARY, END, &err));
+    ck_assert_ptr_null(
+        shortlist_open("/nowhere/shortlist.safetensors", SOURCES, VOCABULARY, END, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_ptr_null(open_container("{", NULL, 0));
     ck_assert_int_eq(err.code, ERROR_FORMAT);
@@ -271,13 +292,16 @@ END_TEST
 Suite *shortlist_suite(void) {
     Suite *suite = suite_create("shortlist");
     TCase *cases = tcase_create("shortlist");
-    tcase_add_loop_test(cases, ids_are_sorted_and_unique, 0, (int)(sizeof sentences / sizeof *sentences));
+    tcase_add_loop_test(cases, ids_are_sorted_and_unique, 0,
+                        (int)(sizeof sentences / sizeof *sentences));
     tcase_add_loop_test(cases, ids_are_added, 0, sizeof additions / sizeof *additions);
     tcase_add_test(cases, sentences_do_not_mix);
     tcase_add_test(cases, lists_have_names);
     tcase_add_test(cases, lists_are_checked);
-    tcase_add_loop_test(cases, corrupt_header_is_refused, 0, (int)(sizeof corrupt_headers / sizeof *corrupt_headers));
-    tcase_add_loop_test(cases, corrupt_data_is_refused, 0, (int)(sizeof corrupt_data / sizeof *corrupt_data));
+    tcase_add_loop_test(cases, corrupt_header_is_refused, 0,
+                        (int)(sizeof corrupt_headers / sizeof *corrupt_headers));
+    tcase_add_loop_test(cases, corrupt_data_is_refused, 0,
+                        (int)(sizeof corrupt_data / sizeof *corrupt_data));
     tcase_add_loop_test(cases, shipped_lists_are_read, 0, 2);
     tcase_add_test(cases, empty_lists_are_accepted);
     tcase_add_loop_test(cases, lists_are_filled, 0, (int)(sizeof fillings / sizeof *fillings));

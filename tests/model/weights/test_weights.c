@@ -17,11 +17,13 @@ static struct weights *open_container(const char *header, const void *data, size
     return weights;
 }
 
-#define ENTRY(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define ENTRY(name, dtype, shape, offsets)                                                         \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 /* float32: a vector b [2] and a matrix w [2, 3]. */
 static const float PLAIN_VALUES[] = {1, -2, 3, 4, 5, 6, 7, 8.5f};
-static const char PLAIN_HEADER[] = "{" ENTRY("b", "F32", "[2]", "[0,8]") "," ENTRY("w", "F32", "[2,3]", "[8,32]") "}";
+static const char PLAIN_HEADER[] =
+    "{" ENTRY("b", "F32", "[2]", "[0,8]") "," ENTRY("w", "F32", "[2,3]", "[8,32]") "}";
 
 static struct weights *open_plain(void) {
     struct weights *weights = open_container(PLAIN_HEADER, PLAIN_VALUES, sizeof PLAIN_VALUES);
@@ -30,7 +32,8 @@ static struct weights *open_plain(void) {
 }
 
 /* One int8 matrix q [2, 3] and its scales [2]. */
-static const char QUANTIZED_HEADER[] = "{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q", "I8", "[2,3]", "[8,14]") "}";
+static const char QUANTIZED_HEADER[] =
+    "{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q", "I8", "[2,3]", "[8,14]") "}";
 
 static struct weights *open_quantized(float first_scale) {
     const float scales[] = {first_scale, 2};
@@ -45,7 +48,8 @@ static struct weights *open_quantized(float first_scale) {
 
 START_TEST(float32_is_read) {
     struct weights *weights = open_plain();
-    const float *vector = weights_get(weights, "b", 2, 1, &err), *matrix = weights_get(weights, "w", 2, 3, &err);
+    const float *vector = weights_get(weights, "b", 2, 1, &err),
+                *matrix = weights_get(weights, "w", 2, 3, &err);
     ck_assert_msg(err.code == ERROR_NONE, "%s", err.message);
     ck_assert_mem_eq(vector, PLAIN_VALUES, 2 * sizeof(float));
     ck_assert_mem_eq(matrix, PLAIN_VALUES + 2, 6 * sizeof(float));
@@ -57,7 +61,8 @@ START_TEST(float32_is_read) {
 }
 END_TEST
 
-/* Two parameters that lie end to end in the file do so in memory if, and only if, they are used where they are mapped. */
+/* Two parameters that lie end to end in the file do so in memory if, and only if, they are used
+ * where they are mapped. */
 START_TEST(aligned_float32_is_not_copied) {
     char header[sizeof PLAIN_HEADER + 4];
     for (size_t spaces = 0; spaces < 4; spaces++) {
@@ -65,7 +70,8 @@ START_TEST(aligned_float32_is_not_copied) {
         memset(header + sizeof PLAIN_HEADER - 1, ' ', spaces);
         header[sizeof PLAIN_HEADER - 1 + spaces] = '\0';
         struct weights *weights = open_container(header, PLAIN_VALUES, sizeof PLAIN_VALUES);
-        const float *vector = weights_get(weights, "b", 2, 1, &err), *matrix = weights_get(weights, "w", 2, 3, &err);
+        const float *vector = weights_get(weights, "b", 2, 1, &err),
+                    *matrix = weights_get(weights, "w", 2, 3, &err);
         ck_assert_msg(err.code == ERROR_NONE, "%s", err.message);
         ck_assert_uint_eq((uintptr_t)matrix % sizeof(float), 0);
         ck_assert_mem_eq(matrix, PLAIN_VALUES + 2, 6 * sizeof(float));
@@ -83,9 +89,12 @@ static double half_value(unsigned half) {
 }
 
 START_TEST(float16_special_values) {
-    static const uint16_t halves[] = {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0xfbff, 0x0400, 0x0001, 0x8001, 0x03ff, 0x3555};
-    static const float values[] = {0, -0.0f, 1, -2, 65504, -65504, 0x1p-14f, 0x1p-24f, -0x1p-24f, 0x3ffp-24f, 0x1.554p-2f};
-    struct weights *weights = open_container("{" ENTRY("h", "F16", "[11]", "[0,22]") "}", halves, sizeof halves);
+    static const uint16_t halves[] = {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0xfbff,
+                                      0x0400, 0x0001, 0x8001, 0x03ff, 0x3555};
+    static const float values[] = {0,        -0.0f,    1,         -2,         65504,      -65504,
+                                   0x1p-14f, 0x1p-24f, -0x1p-24f, 0x3ffp-24f, 0x1.554p-2f};
+    struct weights *weights =
+        open_container("{" ENTRY("h", "F16", "[11]", "[0,22]") "}", halves, sizeof halves);
     const float *expanded = weights_get(weights, "h", 11, 1, &err);
     ck_assert_msg(expanded != NULL, "%s", err.message);
     ck_assert_mem_eq(expanded, values, sizeof values);
@@ -102,7 +111,8 @@ START_TEST(float16_every_finite_value) {
         if ((half >> 10 & 31) != 31)
             halves[i++] = (uint16_t)half;
     }
-    struct weights *weights = open_container("{" ENTRY("h", "F16", "[63488]", "[0,126976]") "}", halves, COUNT * sizeof *halves);
+    struct weights *weights = open_container("{" ENTRY("h", "F16", "[63488]", "[0,126976]") "}",
+                                             halves, COUNT * sizeof *halves);
     const float *values = weights_get(weights, "h", COUNT, 1, &err);
     ck_assert_msg(values != NULL, "%s", err.message);
     for (size_t i = 0; i < COUNT; i++) {
@@ -117,7 +127,8 @@ END_TEST
 START_TEST(bfloat16_is_the_upper_half) {
     static const uint16_t patterns[] = {0x0000, 0x8000, 0x3f80, 0xc040, 0x7f7f, 0x0001};
     static const float values[] = {0, -0.0f, 1, -3, 0x1.fep127f, 0x1p-133f};
-    struct weights *weights = open_container("{" ENTRY("h", "BF16", "[3,2]", "[0,12]") "}", patterns, sizeof patterns);
+    struct weights *weights =
+        open_container("{" ENTRY("h", "BF16", "[3,2]", "[0,12]") "}", patterns, sizeof patterns);
     const float *expanded = weights_get(weights, "h", 3, 2, &err);
     ck_assert_msg(expanded != NULL, "%s", err.message);
     ck_assert_mem_eq(expanded, values, sizeof values);
@@ -128,12 +139,17 @@ END_TEST
 
 /* The matrix is expanded, packed and let go; asked for again, it is expanded again. */
 START_TEST(a_linear_is_made_of_stored_matrices) {
-    static const uint16_t values[] = {0x3c00, 0xc000, 0x4200, 0x0000, 0x3800, 0x3c00}; /* 1 -2 3; 0 0.5 1 */
-    static const float x[] = {1, 2, 4}, expected[] = {1 - 4 + 12, 1 + 4}, second_row[] = {0, 0.5f, 1};
-    struct weights *weights = open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", values, sizeof values);
+    static const uint16_t values[] = {0x3c00, 0xc000, 0x4200,
+                                      0x0000, 0x3800, 0x3c00}; /* 1 -2 3; 0 0.5 1 */
+    static const float x[] = {1, 2, 4}, expected[] = {1 - 4 + 12, 1 + 4},
+                       second_row[] = {0, 0.5f, 1};
+    struct weights *weights =
+        open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", values, sizeof values);
     struct linear linear;
     float y[2];
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .lookups = true}, 2, 3, &linear, &err), 0);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .lookups = true},
+                                    2, 3, &linear, &err),
+                     0);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
     linear_apply(&linear, x, 3, 1, y, 2);
     ck_assert_mem_eq(y, expected, sizeof y);
@@ -145,7 +161,9 @@ START_TEST(a_linear_is_made_of_stored_matrices) {
     ck_assert_float_eq(y[1], expected[0]);
     linear_done(&linear);
     /* a missing bias is an error also where nobody asks which */
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .bias = "b"}, 2, 3, &linear, NULL), -1);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .bias = "b"}, 2,
+                                    3, &linear, NULL),
+                     -1);
     weights_free(weights);
 }
 END_TEST
@@ -179,17 +197,20 @@ START_TEST(int8_round_trip) {
             data.integers[row][col] = (signed char)lrintf(values[row][col] / data.scales[row]);
         }
     }
-    static const char header[] = "{" ENTRY("q.scale", "F32", "[5]", "[0,20]") "," ENTRY("q", "I8", "[5,7]", "[20,55]") "}";
+    static const char header[] =
+        "{" ENTRY("q.scale", "F32", "[5]", "[0,20]") "," ENTRY("q", "I8", "[5,7]", "[20,55]") "}";
     struct weights *weights = open_container(header, &data, 55);
     const float *expanded = weights_get(weights, "q", ROWS, COLS, &err);
     ck_assert_msg(expanded != NULL, "%s", err.message);
     for (size_t i = 0; i < (size_t)ROWS * COLS; i++)
-        ck_assert_float_eq_tol(expanded[i], values[i / COLS][i % COLS], data.scales[i / COLS] * 0.5001f);
+        ck_assert_float_eq_tol(expanded[i], values[i / COLS][i % COLS],
+                               data.scales[i / COLS] * 0.5001f);
     weights_free(weights);
 }
 END_TEST
 
-/* The values that weights_get gives, as float32 where they are mapped, and expanded for nobody else. */
+/* The values that weights_get gives, as float32 where they are mapped, and expanded for nobody
+ * else. */
 static void check_table(struct weights *weights, const char *name) {
     struct weights_table table;
     float rows[6];
@@ -198,7 +219,8 @@ static void check_table(struct weights *weights, const char *name) {
     weights_row(&table, 1, rows + 3);
     weights_row(&table, 0, rows);
     ck_assert_mem_eq(weights_get(weights, name, 2, 3, &err), rows, sizeof rows);
-    ck_assert_int_eq(weights_table(weights, name, 2, 3, &table, &err), 0); /* of values that are there by now */
+    ck_assert_int_eq(weights_table(weights, name, 2, 3, &table, &err),
+                     0); /* of values that are there by now */
     weights_row(&table, 1, rows);
     ck_assert_mem_eq(rows, rows + 3, 3 * sizeof *rows);
     ck_assert_int_eq(weights_table(weights, name, 3, 2, &table, &err), -1);
@@ -210,9 +232,12 @@ START_TEST(rows_are_read_as_they_are_stored) {
     static const uint16_t halves[] = {0x3c00, 0xc000, 0x4200, 0x0000, 0x3800, 0x8001};
     static const float floats[] = {1, -2, 3, 4, 5, 6};
     check_table(open_quantized(0.25f), "q");
-    check_table(open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", halves, sizeof halves), "w");
-    check_table(open_container("{" ENTRY("w", "BF16", "[2,3]", "[0,12]") "}", halves, sizeof halves), "w");
-    check_table(open_container("{" ENTRY("w", "F32", "[2,3]", "[0,24]") "}", floats, sizeof floats), "w");
+    check_table(open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", halves, sizeof halves),
+                "w");
+    check_table(
+        open_container("{" ENTRY("w", "BF16", "[2,3]", "[0,12]") "}", halves, sizeof halves), "w");
+    check_table(open_container("{" ENTRY("w", "F32", "[2,3]", "[0,24]") "}", floats, sizeof floats),
+                "w");
 }
 END_TEST
 
@@ -220,25 +245,28 @@ END_TEST
 static struct weights *open_given(bool with_input_scale) {
     static const char with[] = "{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY(
         "q.input_scale", "F32", "[1]", "[4,8]") "," ENTRY("q", "I8", "[2,3]", "[8,14]") "}";
-    static const char without[] = "{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY("q", "I8", "[2,3]", "[4,10]") "}";
+    static const char without[] =
+        "{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY("q", "I8", "[2,3]", "[4,10]") "}";
     static const signed char integers[] = {100, -7, 0, 1, 2, -3};
     unsigned char data[14];
     size_t scales = with_input_scale ? 8 : 4;
     memcpy(data, (const float[]){0.5f, 10}, scales);
     memcpy(data + scales, integers, sizeof integers);
-    struct weights *weights = open_container(with_input_scale ? with : without, data, scales + sizeof integers);
+    struct weights *weights =
+        open_container(with_input_scale ? with : without, data, scales + sizeof integers);
     ck_assert_msg(weights != NULL, "%s", err.message);
     return weights;
 }
 
-/* Neither matrix row has 127, so that a scale made anew would round other integers; the first value is rounded to even, 12.5 to 12,
- * the last is cut off at 127. */
+/* Neither matrix row has 127, so that a scale made anew would round other integers; the first value
+ * is rounded to even, 12.5 to 12, the last is cut off at 127. */
 START_TEST(int8_as_given) {
     static const float expected[] = {50, -3.5f, 0, 0.5f, 1, -1.5f}, x[] = {1.25f, 2, 1000};
     static const struct {
         bool given;
         float y[2];
-    } products[] = {{true, {(1200 - 140) / 20.0f, (12 + 40 - 381) / 20.0f}}, {false, {0, -1.5f * 1000}}};
+    } products[] = {{true, {(1200 - 140) / 20.0f, (12 + 40 - 381) / 20.0f}},
+                    {false, {0, -1.5f * 1000}}};
     struct backend backend = backend_choose();
     backend.compute = COMPUTE_INT8;
     for (size_t i = 0; i < 2; i++) {
@@ -249,7 +277,10 @@ START_TEST(int8_as_given) {
         ck_assert_msg(values != NULL, "%s", err.message);
         ck_assert_mem_eq(values, expected, sizeof expected);
         weights_use(weights, &backend);
-        ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "q", .lookups = true}, 2, 3, &linear, &err), 0);
+        ck_assert_int_eq(weights_linear(weights,
+                                        &(struct linear_names){.weight = "q", .lookups = true}, 2,
+                                        3, &linear, &err),
+                         0);
         linear_apply(&linear, x, 3, 1, y, 2);
         ck_assert_float_eq_tol(y[0], products[i].y[0], 1e-5f);
         ck_assert_float_eq_tol(y[1], products[i].y[1], 1e-5f * 1500);
@@ -263,7 +294,8 @@ START_TEST(int8_as_given) {
 }
 END_TEST
 
-/* The same, written once for each channel: a scale of the second row's own would make 1 42 of 127. */
+/* The same, written once for each channel: a scale of the second row's own would make 1 42 of 127.
+ */
 START_TEST(int8_as_given_by_all_channels) {
     static const signed char integers[] = {100, -7, 0, 1, 2, -3};
     static const float scales[] = {0.5f, 0.5f}, x[] = {1, 0, 0};
@@ -277,7 +309,8 @@ START_TEST(int8_as_given_by_all_channels) {
     ck_assert_msg(weights != NULL, "%s", err.message);
     backend.compute = COMPUTE_INT8;
     weights_use(weights, &backend);
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "q"}, 2, 3, &linear, &err), 0);
+    ck_assert_int_eq(
+        weights_linear(weights, &(struct linear_names){.weight = "q"}, 2, 3, &linear, &err), 0);
     linear_apply(&linear, x, 3, 1, y, 2);
     ck_assert_float_eq_tol(y[0], 50, 1e-5f);
     ck_assert_float_eq_tol(y[1], 0.5f, 1e-5f);
@@ -313,7 +346,8 @@ END_TEST
 
 START_TEST(scalars_have_no_shape) {
     static const float value = 1;
-    struct weights *weights = open_container("{" ENTRY("s", "F32", "[]", "[0,4]") "}", &value, sizeof value);
+    struct weights *weights =
+        open_container("{" ENTRY("s", "F32", "[]", "[0,4]") "}", &value, sizeof value);
     ck_assert_ptr_null(weights_get(weights, "s", 1, 1, &err));
     ck_assert_str_eq(err.message, "tensor s: shape [], but the model needs [1]");
     weights_free(weights);
@@ -342,7 +376,9 @@ START_TEST(failure_is_remembered) {
     ck_assert(weights_failed(weights));
     weights_free(weights);
     weights = open_plain();
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "none", .bias = "b"}, 2, 3, &linear, NULL), -1);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "none", .bias = "b"},
+                                    2, 3, &linear, NULL),
+                     -1);
     ck_assert(weights_failed(weights));
     linear_done(&linear);
     weights_free(weights);
@@ -380,7 +416,8 @@ START_TEST(values_must_be_finite) {
             char message[64];
             memcpy(data + place * cases[i].bytes, &cases[i].bits, cases[i].bytes);
             snprintf(message, sizeof message, "tensor x: value %zu is not finite", place);
-            struct weights *weights = open_container(cases[i].header, data, VALUES * cases[i].bytes);
+            struct weights *weights =
+                open_container(cases[i].header, data, VALUES * cases[i].bytes);
             ck_assert_ptr_null(weights_get(weights, "x", 2, VALUES / 2, &err));
             ck_assert_int_eq(err.code, ERROR_FORMAT);
             ck_assert_str_eq(err.message, message);
@@ -410,7 +447,8 @@ static const struct {
     size_t length;
 } wrong_scales[] = {
     {"{" ENTRY("q", "I8", "[2,3]", "[0,6]") "}", "tensor q: int8 without q.scale", 6},
-    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "}", "tensor q.scale: the int8 tensor q is missing", 8},
+    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "}",
+     "tensor q.scale: the int8 tensor q is missing", 8},
     {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q", "F32", "[2]", "[8,16]") "}",
      "tensor q.scale: the int8 tensor q is missing", 16},
     {"{" ENTRY("q.scale", "F32", "[3]", "[0,12]") "," ENTRY("q", "I8", "[2,3]", "[12,18]") "}",
@@ -421,12 +459,13 @@ static const struct {
      "tensor q.scale: must be float32 [2] or [1]", 10},
     {"{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY("q", "I8", "[]", "[4,5]") "}",
      "tensor q: an int8 scalar has no output channels to scale", 5},
-    {"{" ENTRY("q.input_scale", "F32", "[1]", "[0,4]") "}", "tensor q.input_scale: the int8 tensor q is missing", 4},
-    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q.input_scale", "F32", "[2]", "[8,16]") "," ENTRY("q", "I8", "[2,3]",
-                                                                                                              "[16,22]") "}",
+    {"{" ENTRY("q.input_scale", "F32", "[1]", "[0,4]") "}",
+     "tensor q.input_scale: the int8 tensor q is missing", 4},
+    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY(
+         "q.input_scale", "F32", "[2]", "[8,16]") "," ENTRY("q", "I8", "[2,3]", "[16,22]") "}",
      "tensor q.input_scale: must be float32 [1]", 22},
-    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q.input_scale", "F32", "[1]", "[8,12]") "," ENTRY("q", "I8", "[2,3]",
-                                                                                                              "[12,18]") "}",
+    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY(
+         "q.input_scale", "F32", "[1]", "[8,12]") "," ENTRY("q", "I8", "[2,3]", "[12,18]") "}",
      "tensor q.input_scale: must be finite and above 0", 18},
 };
 
@@ -440,8 +479,9 @@ END_TEST
 
 START_TEST(storage_is_that_of_the_largest) {
     static const unsigned char data[32];
-    struct weights *weights =
-        open_container("{" ENTRY("b", "F32", "[4]", "[0,16]") "," ENTRY("w", "F16", "[2,3]", "[16,28]") "}", data, 28);
+    struct weights *weights = open_container(
+        "{" ENTRY("b", "F32", "[4]", "[0,16]") "," ENTRY("w", "F16", "[2,3]", "[16,28]") "}", data,
+        28);
     ck_assert_str_eq(weights_storage(weights), "float16");
     ck_assert_uint_eq(weights_parameters(weights), 10);
     weights_free(weights);
@@ -485,7 +525,8 @@ Suite *weights_suite(void) {
     tcase_add_test(cases, unused_tensor_is_named);
     tcase_add_test(cases, values_must_be_finite);
     tcase_add_test(cases, scales_must_be_finite);
-    tcase_add_loop_test(cases, scales_and_int8_belong_together, 0, (int)(sizeof wrong_scales / sizeof *wrong_scales));
+    tcase_add_loop_test(cases, scales_and_int8_belong_together, 0,
+                        (int)(sizeof wrong_scales / sizeof *wrong_scales));
     tcase_add_test(cases, bad_container_is_refused);
     suite_add_tcase(suite, cases);
     return suite;

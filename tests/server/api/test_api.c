@@ -1,4 +1,5 @@
-/* server/api/api: the table of routes; server/api/openapi.json, which has the same routes and fields as the tables. */
+/* server/api/api: the table of routes; server/api/openapi.json, which has the same routes and
+ * fields as the tables. */
 #include "server/api/fields.h"
 #include "server/api/json.h"
 #include "server/api/page.h"
@@ -7,7 +8,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* No path is counted under another's name, and none twice: Prometheus refuses two series of one name. */
+/* No path is counted under another's name, and none twice: Prometheus refuses two series of one
+ * name. */
 START_TEST(every_path_has_a_label) {
     const char *labels[ROUTES_MOST_LABELS];
     size_t count = routes_labels(labels), index;
@@ -42,7 +44,8 @@ START_TEST(methods_of_paths) {
 END_TEST
 
 START_TEST(other_paths) {
-    static const char *const paths[] = {"", "/nothing", "/translate/", "/translat", "/modelsx", "//"};
+    static const char *const paths[] = {"",          "/nothing", "/translate/",
+                                        "/translat", "/modelsx", "//"};
     const char *labels[ROUTES_MOST_LABELS];
     size_t count = routes_labels(labels), index, length;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -56,8 +59,8 @@ END_TEST
 /* A segment in braces stands for any that is not empty. */
 START_TEST(segments) {
     static const struct route route = {.path = "/v2/things/{id}/entries", .method = "GET"};
-    static const char *const others[] = {"/v2/things//entries", "/v2/things/a", "/v2/things/a/b/entries", "/v2/things/a/entries/",
-                                         "/v2"};
+    static const char *const others[] = {"/v2/things//entries", "/v2/things/a",
+                                         "/v2/things/a/b/entries", "/v2/things/a/entries/", "/v2"};
     size_t length = 0;
     const char *part = route_part(&route, "/v2/things/a-b.c/entries", &length);
     ck_assert_uint_eq(length, 5);
@@ -82,7 +85,8 @@ static void free_description(void) {
     json_decref(description);
 }
 
-/* Every route is an operation, with the status for a missing key where it may need one, and every operation is a route. */
+/* Every route is an operation, with the status for a missing key where it may need one, and every
+ * operation is a route. */
 START_TEST(operations_are_routes) {
     const struct route *route;
     size_t routes = 0, operations = 0;
@@ -95,8 +99,9 @@ START_TEST(operations_are_routes) {
             method[i] = (char)tolower((unsigned char)route->method[i]);
         const json_t *operation = json_object_get(json_object_get(paths, route->path), method);
         ck_assert_msg(operation != NULL, "%s %s", route->method, route->path);
-        ck_assert_msg((json_object_get(operation, "security") != NULL) == (route->access >= ACCESS_USER), "%s %s", route->method,
-                      route->path);
+        ck_assert_msg((json_object_get(operation, "security") != NULL) ==
+                          (route->access >= ACCESS_USER),
+                      "%s %s", route->method, route->path);
     }
     json_object_foreach(paths, path, methods) operations += json_object_size(methods);
     ck_assert_uint_eq(operations, routes);
@@ -111,7 +116,8 @@ static const json_t *bare(const json_t *schema) {
 
 static void check_number(const char *name, const json_t *schema, const char *key, double value) {
     const json_t *number = json_object_get(schema, key);
-    ck_assert_msg(json_is_number(number) && json_number_value(number) == value, "%s: %s", name, key);
+    ck_assert_msg(json_is_number(number) && json_number_value(number) == value, "%s: %s", name,
+                  key);
 }
 
 /* A field's range and default. value: the default, at its place. */
@@ -127,7 +133,8 @@ static void check_field(const struct field *field, const json_t *schema, const v
     }
     bool integer = type == PARAMETER_INTEGER || strcmp(field->name, "digits") == 0;
     double is = integer ? (double)*(const size_t *)value : *(const double *)value;
-    ck_assert_str_eq(json_string_value(json_object_get(schema, "type")), integer ? "integer" : "number");
+    ck_assert_str_eq(json_string_value(json_object_get(schema, "type")),
+                     integer ? "integer" : "number");
     check_number(field->name, schema, "minimum", p->minimum);
     check_number(field->name, schema, "maximum", p->maximum);
     if (is >= p->minimum && is <= p->maximum)
@@ -136,17 +143,23 @@ static void check_field(const struct field *field, const json_t *schema, const v
         ck_assert_ptr_null(fallback);
 }
 
-/* The fields of the table are the properties of the body, and the parameters of the query string; and the other way round. */
+/* The fields of the table are the properties of the body, and the parameters of the query string;
+ * and the other way round. */
 START_TEST(properties_are_fields) {
     static const struct {
         const char *schema, *path;
         enum api_kind kind;
-    } rows[] = {{"TranslateRequest", "/translate", API_TRANSLATE}, {"AttentionRequest", "/attention", API_ATTENTION}};
+    } rows[] = {{"TranslateRequest", "/translate", API_TRANSLATE},
+                {"AttentionRequest", "/attention", API_ATTENTION}};
     for (size_t row = 0; row < 2; row++) {
         const struct api_form defaults = api_default_form(rows[row].kind);
-        const json_t *schemas = json_object_get(json_object_get(description, "components"), "schemas");
-        json_t *properties = json_object_get(json_object_get(schemas, rows[row].schema), "properties"), *schema;
-        const json_t *get = json_object_get(json_object_get(json_object_get(description, "paths"), rows[row].path), "get");
+        const json_t *schemas =
+            json_object_get(json_object_get(description, "components"), "schemas");
+        json_t *properties =
+                   json_object_get(json_object_get(schemas, rows[row].schema), "properties"),
+               *schema;
+        const json_t *get = json_object_get(
+            json_object_get(json_object_get(description, "paths"), rows[row].path), "get");
         const json_t *parameters = json_object_get(get, "parameters");
         struct field field;
         const char *name;
@@ -154,13 +167,16 @@ START_TEST(properties_are_fields) {
         for (size_t i = 0; field_nth(i, &field); i++) {
             if (!(field.kinds & (int)rows[row].kind))
                 continue;
-            const json_t *property = json_object_get(properties, field.name), *parameter = json_array_get(parameters, count++);
+            const json_t *property = json_object_get(properties, field.name),
+                         *parameter = json_array_get(parameters, count++);
             ck_assert_msg(property != NULL, "%s lacks %s", rows[row].schema, field.name);
             ck_assert_str_eq(json_string_value(json_object_get(parameter, "name")), field.name);
-            ck_assert(json_equal(json_object_get(property, "description"), json_object_get(parameter, "description")));
+            ck_assert(json_equal(json_object_get(property, "description"),
+                                 json_object_get(parameter, "description")));
             check_field(&field, bare(property), (const char *)&defaults + field.offset);
         }
-        json_object_foreach(properties, name, schema) ck_assert_msg(field_find(name, rows[row].kind, &field), "%s", name);
+        json_object_foreach(properties, name, schema)
+            ck_assert_msg(field_find(name, rows[row].kind, &field), "%s", name);
         ck_assert_uint_eq(json_object_size(properties), count);
         ck_assert_uint_eq(json_array_size(parameters), count);
     }
@@ -170,11 +186,14 @@ END_TEST
 /* The values of include and strategy. */
 START_TEST(names_are_listed) {
     const json_t *schemas = json_object_get(json_object_get(description, "components"), "schemas");
-    const json_t *properties = json_object_get(json_object_get(schemas, "TranslateRequest"), "properties");
-    const json_t *include =
-        json_object_get(json_array_get(json_object_get(bare(json_object_get(properties, "include")), "oneOf"), 0), "items");
+    const json_t *properties =
+        json_object_get(json_object_get(schemas, "TranslateRequest"), "properties");
+    const json_t *include = json_object_get(
+        json_array_get(json_object_get(bare(json_object_get(properties, "include")), "oneOf"), 0),
+        "items");
     const json_t *includes = json_object_get(include, "enum"),
-                 *strategies = json_object_get(bare(json_object_get(properties, "strategy")), "enum");
+                 *strategies =
+                     json_object_get(bare(json_object_get(properties, "strategy")), "enum");
     size_t i = 0;
     for (const char *name; (name = field_include_name(i)) != NULL; i++)
         ck_assert_str_eq(json_string_value(json_array_get(includes, i)), name);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* printf %s user | sha256sum, and of admin */
-static const char lines[] = "alice user 04f8996da763b7a969b1028ee3007569eaf3a635486ddab211d512c85b9df8fb\n"
-                            "root admin 8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918\n";
+static const char lines[] =
+    "alice user 04f8996da763b7a969b1028ee3007569eaf3a635486ddab211d512c85b9df8fb\n"
+    "root admin 8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918\n";
 
 static struct service open_service, guarded;
 static struct reply reply;
@@ -26,7 +27,8 @@ static void teardown(void) {
 }
 
 /* The status of the refusal, 0: none. holder: whose key it must be; NULL: nobody's. */
-static unsigned ask(const struct service *service, enum access access, struct call call, const char *holder) {
+static unsigned ask(const struct service *service, enum access access, struct call call,
+                    const char *holder) {
     struct route route = {.path = "/x", .method = "POST", .access = access};
     struct request request;
     request_init(&request);
@@ -47,20 +49,24 @@ START_TEST(without_keys) {
     struct call call = {.api_keys = {"admin"}};
     ck_assert_uint_eq(ask(&open_service, ACCESS_OPEN, call, NULL), 0);
     ck_assert_uint_eq(ask(&open_service, ACCESS_USER, call, NULL), 0);
-    ck_assert_uint_eq(ask(&open_service, ACCESS_ADMIN, (struct call){.administrator = true}, NULL), 0);
+    ck_assert_uint_eq(ask(&open_service, ACCESS_ADMIN, (struct call){.administrator = true}, NULL),
+                      0);
     ck_assert_uint_eq(ask(&open_service, ACCESS_ADMIN, call, NULL), 403);
     ck_assert_ptr_nonnull(strstr(reply.body, "started without --api-keys"));
 }
 END_TEST
 
 START_TEST(roles) {
-    struct call user = {.api_keys = {"user"}}, admin = {.api_keys = {"admin"}}, wrong = {.api_keys = {"other"}}, none = {0};
+    struct call user = {.api_keys = {"user"}}, admin = {.api_keys = {"admin"}},
+                wrong = {.api_keys = {"other"}}, none = {0};
     ck_assert_uint_eq(ask(&guarded, ACCESS_OPEN, none, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_OPEN, wrong, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, none, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, wrong, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, user, "alice"), 0);
-    ck_assert_uint_eq(ask(&guarded, ACCESS_LIST, (struct call){.api_keys = {"user"}, .administrator = true}, NULL), 0);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_LIST,
+                          (struct call){.api_keys = {"user"}, .administrator = true}, NULL),
+                      0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, none, NULL), 401);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, wrong, NULL), 403);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, user, "alice"), 0);
@@ -119,7 +125,8 @@ START_TEST(places) {
         {{.body = "[\"api_key\"]"}, 401},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        unsigned status = ask(&guarded, ACCESS_USER, rows[i].call, rows[i].status == 0 ? "alice" : NULL);
+        unsigned status =
+            ask(&guarded, ACCESS_USER, rows[i].call, rows[i].status == 0 ? "alice" : NULL);
         ck_assert_msg(status == rows[i].status, "row %zu: %u", i, status);
     }
 }

@@ -65,7 +65,8 @@ START_TEST(microsoft_is_told_by_its_version) {
     struct dialect_fields fields = {body, &call}, none = {body, &(struct call){0}};
     ck_assert(dialect_microsoft.speaks(&fields) && dialect_microsoft_detect.speaks(&fields));
     ck_assert(!dialect_microsoft.speaks(&none));
-    ck_assert(!dialect_translate.speaks(&fields) && !dialect_libre.speaks(&fields) && !dialect_libre_detect.speaks(&fields));
+    ck_assert(!dialect_translate.speaks(&fields) && !dialect_libre.speaks(&fields) &&
+              !dialect_libre_detect.speaks(&fields));
     json_decref(body);
 }
 END_TEST
@@ -115,9 +116,11 @@ END_TEST
 START_TEST(libre_slows_down) {
     reply.dialect = &dialect_libre;
     api_fail(&reply, STATUS_QUEUE_FULL, NULL, "the queue is full");
-    ck_assert_str_eq(reply.body, "{\"error\":\"Slowdown: the queue is full\",\"code\":\"queue_full\"}");
+    ck_assert_str_eq(reply.body,
+                     "{\"error\":\"Slowdown: the queue is full\",\"code\":\"queue_full\"}");
     api_fail(&reply, STATUS_INVALID, "q", "no q");
-    ck_assert_str_eq(reply.body, "{\"error\":\"no q\",\"code\":\"invalid_request\",\"field\":\"q\"}");
+    ck_assert_str_eq(reply.body,
+                     "{\"error\":\"no q\",\"code\":\"invalid_request\",\"field\":\"q\"}");
 }
 END_TEST
 

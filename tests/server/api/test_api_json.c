@@ -42,8 +42,8 @@ START_TEST(too_long) {
     write_text(19);
     ck_assert_uint_eq(reply.status, STATUS_TOO_LARGE);
     ck_assert_uint_eq(reply.length, strlen(reply.body));
-    ck_assert_str_eq(reply.body,
-                     "{\"error\":\"the reply must have at most 20 bytes, but would have more\",\"code\":\"too_large\"}");
+    ck_assert_str_eq(reply.body, "{\"error\":\"the reply must have at most 20 bytes, but would "
+                                 "have more\",\"code\":\"too_large\"}");
 }
 END_TEST
 
@@ -52,7 +52,8 @@ START_TEST(want_of_memory) {
     write_text(1);
     ck_assert_uint_eq(reply.status, STATUS_UNAVAILABLE);
     ck_assert_uint_eq(reply.retry_after_s, 1);
-    ck_assert_str_eq(reply.body, "{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}");
+    ck_assert_str_eq(reply.body,
+                     "{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}");
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* server/cache: entries that are kept or evicted, and no client gets another client's answer. Meant to run under ThreadSanitizer
- * too. */
+/* server/cache: entries that are kept or evicted, and no client gets another client's answer. Meant
+ * to run under ThreadSanitizer too. */
 #include "server/api/kept.h"
 #include "tests/suites.h"
 #include <pthread.h>

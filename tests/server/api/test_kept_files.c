@@ -1,4 +1,5 @@
-/* server/api/kept_files: files are found unchanged until they have expired, or younger ones need their space. */
+/* server/api/kept_files: files are found unchanged until they have expired, or younger ones need
+ * their space. */
 #include "server/api/kept.h"
 #include "tests/suites.h"
 #include <stdbool.h>
@@ -10,17 +11,21 @@ enum { COUNT = 3, BYTES = 10, TRIES = 10000, TRY_US = 1000 };
 static const int64_t HOUR_US = 3600000000;
 
 static struct kept_files *open_files(int64_t keep_us, int64_t sent_us) {
-    struct kept_files *files = kept_files_create(&(struct kept_files_limits){keep_us, sent_us, COUNT, BYTES});
+    struct kept_files *files =
+        kept_files_create(&(struct kept_files_limits){keep_us, sent_us, COUNT, BYTES});
     ck_assert_ptr_nonnull(files);
     return files;
 }
 
-static int add_of(uint64_t owner, struct kept_files *files, const char *text, char id[KEPT_ID_BYTES], struct error *err) {
-    struct kept_file file = {.owner = owner, .name = "a.txt", .content_type = "text/plain", .length = strlen(text)};
+static int add_of(uint64_t owner, struct kept_files *files, const char *text,
+                  char id[KEPT_ID_BYTES], struct error *err) {
+    struct kept_file file = {
+        .owner = owner, .name = "a.txt", .content_type = "text/plain", .length = strlen(text)};
     return kept_files_add(files, &file, text, id, err);
 }
 
-static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES], struct error *err) {
+static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES],
+               struct error *err) {
     return add_of(1, files, text, id, err);
 }
 
@@ -132,11 +137,13 @@ END_TEST
 
 /* ---- orders ---- */
 
-static bool look(struct kept_files *files, const char *id, const char *key, struct kept_view *order) {
+static bool look(struct kept_files *files, const char *id, const char *key,
+                 struct kept_view *order) {
     return kept_files_find(files, &(struct kept_query){id, key, NULL}, order, NULL, NULL) == 0;
 }
 
-/* An order is found by id and key only, before and after its file has been made, and by nobody who knows its id alone. */
+/* An order is found by id and key only, before and after its file has been made, and by nobody who
+ * knows its id alone. */
 START_TEST(orders_have_a_key) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3};
@@ -144,17 +151,21 @@ START_TEST(orders_have_a_key) {
     struct kept_view order;
     char *text = id;
     atomic_size_t left = 4;
-    ck_assert_int_eq(kept_files_order(files, &(struct kept_order){1, &left, 7, 20}, id, key, NULL), 0);
+    ck_assert_int_eq(kept_files_order(files, &(struct kept_order){1, &left, 7, 20}, id, key, NULL),
+                     0);
     ck_assert(!look(files, id, "", &order) && !look(files, id, id, &order));
     ck_assert(!look(files, key, key, &order) && !has(files, id, ""));
     ck_assert(look(files, id, key, &order));
-    ck_assert(order.state == KEPT_PENDING && order.total == 7 && order.left == 4 && order.characters == 20);
-    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, NULL}, &order, &text, NULL), 0);
+    ck_assert(order.state == KEPT_PENDING && order.total == 7 && order.left == 4 &&
+              order.characters == 20);
+    ck_assert_int_eq(
+        kept_files_find(files, &(struct kept_query){id, key, NULL}, &order, &text, NULL), 0);
     ck_assert_ptr_null(text);
     kept_files_end(files, id, &file, "one", NULL);
     ck_assert(look(files, id, key, &order) && order.state == KEPT_READY);
     ck_assert(!has(files, id, "one"));
-    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, NULL}, &order, &text, NULL), 0);
+    ck_assert_int_eq(
+        kept_files_find(files, &(struct kept_query){id, key, NULL}, &order, &text, NULL), 0);
     ck_assert_str_eq(text, "one");
     ck_assert_str_eq(order.file.name, "a.txt");
     free(text);
@@ -162,17 +173,20 @@ START_TEST(orders_have_a_key) {
     ck_assert(!look(files, id, key, &order));
     ck_assert_uint_eq(kept_files_expire(files), 0);
     add(files, "two", id, NULL);
-    ck_assert(has(files, id, "two") && !look(files, id, "", &order)); /* a file without an order is not one with an empty key */
+    ck_assert(
+        has(files, id, "two") &&
+        !look(files, id, "", &order)); /* a file without an order is not one with an empty key */
     kept_files_free(files);
 }
 END_TEST
 
-/* A failed order has its reason, and so does a file that is larger than all may be together. A file that was removed to make room
- * is not found. */
+/* A failed order has its reason, and so does a file that is larger than all may be together. A file
+ * that was removed to make room is not found. */
 START_TEST(orders_fail) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3},
-                           large = {.name = "a.txt", .content_type = "text/plain", .length = BYTES + 1};
+                           large = {
+                               .name = "a.txt", .content_type = "text/plain", .length = BYTES + 1};
     char ids[COUNT + 1][KEPT_ID_BYTES], keys[COUNT + 1][KEPT_ID_BYTES];
     struct kept_view order;
     atomic_size_t left = 1;
@@ -193,7 +207,8 @@ START_TEST(orders_fail) {
 }
 END_TEST
 
-/* Uploads of one owner remove its own files, however many, and never those of another who has less. */
+/* Uploads of one owner remove its own files, however many, and never those of another who has less.
+ */
 START_TEST(owners_have_shares) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     char victim[KEPT_ID_BYTES], id[KEPT_ID_BYTES], former[KEPT_ID_BYTES] = "";
@@ -205,11 +220,13 @@ START_TEST(owners_have_shares) {
         ck_assert(!has(files, former, "other"));
         strcpy(former, id);
     }
-    ck_assert_int_eq(add_of(2, files, "123456789", id, &error), -1); /* no room beside the other's */
+    ck_assert_int_eq(add_of(2, files, "123456789", id, &error),
+                     -1); /* no room beside the other's */
     ck_assert_int_eq(error.code, ERROR_LENGTH);
     ck_assert(has(files, victim, "one"));
     for (size_t i = 0; i < 10; i++)
-        ck_assert_int_eq(add_of(2, files, "", id, NULL), 0); /* the number of files has shares, too */
+        ck_assert_int_eq(add_of(2, files, "", id, NULL),
+                         0); /* the number of files has shares, too */
     ck_assert(has(files, victim, "one") && has(files, id, ""));
     kept_files_free(files);
 }
@@ -221,10 +238,15 @@ START_TEST(an_order_is_its_owners) {
     const uint64_t own = 1, other = 2;
     struct kept_view order;
     atomic_size_t left = 1;
-    ck_assert_int_eq(kept_files_order(files, &(struct kept_order){own, &left, 1, 3}, id, key, NULL), 0);
-    kept_files_end(files, id, &(struct kept_file){.name = "a.txt", .content_type = "text/plain", .length = 3}, "one", NULL);
-    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, &other}, &order, NULL, NULL), -1);
-    ck_assert_int_eq(kept_files_find(files, &(struct kept_query){id, key, &own}, &order, NULL, NULL), 0);
+    ck_assert_int_eq(kept_files_order(files, &(struct kept_order){own, &left, 1, 3}, id, key, NULL),
+                     0);
+    kept_files_end(files, id,
+                   &(struct kept_file){.name = "a.txt", .content_type = "text/plain", .length = 3},
+                   "one", NULL);
+    ck_assert_int_eq(
+        kept_files_find(files, &(struct kept_query){id, key, &other}, &order, NULL, NULL), -1);
+    ck_assert_int_eq(
+        kept_files_find(files, &(struct kept_query){id, key, &own}, &order, NULL, NULL), 0);
     kept_files_free(files);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* server/keys: keys that are made are found, files that are wrong are refused by line, and a reload replaces all keys or none. */
+/* server/keys: keys that are made are found, files that are wrong are refused by line, and a reload
+ * replaces all keys or none. */
 #include "server/api/keys.h"
 #include "tests/files.h"
 #include "tests/suites.h"
@@ -32,7 +33,8 @@ static bool find(struct keys *keys, const char *secret, struct key_holder *holde
 START_TEST(finds_the_holder) {
     struct error err;
     struct key_holder holder;
-    struct keys *keys = open_text("# who may\n\n  alice user " ZEROS " # left\r\nbob\tadmin\t" SECRET_HASH "\n", &err);
+    struct keys *keys = open_text(
+        "# who may\n\n  alice user " ZEROS " # left\r\nbob\tadmin\t" SECRET_HASH "\n", &err);
     ck_assert_msg(keys != NULL, "%s", err.message);
     ck_assert(find(keys, "secret", &holder));
     ck_assert_str_eq(holder.name, "bob");
@@ -75,7 +77,9 @@ START_TEST(limits) {
     struct error err;
     struct key_holder holder;
     struct keys *keys =
-        open_text("a user " SECRET_HASH " rate=0.5 burst=3 daily=500000 models=en-fr,fr-en priority=batch # all\n", &err);
+        open_text("a user " SECRET_HASH
+                  " rate=0.5 burst=3 daily=500000 models=en-fr,fr-en priority=batch # all\n",
+                  &err);
     ck_assert_msg(keys != NULL, "%s", err.message);
     ck_assert(find(keys, "secret", &holder));
     keys_free(keys);
@@ -84,7 +88,8 @@ START_TEST(limits) {
     ck_assert_uint_eq(holder.limit.daily, 500000);
     ck_assert_int_eq(holder.priority, PRIORITY_BATCH);
     ck_assert(keys_allow(&holder, "en-fr") && keys_allow(&holder, "fr-en"));
-    ck_assert(!keys_allow(&holder, "en") && !keys_allow(&holder, "en-fr-2") && !keys_allow(&holder, ""));
+    ck_assert(!keys_allow(&holder, "en") && !keys_allow(&holder, "en-fr-2") &&
+              !keys_allow(&holder, ""));
     keys = open_text("a user " SECRET_HASH " rate=1\n", &err);
     ck_assert(find(keys, "secret", &holder));
     keys_free(keys);
@@ -116,7 +121,8 @@ START_TEST(wrong_files) {
         {"alice boss " ZEROS, ", line 1: the role must be user or admin"},
         {"alice user 00", ", line 1: the hash must have 64 hexadecimal digits"},
         {"alice user x" SECRET_HASH, ", line 1: the hash must have 64 hexadecimal digits"},
-        {"alice user z000000000000000000000000000000000000000000000000000000000000000", ", line 1: the hash must have 64"},
+        {"alice user z000000000000000000000000000000000000000000000000000000000000000",
+         ", line 1: the hash must have 64"},
         {"al=ice user " ZEROS, ", line 1: a name must have 1 to 63 visible ASCII characters"},
         {"\xc3\xa9 user " ZEROS, ", line 1: a name must have 1 to 63 visible ASCII characters"},
         {"a user " ZEROS "\na user " SECRET_HASH, ", line 2: the name a occurs twice"},
@@ -126,7 +132,8 @@ START_TEST(wrong_files) {
         struct error err;
         ck_assert_ptr_null(open_text(rows[i].text, &err));
         ck_assert_int_eq(err.code, ERROR_INPUT);
-        ck_assert_msg(strstr(err.message, rows[i].message) != NULL, "%s: %s", rows[i].text, err.message);
+        ck_assert_msg(strstr(err.message, rows[i].message) != NULL, "%s: %s", rows[i].text,
+                      err.message);
     }
     struct error err = {0};
     ck_assert_ptr_null(keys_open("/nonexistent", &err));

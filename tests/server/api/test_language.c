@@ -4,7 +4,8 @@
 #include <string.h>
 
 START_TEST(names) {
-    static const char *const rows[][2] = {{"en", "English"}, {"fr", "French"}, {"pt-BR", "Portuguese (Brazil)"}, {"qqx", "qqx"}};
+    static const char *const rows[][2] = {
+        {"en", "English"}, {"fr", "French"}, {"pt-BR", "Portuguese (Brazil)"}, {"qqx", "qqx"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[LANGUAGE_NAME_BYTES];
         language_name(rows[i][0], name);
@@ -15,8 +16,10 @@ END_TEST
 
 START_TEST(codes) {
     char code[] = "zh_Hant-TW";
-    ck_assert(language_same("EN", "en") && language_same("en-us", "en_US") && language_same("", ""));
-    ck_assert(!language_same("en", "eng") && !language_same("eng", "en") && !language_same("en", ""));
+    ck_assert(language_same("EN", "en") && language_same("en-us", "en_US") &&
+              language_same("", ""));
+    ck_assert(!language_same("en", "eng") && !language_same("eng", "en") &&
+              !language_same("en", ""));
     ck_assert(language_widen(code));
     ck_assert_str_eq(code, "zh_Hant");
     ck_assert(language_widen(code));
@@ -48,16 +51,20 @@ START_TEST(detection) {
         {"This is a house on the hill.\x02", 2, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct language_guess guess = language_detect(rows[i].text, strlen(rows[i].text), false, known, rows[i].of);
+        struct language_guess guess =
+            language_detect(rows[i].text, strlen(rows[i].text), false, known, rows[i].of);
         ck_assert_msg(guess.index == rows[i].wanted, "%s: %s", rows[i].text, known[guess.index]);
-        bool related = rows[i].wanted == 3; /* asked about all languages, the detector says Galician: nobody can be sure */
+        bool related =
+            rows[i].wanted ==
+            3; /* asked about all languages, the detector says Galician: nobody can be sure */
         ck_assert_double_gt(guess.confidence, related ? 0 : 50);
         ck_assert_double_le(guess.confidence, 100);
     }
 }
 END_TEST
 
-/* A text in a language that nobody asked about is not taken for one of those; names in it change nothing. */
+/* A text in a language that nobody asked about is not taken for one of those; names in it change
+ * nothing. */
 START_TEST(other_languages) {
     static const struct {
         const char *text;
@@ -73,9 +80,10 @@ START_TEST(other_languages) {
     };
     static const char *const asked[] = {"en", "fr", "de"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct language_guess guess = language_detect(rows[i].text, strlen(rows[i].text), false, asked, 3);
-        ck_assert_msg(guess.confidence >= rows[i].least && guess.confidence <= rows[i].most, "%s: %s %g", rows[i].text,
-                      asked[guess.index], guess.confidence);
+        struct language_guess guess =
+            language_detect(rows[i].text, strlen(rows[i].text), false, asked, 3);
+        ck_assert_msg(guess.confidence >= rows[i].least && guess.confidence <= rows[i].most,
+                      "%s: %s %g", rows[i].text, asked[guess.index], guess.confidence);
     }
 }
 END_TEST
@@ -121,19 +129,21 @@ START_TEST(restricted) {
 END_TEST
 
 START_TEST(markup) {
-    static const char text[] =
-        "<div class=\"the house of\" title=\"that which is this\"><p>O\xc3\xb9 est <b>la gare</b> ?</p></div>";
+    static const char text[] = "<div class=\"the house of\" title=\"that which is "
+                               "this\"><p>O\xc3\xb9 est <b>la gare</b> ?</p></div>";
     struct language_guess guess = language_detect(text, sizeof text - 1, true, known, 2);
     ck_assert_uint_eq(guess.index, 1);
 }
 END_TEST
 
-#define TWO_LANGUAGES                                                                                                              \
-    "The old man slept near the fire all night, and nobody knew where the boy had gone. Il ne sait pas que la nuit est venue, "    \
-    "que "                                                                                                                         \
+#define TWO_LANGUAGES                                                                              \
+    "The old man slept near the fire all night, and nobody knew where the boy had gone. Il ne "    \
+    "sait pas que la nuit est venue, "                                                             \
+    "que "                                                                                         \
     "le vent a tourn\xc3\xa9, et que la neige tombe encore sur les toits de la ville."
 
-/* Texts that a model is given, the language that it reads, and the one that they look like; "": that one, or no telling. */
+/* Texts that a model is given, the language that it reads, and the one that they look like; "":
+ * that one, or no telling. */
 START_TEST(wrong_language) {
     static const char *const likely[] = {"en", "fr"};
     static const struct {
@@ -163,7 +173,8 @@ START_TEST(wrong_language) {
         {"fr", TWO_LANGUAGES, ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct language_other other = language_check(rows[i].text, strlen(rows[i].text), rows[i].code, likely, 2);
+        struct language_other other =
+            language_check(rows[i].text, strlen(rows[i].text), rows[i].code, likely, 2);
         ck_assert(!other.failed);
         ck_assert_msg(strcmp(other.code, rows[i].wanted) == 0, "%s: %s", rows[i].text, other.code);
     }
@@ -172,8 +183,8 @@ END_TEST
 
 /* The beginning says so, however long the text, and wherever in a character the beginning ends. */
 START_TEST(wrong_language_of_a_long_text) {
-    static const char sentence[] =
-        "La for\xc3\xaat est pleine d'arbres et d'oiseaux, et l'\xc3\xa9t\xc3\xa9 ne fait que commencer. ";
+    static const char sentence[] = "La for\xc3\xaat est pleine d'arbres et d'oiseaux, et "
+                                   "l'\xc3\xa9t\xc3\xa9 ne fait que commencer. ";
     enum { TIMES = 200, LENGTH = sizeof sentence - 1 };
     static char text[TIMES * LENGTH];
     for (size_t i = 0; i < TIMES; i++)

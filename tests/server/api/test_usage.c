@@ -20,7 +20,8 @@ static struct charge charge_of(const char *name, uint64_t characters, int64_t no
     return (struct charge){.name = name, .sentences = 1, .characters = characters, .now_s = now_s};
 }
 
-static enum limiter_verdict take(const char *name, uint64_t characters, uint64_t daily, int64_t now_s) {
+static enum limiter_verdict take(const char *name, uint64_t characters, uint64_t daily,
+                                 int64_t now_s) {
     const struct charge charge = charge_of(name, characters, now_s);
     return limiter_take(limiter, &charge, &(struct limit){.daily = daily}, &wait_s);
 }
@@ -81,7 +82,8 @@ END_TEST
 /* Neither the sentences nor the characters of a request that is refused are taken. */
 START_TEST(all_or_nothing) {
     const struct limit limit = {1, 2, 10};
-    struct charge charge = {.client = 1, .name = "alice", .sentences = 2, .characters = 11, .now_us = 1, .now_s = NOON};
+    struct charge charge = {
+        .client = 1, .name = "alice", .sentences = 2, .characters = 11, .now_us = 1, .now_s = NOON};
     ck_assert_int_eq(limiter_take(limiter, &charge, &limit, &wait_s), LIMITER_DAILY);
     charge.characters = 6;
     ck_assert_int_eq(limiter_take(limiter, &charge, &limit, &wait_s), LIMITER_TAKEN);

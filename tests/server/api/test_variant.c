@@ -4,10 +4,12 @@
 #include "tests/suites.h"
 #include <string.h>
 
-static const char *const labels[] = {"fra",      "pt_br",    "por",  "srp_Latn", "srp_Cyrl", "cmn_Hans",
-                                     "cmn_Hant", "zho_Hans", "2mul", "nob",      "ROMANCE",  "es_MX"};
+static const char *const labels[] = {"fra",      "pt_br",    "por",      "srp_Latn",
+                                     "srp_Cyrl", "cmn_Hans", "cmn_Hant", "zho_Hans",
+                                     "2mul",     "nob",      "ROMANCE",  "es_MX"};
 enum { LABELS = sizeof labels / sizeof *labels };
-static const struct translator_info many = {.target = "mul", .variants = labels, .variant_count = LABELS};
+static const struct translator_info many = {
+    .target = "mul", .variants = labels, .variant_count = LABELS};
 
 static const struct {
     const char *code, *variant; /* NULL: none */
@@ -46,8 +48,13 @@ START_TEST(codes_mean_variants) {
 END_TEST
 
 START_TEST(the_models_own_target) {
-    static const struct translator_info portuguese = {.target = "pt-PT", .variants = labels, .variant_count = LABELS},
-                                        one = {.target = "mul", .variants = labels, .variant_count = 1}, none = {.target = "fr"};
+    static const struct translator_info portuguese = {.target = "pt-PT",
+                                                      .variants = labels,
+                                                      .variant_count = LABELS},
+                                        one = {.target = "mul",
+                                               .variants = labels,
+                                               .variant_count = 1},
+                                        none = {.target = "fr"};
     ck_assert_str_eq(pair_variant(&portuguese, portuguese.target), "por");
     ck_assert_ptr_null(pair_variant(&many, many.target));
     ck_assert(pair_needs_variant(&many) && !pair_needs_variant(&one) && !pair_needs_variant(&none));

@@ -1,4 +1,5 @@
-/* server/base/strings: decimal numbers against printf, in the shape that jansson gives; each with every number of digits. */
+/* server/base/strings: decimal numbers against printf, in the shape that jansson gives; each with
+ * every number of digits. */
 #include "server/base/strings.h"
 #include "tests/suites.h"
 #include <float.h>
@@ -116,11 +117,13 @@ START_TEST(shares_and_powers_are_as_jansson_writes_them) {
 }
 END_TEST
 
-/* A half cut off is a tie; printf's goes to the even digit where it is exact, and otherwise where all digits of the double say. */
+/* A half cut off is a tie; printf's goes to the even digit where it is exact, and otherwise where
+ * all digits of the double say. */
 START_TEST(ties_are_as_jansson_writes_them) {
-    static const double ties[] = {1000000.5,   1000001.5,     1000015.0,    1000025.0, 0.0009765625, 0.00048828125,
-                                  2097152.5,   999999.5,      99999.95,     1234.565,  0.1234565,    1.0000005,
-                                  9.999995e-5, 2.0000025e-30, 7.2345645e30, 1e-45,     1.4999995e9};
+    static const double ties[] = {
+        1000000.5,   1000001.5,     1000015.0,    1000025.0, 0.0009765625, 0.00048828125,
+        2097152.5,   999999.5,      99999.95,     1234.565,  0.1234565,    1.0000005,
+        9.999995e-5, 2.0000025e-30, 7.2345645e30, 1e-45,     1.4999995e9};
     for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++) {
         check(ties[i], _i);
         check(nextafter(ties[i], 0), _i);
@@ -135,7 +138,8 @@ END_TEST
 START_TEST(doubles_are_as_jansson_writes_them) {
     for (uint64_t exponent = 0; exponent < 2047; exponent++) {
         for (uint64_t i = 0; i < 30; i++) {
-            uint64_t bits = i % 3 << 63 | exponent << 52 | (i < 4 ? i : i * 0x9e3779b97f4a7c15) >> 12;
+            uint64_t bits =
+                i % 3 << 63 | exponent << 52 | (i < 4 ? i : i * 0x9e3779b97f4a7c15) >> 12;
             double value;
             memcpy(&value, &bits, sizeof value);
             check(value, _i);

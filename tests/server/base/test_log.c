@@ -64,16 +64,20 @@ static void assert_string(const json_t *root, const char *key, const char *expec
 }
 
 START_TEST(plain_text) {
-    log_event(LOG_WARN, "event", log_text("a", "word"), log_count("b", SIZE_MAX), log_real("c", 1.5));
+    log_event(LOG_WARN, "event", log_text("a", "word"), log_count("b", SIZE_MAX),
+              log_real("c", 1.5));
     ck_assert_str_eq(line(), "level=warn event=event a=word b=18446744073709551615 c=1.500\n");
 }
 END_TEST
 
 START_TEST(values_are_quoted_where_needed) {
-    log_event(LOG_INFO, "event", log_text("a", ""), log_text("b", "two words"), log_text("c", "say \"x\""),
-              log_text("d", "back\\slash"), log_text("e", "line\nlevel=error"));
-    ck_assert_str_eq(line(), "level=info event=event a=\"\" b=\"two words\" c=\"say \\\"x\\\"\" d=\"back\\\\slash\" "
-                             "e=\"line\\u000alevel=error\"\n");
+    log_event(LOG_INFO, "event", log_text("a", ""), log_text("b", "two words"),
+              log_text("c", "say \"x\""), log_text("d", "back\\slash"),
+              log_text("e", "line\nlevel=error"));
+    ck_assert_str_eq(
+        line(),
+        "level=info event=event a=\"\" b=\"two words\" c=\"say \\\"x\\\"\" d=\"back\\\\slash\" "
+        "e=\"line\\u000alevel=error\"\n");
 }
 END_TEST
 
@@ -105,8 +109,8 @@ END_TEST
 
 START_TEST(an_object) {
     log_set_format("json");
-    log_event(LOG_INFO, "event", log_text("a", "12"), log_count("b", 12), log_real("c", 0.5), log_text("d", "1:2"),
-              log_text("e", "é \" \\ \n\x01\x7f"));
+    log_event(LOG_INFO, "event", log_text("a", "12"), log_count("b", 12), log_real("c", 0.5),
+              log_text("d", "1:2"), log_text("e", "é \" \\ \n\x01\x7f"));
     json_t *root = object();
     assert_string(root, "level", "info");
     assert_string(root, "event", "event");
@@ -115,25 +119,29 @@ START_TEST(an_object) {
     ck_assert_double_eq(json_real_value(json_object_get(root, "c")), 0.5);
     assert_string(root, "d", "1:2");
     assert_string(root, "e", "é \" \\ \n\x01\x7f");
-    ck_assert_uint_eq(strlen(json_string_value(json_object_get(root, "time"))), strlen("2026-01-31T12:00:00.123Z"));
+    ck_assert_uint_eq(strlen(json_string_value(json_object_get(root, "time"))),
+                      strlen("2026-01-31T12:00:00.123Z"));
     json_decref(root);
 }
 END_TEST
 
 /* Every text of four bytes of these, which stand for all others. */
 START_TEST(utf8_is_read_as_in_the_model) {
-    static const unsigned char bytes[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
-                                          0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xfe, 0xff};
+    static const unsigned char bytes[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
+                                          0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
+                                          0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xfe, 0xff};
     enum { KINDS = sizeof bytes, TEXTS = KINDS * KINDS * KINDS * KINDS };
     for (unsigned n = 0; n < TEXTS; n++) {
-        const char example[] = {(char)bytes[n % KINDS], (char)bytes[n / KINDS % KINDS], (char)bytes[n / KINDS / KINDS % KINDS],
+        const char example[] = {(char)bytes[n % KINDS], (char)bytes[n / KINDS % KINDS],
+                                (char)bytes[n / KINDS / KINDS % KINDS],
                                 (char)bytes[n / KINDS / KINDS / KINDS]};
         for (size_t length = 1; length <= sizeof example; length++) {
             bool valid;
             size_t next = 0, first = utf8_first(example, length, &valid);
             bool expected = character_next(example, length, &next) >= 0;
             if (first != next || valid != expected)
-                ck_abort_msg("text %u of %zu bytes: %zu bytes instead of %zu", n, length, first, next);
+                ck_abort_msg("text %u of %zu bytes: %zu bytes instead of %zu", n, length, first,
+                             next);
         }
     }
 }
@@ -153,7 +161,8 @@ START_TEST(what_is_no_number) {
     log_set_format("json");
     log_event(LOG_INFO, "event", log_real("a", (double)NAN), log_real("b", (double)-INFINITY));
     json_t *root = object();
-    ck_assert(json_is_string(json_object_get(root, "a")) && json_is_string(json_object_get(root, "b")));
+    ck_assert(json_is_string(json_object_get(root, "a")) &&
+              json_is_string(json_object_get(root, "b")));
     json_decref(root);
 }
 END_TEST
@@ -164,7 +173,8 @@ START_TEST(too_long) {
     log_set_format("json");
     memset(wide, '\n', sizeof wide - 1); /* six bytes each, escaped */
     wide[sizeof wide - 1] = '\0';
-    log_event(LOG_INFO, "event", log_text("a", wide + sizeof wide - 1 - 100), log_text("b", wide), log_count("c", 7));
+    log_event(LOG_INFO, "event", log_text("a", wide + sizeof wide - 1 - 100), log_text("b", wide),
+              log_count("c", 7));
     json_t *root = object();
     ck_assert_uint_eq(json_string_length(json_object_get(root, "a")), 100);
     ck_assert_ptr_null(json_object_get(root, "b"));
@@ -241,14 +251,16 @@ static struct tally count_up(const char *log) {
             last = number;
             tally.numbers++;
         } else {
-            ck_assert_int_eq(sscanf(line, "time=%*s level=warn event=log_lines_dropped lines=%lu\n", &lost), 1);
+            ck_assert_int_eq(
+                sscanf(line, "time=%*s level=warn event=log_lines_dropped lines=%lu\n", &lost), 1);
             tally.lost += lost;
         }
     }
     return tally;
 }
 
-/* Lines come whole and in order; those that are dropped are counted, in lines of their own; those who log never wait. */
+/* Lines come whole and in order; those that are dropped are counted, in lines of their own; those
+ * who log never wait. */
 START_TEST(unread_lines_are_dropped) {
     static char log[1 << 20];
     struct error err = {0};
@@ -325,7 +337,8 @@ START_TEST(a_file_gets_every_line) {
     ck_assert_uint_eq(log_lines_dropped(), dropped);
     FILE *in = fopen(name, "r");
     ck_assert_ptr_nonnull(in);
-    for (int number; fscanf(in, "time=%*s level=info event=event number=%d\n", &number) == 1; lines++)
+    for (int number; fscanf(in, "time=%*s level=info event=event number=%d\n", &number) == 1;
+         lines++)
         ck_assert_int_eq(number, numbers++);
     ck_assert_uint_eq(lines, TOO_MANY);
     fclose(in);

@@ -118,7 +118,8 @@ START_TEST(reasons) {
 END_TEST
 
 /* As metrics look at it; tokens are counted in its counters. */
-static struct model_metrics *load_model(struct metrics_served *model, const char *name, const char *storage) {
+static struct model_metrics *load_model(struct metrics_served *model, const char *name,
+                                        const char *storage) {
     struct model_metrics *counters = metrics_model(metrics, name, NULL);
     ck_assert_ptr_nonnull(counters);
     *model = (struct metrics_served){name, "en", "fr", "a", "int8", storage, 250000, counters};
@@ -136,8 +137,8 @@ START_TEST(models_show_once_loaded) {
     assert_line("alignd_model_loaded{model=\"en-fr\"} 1");
     assert_line("alignd_models_bytes 7");
     assert_line("alignd_model_memory_bytes 9");
-    assert_line(
-        "alignd_model_info{model=\"en-fr\",source=\"en\",target=\"fr\",architecture=\"a\",compute=\"int8\",storage=\"float16\"} 1");
+    assert_line("alignd_model_info{model=\"en-fr\",source=\"en\",target=\"fr\",architecture=\"a\","
+                "compute=\"int8\",storage=\"float16\"} 1");
     assert_line("alignd_model_load_duration_seconds{model=\"en-fr\"} 0.250000");
     assert_line("alignd_source_tokens_total{model=\"en-fr\"} 8");
     assert_line("alignd_target_tokens_total{model=\"en-fr\"} 10");
@@ -239,7 +240,8 @@ START_TEST(build_and_process) {
 }
 END_TEST
 
-/* Every sample belongs to the family whose TYPE was announced last, and every family is announced once. */
+/* Every sample belongs to the family whose TYPE was announced last, and every family is announced
+ * once. */
 START_TEST(families_are_announced) {
     char family[128] = "";
     metrics_add(metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
@@ -249,7 +251,8 @@ START_TEST(families_are_announced) {
         if (strncmp(line, "# TYPE ", 7) == 0)
             sscanf(line, "# TYPE %127s", family);
         else if (line[0] != '#')
-            ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s is not of %s", line, family);
+            ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s is not of %s", line,
+                          family);
     }
 }
 END_TEST

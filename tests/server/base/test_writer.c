@@ -20,7 +20,8 @@ static void teardown(void) {
 /* Takes over root. The writer begins anew. */
 static void expect_tree(json_t *root) {
     char *written = writer_take(&w),
-         *dumped = json_dumps(root, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DECIMAL_DIGITS));
+         *dumped =
+             json_dumps(root, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DECIMAL_DIGITS));
     ck_assert_ptr_nonnull(dumped);
     ck_assert_str_eq(written, dumped);
     free(written);
@@ -47,8 +48,9 @@ START_TEST(values_and_nesting) {
     writer_json(&w, "json", "{\"a\":[]}");
     writer_number(&w, "number", -0.25);
     writer_end_object(&w);
-    expect_tree(json_pack("{s:s, s:s, s:[i, n, b, {}, [], [f, f, f], []], s:b, s:{s:[]}, s:f}", "string", "a", "other", "\"",
-                          "array", 1, 1, 1.0, (double)-2e-7f, 3.5, "boolean", 0, "json", "a", "number", -0.25));
+    expect_tree(json_pack("{s:s, s:s, s:[i, n, b, {}, [], [f, f, f], []], s:b, s:{s:[]}, s:f}",
+                          "string", "a", "other", "\"", "array", 1, 1, 1.0, (double)-2e-7f, 3.5,
+                          "boolean", 0, "json", "a", "number", -0.25));
 }
 END_TEST
 
@@ -57,7 +59,8 @@ START_TEST(deep_nesting) {
     for (int i = 0; i < WRITER_DEPTH; i++)
         root = i % 2 == 0 ? json_pack("[o]", root) : json_pack("{s:o}", "k", root);
     for (int i = WRITER_DEPTH; i-- > 0;)
-        i % 2 == 0 ? writer_begin_array(&w, i + 1 < WRITER_DEPTH ? "k" : NULL) : writer_begin_object(&w, NULL);
+        i % 2 == 0 ? writer_begin_array(&w, i + 1 < WRITER_DEPTH ? "k" : NULL)
+                   : writer_begin_object(&w, NULL);
     writer_integer(&w, NULL, 7);
     for (int i = 0; i < WRITER_DEPTH; i++)
         i % 2 == 0 ? writer_end_array(&w) : writer_end_object(&w);
@@ -76,8 +79,15 @@ START_TEST(escapes) {
         writer_string_of(&w, NULL, text, length);
         expect_tree(json_stringn(text, length));
     }
-    static const char *const texts[] = {
-        "", "\"", "\\", "\"\\\"\\", "\n\r\t\b\f/\x7f", "\x01\x1f", "end\n", "\xf0\x9f\x98\x80\"", "[null,0]"};
+    static const char *const texts[] = {"",
+                                        "\"",
+                                        "\\",
+                                        "\"\\\"\\",
+                                        "\n\r\t\b\f/\x7f",
+                                        "\x01\x1f",
+                                        "end\n",
+                                        "\xf0\x9f\x98\x80\"",
+                                        "[null,0]"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         writer_string(&w, NULL, texts[i]);
         expect_tree(json_string(texts[i]));
@@ -181,8 +191,9 @@ static void expect_failed(void) {
 }
 
 START_TEST(what_json_has_not) {
-    static const char *const ill_formed[] = {"\x80", "a\xff",    "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-                                             "\xc3", "\xe2\x82", "\xc3\n"};
+    static const char *const ill_formed[] = {
+        "\x80", "a\xff",    "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+        "\xc3", "\xe2\x82", "\xc3\n"};
     for (size_t i = 0; i < sizeof ill_formed / sizeof *ill_formed; i++) {
         ck_assert_ptr_null(json_string(ill_formed[i]));
         writer_string(&w, NULL, ill_formed[i]);
@@ -201,13 +212,16 @@ START_TEST(what_json_has_not) {
 }
 END_TEST
 
-/* Room for more than there is address space for; then it is there again, and still nothing is written. */
+/* Room for more than there is address space for; then it is there again, and still nothing is
+ * written. */
 START_TEST(want_of_memory) {
     const char *text = "a";
     writer_string(&w, NULL, text);
     writer_string_of(&w, NULL, "\"", 1);
     ck_assert(!w.failed);
-    writer_numbers(&w, NULL, (const float[]){1}, (size_t)PTRDIFF_MAX / (DECIMAL_BYTES(DECIMAL_DIGITS) + 1) - 1024, DECIMAL_DIGITS);
+    writer_numbers(&w, NULL, (const float[]){1},
+                   (size_t)PTRDIFF_MAX / (DECIMAL_BYTES(DECIMAL_DIGITS) + 1) - 1024,
+                   DECIMAL_DIGITS);
     expect_failed();
 }
 END_TEST

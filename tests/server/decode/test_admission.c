@@ -18,7 +18,8 @@ static void teardown(void) {
     admission_free(admission);
 }
 
-/* A model whose step takes 1000 us and 100 more for each row, and whose encoding takes 20 for each token. */
+/* A model whose step takes 1000 us and 100 more for each row, and whose encoding takes 20 for each
+ * token. */
 static void measure(size_t model) {
     for (size_t i = 0; i < 100; i++) {
         size_t rows = 1 + i % 20;
@@ -30,7 +31,8 @@ static void measure(size_t model) {
 /* Sentences of one row that are let in together. */
 static size_t claims(size_t model, size_t tokens) {
     size_t count = 0;
-    for (admission_round(admission); count < ROWS && admission_claim(admission, &loads[model], 1, tokens, ADMISSION_ALL);)
+    for (admission_round(admission);
+         count < ROWS && admission_claim(admission, &loads[model], 1, tokens, ADMISSION_ALL);)
         count++;
     return count;
 }
@@ -66,12 +68,14 @@ START_TEST(a_single_amount_is_scaled) {
 }
 END_TEST
 
-/* Larger amounts that took less, as noise may have it: neither a falling line nor a negative duration. */
+/* Larger amounts that took less, as noise may have it: neither a falling line nor a negative
+ * duration. */
 START_TEST(noise_is_no_negative_cost) {
     struct admission_cost falling = {0}, steep = {0};
     admission_observe(&falling, 10, 9000);
     admission_observe(&falling, 20, 100);
-    ck_assert(admission_predict(&falling, 1000) > 50 * admission_predict(&falling, 10)); /* nor is more had for nothing */
+    ck_assert(admission_predict(&falling, 1000) >
+              50 * admission_predict(&falling, 10)); /* nor is more had for nothing */
     admission_observe(&steep, 10, 10);
     admission_observe(&steep, 20, 9000);
     ck_assert(admission_predict(&steep, 1) > 0);
@@ -189,7 +193,8 @@ START_TEST(time_is_spared) {
 }
 END_TEST
 
-/* Others use twice the target, and have for as long as they live: 12 rows of 100 us in each round, an eighth of the target. */
+/* Others use twice the target, and have for as long as they live: 12 rows of 100 us in each round,
+ * an eighth of the target. */
 START_TEST(newcomers_do_not_wait_for_others) {
     measure(0);
     admission_free(admission);
@@ -219,7 +224,8 @@ START_TEST(a_model_not_measured_gets_one_sentence) {
     ck_assert(!admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
     admission_enter(admission, &loads[0], 5, 0, false);
     admission_round(admission);
-    ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL)); /* one that is live counts, too */
+    ck_assert(!admission_claim(admission, &loads[0], 5, 10,
+                               ADMISSION_ALL)); /* one that is live counts, too */
 }
 END_TEST
 
@@ -251,7 +257,8 @@ START_TEST(all_models_share_the_round) {
 }
 END_TEST
 
-/* 10 rows: 2000 us, which leaves 8000 for the encoding of 400 tokens and the rows of their sentences. */
+/* 10 rows: 2000 us, which leaves 8000 for the encoding of 400 tokens and the rows of their
+ * sentences. */
 START_TEST(encoding_is_cut_into_rounds) {
     measure(0);
     admission_enter(admission, &loads[0], 10, 0, false);
@@ -325,7 +332,8 @@ START_TEST(rows_that_cost_little_are_not_turned_away) {
     admission_enter(admission, &loads[0], 1, 0, false);
     ck_assert_uint_gt(claims(0, 1), 60);
     for (size_t i = 0; i < 100; i++)
-        admission_observe_step(&loads[1].step, 1, 0, 9000); /* as far as is known, each row costs as much */
+        admission_observe_step(&loads[1].step, 1, 0,
+                               9000); /* as far as is known, each row costs as much */
     admission_leave(admission, &loads[0], 1, 0, false);
     admission_enter(admission, &loads[1], 1, 0, false);
     ck_assert_uint_ge(claims(1, 1), 1);
@@ -335,7 +343,8 @@ END_TEST
 
 /* ---- the express lane ---- */
 
-/* 256 rows and 32 of the lane, with work for 24 tokens each; the main room is full for as long as one likes. */
+/* 256 rows and 32 of the lane, with work for 24 tokens each; the main room is full for as long as
+ * one likes. */
 static void fill_main_room(int64_t target_us) {
     measure(0);
     admission_free(admission);
@@ -347,7 +356,8 @@ static void fill_main_room(int64_t target_us) {
 /* Sentences of one row and so many tokens that a client gets into the lane, as many as it can. */
 static size_t enter_lane(size_t tokens) {
     size_t count = 0;
-    for (; count < ROWS && admission_claim_express(admission, &loads[0], 1, tokens, count * tokens); count++) {
+    for (; count < ROWS && admission_claim_express(admission, &loads[0], 1, tokens, count * tokens);
+         count++) {
         admission_enter(admission, &loads[0], 1, tokens, true);
         admission_round(admission);
     }
@@ -373,7 +383,8 @@ START_TEST(the_lane_is_not_for_long_or_wide_ones) {
     fill_main_room(0);
     ck_assert(!admission_claim_express(admission, &loads[0], 1, 400, 0));
     ck_assert(!admission_claim_express(admission, &loads[0], 33, 1, 0));
-    ck_assert(!admission_claim_express(admission, &loads[0], 1, 10, 800)); /* of a client that has much already */
+    ck_assert(!admission_claim_express(admission, &loads[0], 1, 10,
+                                       800)); /* of a client that has much already */
     ck_assert(admission_claim_express(admission, &loads[0], 5, 20, 0));
 }
 END_TEST
@@ -390,12 +401,14 @@ START_TEST(the_lane_is_in_nobodys_way) {
 }
 END_TEST
 
-/* 100 us a row: 50 rows would take half of the target, 32 are all. Of a model a hundred times as slow four. */
+/* 100 us a row: 50 rows would take half of the target, 32 are all. Of a model a hundred times as
+ * slow four. */
 START_TEST(the_lane_is_bounded_in_time) {
     fill_main_room(TARGET_US);
     ck_assert_uint_eq(enter_lane(1), 32);
     for (size_t i = 0; i < 200; i++)
-        admission_observe_step(&loads[0].step, 1 + i % 20, 0, (int64_t)(100000 + 10000 * (1 + i % 20)));
+        admission_observe_step(&loads[0].step, 1 + i % 20, 0,
+                               (int64_t)(100000 + 10000 * (1 + i % 20)));
     admission_leave(admission, &loads[0], 32, 1, true);
     admission_round(admission);
     size_t count = enter_lane(1);
@@ -416,7 +429,8 @@ static bool in_use(const struct admission_load *load) {
     return false;
 }
 
-/* A model may be freed once its last sentence has left, even if it is the round of its admission. */
+/* A model may be freed once its last sentence has left, even if it is the round of its admission.
+ */
 START_TEST(a_load_is_in_use_while_it_has_rows) {
     ck_assert(!in_use(&loads[0]));
     admission_round(admission);

@@ -1,4 +1,5 @@
-/* server/chores: turns, limits, and chores that are over; no HTTP. One thread, held at a gate, so that the order is known. */
+/* server/chores: turns, limits, and chores that are over; no HTTP. One thread, held at a gate, so
+ * that the order is known. */
 #include "server/decode/chores.h"
 #include "tests/suites.h"
 #include <semaphore.h>
@@ -33,7 +34,11 @@ static void fake_init(struct fake *fake, char name, uint64_t client, size_t byte
     request_init(&fake->request);
     fake->request.client = client;
     fake->name = name;
-    fake->chore = (struct chore){.request = &fake->request, .kind = CHORE_PREPARATION, .bytes = bytes, .run = note, .owner = fake};
+    fake->chore = (struct chore){.request = &fake->request,
+                                 .kind = CHORE_PREPARATION,
+                                 .bytes = bytes,
+                                 .run = note,
+                                 .owner = fake};
 }
 
 static bool submit(struct fake *fake, char name, uint64_t client, size_t bytes) {
@@ -236,7 +241,8 @@ START_TEST(large_ones_leave_room) {
     finish();
     ck_assert_uint_eq(done_count, 1 + 8 * 3 + 1);
     ck_assert_ptr_eq(strchr(done, 's'), done + 1);
-    ck_assert(strchr(done, 'b') > strrchr(done, 'a')); /* the second of a client begins when the first has ended */
+    ck_assert(strchr(done, 'b') >
+              strrchr(done, 'a')); /* the second of a client begins when the first has ended */
     ck_assert(strchr(done, 'g') > strchr(done, 'e'));
 }
 END_TEST
@@ -253,7 +259,8 @@ START_TEST(what_is_over_gets_the_next_slice) {
 }
 END_TEST
 
-/* It goes on when another has opened the gate; a slice that is over meanwhile is nobody else's turn. */
+/* It goes on when another has opened the gate; a slice that is over meanwhile is nobody else's
+ * turn. */
 static void wait_away(void *owner) {
     struct fake *fake = owner;
     note(fake);

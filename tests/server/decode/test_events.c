@@ -1,4 +1,5 @@
-/* server/decode/events: events from workers to the reader, with a model but no HTTP. Meant to run under ThreadSanitizer too. */
+/* server/decode/events: events from workers to the reader, with a model but no HTTP. Meant to run
+ * under ThreadSanitizer too. */
 #include "server/decode/events.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -48,8 +49,12 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
     request.texts = arena_zalloc(&request.arena, 1, sizeof *request.texts);
     request.texts[0] = (struct text){.source = source, .source_length = strlen(source)};
     request.text_count = 1;
-    request.search = (struct search_options){
-        .strategy = strategy, .beam_size = 2, .n_best = 1, .min_length = tokens, .max_length = tokens, .repetition_penalty = 1};
+    request.search = (struct search_options){.strategy = strategy,
+                                             .beam_size = 2,
+                                             .n_best = 1,
+                                             .min_length = tokens,
+                                             .max_length = tokens,
+                                             .repetition_penalty = 1};
     ck_assert_int_eq(request_prepare(&request, translator, &input, NULL), 0);
     ck_assert_uint_eq(request.job_count, 2);
     ck_assert_int_eq(events_follow(&request, &(struct events_reader){park, wake, NULL}), 0);
@@ -115,7 +120,8 @@ static void check_heard(size_t tokens) {
     for (size_t i = 0; i < 2; i++) {
         struct rendering rendering;
         const struct sentence *sentence = request.jobs[i].sentence;
-        ck_assert_int_eq(translator_render(sentence, sentence->hypotheses, &request.arena, &rendering, NULL), 0);
+        ck_assert_int_eq(
+            translator_render(sentence, sentence->hypotheses, &request.arena, &rendering, NULL), 0);
         ck_assert_uint_eq(heard.tokens[i], tokens);
         if (tokens > 0)
             ck_assert_str_eq(heard.texts[i], rendering.text);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* The links as links_print writes them. */
-static void check_links_of(const char *kind_name, struct word_matrix words, bool diagonal, const char *expected) {
+static void check_links_of(const char *kind_name, struct word_matrix words, bool diagonal,
+                           const char *expected) {
     const struct links_kind *kind = links_kind_find(kind_name);
     ck_assert_ptr_nonnull(kind);
     struct arena arena = {0};
@@ -14,9 +15,11 @@ static void check_links_of(const char *kind_name, struct word_matrix words, bool
     links_prepare(kind, &words, diagonal);
     ck_assert_int_eq(links_make(kind, &words, &arena, &links, NULL), 0);
     for (size_t i = 0, at = 0; i < links.count; i++)
-        at += (size_t)snprintf(found + at, sizeof found - at, "%zu-%zu ", links.all[i].source, links.all[i].target);
+        at += (size_t)snprintf(found + at, sizeof found - at, "%zu-%zu ", links.all[i].source,
+                               links.all[i].target);
     arena_done(&arena);
-    ck_assert_msg(strcmp(found, expected) == 0, "%s: %s rather than %s", kind_name, found, expected);
+    ck_assert_msg(strcmp(found, expected) == 0, "%s: %s rather than %s", kind_name, found,
+                  expected);
 }
 
 static void check_links(const char *kind_name, struct word_matrix words, const char *expected) {
@@ -26,37 +29,48 @@ static void check_links(const char *kind_name, struct word_matrix words, const c
 /* The first source word attracts both steps, the first of them more. */
 START_TEST(each_kind_in_its_way) {
     float weights[] = {0.7f, 0.2f, 0.5f, 0.4f}, ends[2] = {0};
-    struct word_matrix words = {.source_count = 2, .target_count = 2, .weights = weights, .ends = ends};
+    struct word_matrix words = {
+        .source_count = 2, .target_count = 2, .weights = weights, .ends = ends};
     check_links("best", words, "0-0 0-1 ");
     check_links("mutual", words, "0-0 ");
     check_links("balanced", words, "0-0 1-1 ");
 }
 END_TEST
 
-/* Of two words that are alike the balanced links take the near one; the last word got nothing at all. */
+/* Of two words that are alike the balanced links take the near one; the last word got nothing at
+ * all. */
 START_TEST(near_words_are_preferred) {
     float weights[] = {0.5f, 0, 0.5f, 0, 1, 0, 0.5f, 0, 0.5f}, ends[3] = {0};
-    check_links("balanced", (struct word_matrix){.source_count = 3, .target_count = 3, .weights = weights, .ends = ends},
+    check_links("balanced",
+                (struct word_matrix){
+                    .source_count = 3, .target_count = 3, .weights = weights, .ends = ends},
                 "0-0 1-1 2-2 ");
     float none[] = {1, 0};
-    check_links("best", (struct word_matrix){.source_count = 1, .target_count = 2, .weights = none, .ends = ends}, "0-0 ");
+    check_links(
+        "best",
+        (struct word_matrix){.source_count = 1, .target_count = 2, .weights = none, .ends = ends},
+        "0-0 ");
 }
 END_TEST
 
-/* A word that </s> has half of has no link; balancing changes no such share, and prefers no place where it need not. */
+/* A word that </s> has half of has no link; balancing changes no such share, and prefers no place
+ * where it need not. */
 START_TEST(words_of_the_end_have_no_link) {
     float weights[] = {0.1f, 0.4f, 0.6f, 0.1f}, ends[] = {0.5f, 0.3f};
-    struct word_matrix words = {.source_count = 2, .target_count = 2, .weights = weights, .ends = ends};
+    struct word_matrix words = {
+        .source_count = 2, .target_count = 2, .weights = weights, .ends = ends};
     check_links("best", words, "0-1 ");
     check_links_of("balanced", words, false, "0-1 "); /* the diagonal would have it at 1 */
 }
 END_TEST
 
-/* The first target word is a compound: two source words have their most weight there, though less than half of its own. The
- * best word of the second has more weight at the third. */
+/* The first target word is a compound: two source words have their most weight there, though less
+ * than half of its own. The best word of the second has more weight at the third. */
 START_TEST(several_links_of_a_word) {
-    float weights[] = {0.4f, 0.21f, 0.2f, 0, 0, 0.1f, 0.1f, 0.3f, 0.1f, 0.5f, 0.05f, 0.35f}, ends[3] = {0.1f, 0.45f, 0};
-    struct word_matrix words = {.source_count = 4, .target_count = 3, .weights = weights, .ends = ends};
+    float weights[] = {0.4f, 0.21f, 0.2f, 0, 0, 0.1f, 0.1f, 0.3f, 0.1f, 0.5f, 0.05f, 0.35f},
+          ends[3] = {0.1f, 0.45f, 0};
+    struct word_matrix words = {
+        .source_count = 4, .target_count = 3, .weights = weights, .ends = ends};
     check_links("best", words, "0-0 3-1 1-2 ");
     check_links("mutual", words, "0-0 1-2 ");
     check_links("several", words, "0-0 2-0 1-2 3-2 ");
@@ -66,10 +80,13 @@ START_TEST(several_links_of_a_word) {
 END_TEST
 
 START_TEST(both_directions_are_merged) {
-    float forward[] = {0.4f, 0.4f, 0.2f, 0.2f, 0.1f, 0.1f}; /* 2 target words, 3 source words; </s> got the rest of the second */
-    float backward[] = {0.9f, 0.1f, 0.5f, 0, 0, 0};         /* the third sees nothing */
+    float forward[] = {
+        0.4f, 0.4f, 0.2f,
+        0.2f, 0.1f, 0.1f}; /* 2 target words, 3 source words; </s> got the rest of the second */
+    float backward[] = {0.9f, 0.1f, 0.5f, 0, 0, 0}; /* the third sees nothing */
     float ends[] = {0, 0.6f};
-    struct word_matrix words = {.source_count = 3, .target_count = 2, .weights = forward, .ends = ends};
+    struct word_matrix words = {
+        .source_count = 3, .target_count = 2, .weights = forward, .ends = ends};
     struct word_matrix reverse = {.source_count = 2, .target_count = 3, .weights = backward};
     ck_assert(links_merge(links_kind_find("best"), &words, &reverse));
     ck_assert(words.merged);
@@ -85,8 +102,10 @@ END_TEST
 
 /* The weight of </s> takes part, in either direction. */
 START_TEST(several_links_of_two_directions) {
-    float forward[] = {0.4f, 0.1f, 0.1f, 0.4f}, backward[] = {0.9f, 0, 0.1f, 0.4f}, ends[] = {0.5f, 0.5f};
-    struct word_matrix words = {.source_count = 2, .target_count = 2, .weights = forward, .ends = ends};
+    float forward[] = {0.4f, 0.1f, 0.1f, 0.4f}, backward[] = {0.9f, 0, 0.1f, 0.4f},
+          ends[] = {0.5f, 0.5f};
+    struct word_matrix words = {
+        .source_count = 2, .target_count = 2, .weights = forward, .ends = ends};
     const struct word_matrix reverse = {.source_count = 2, .target_count = 2, .weights = backward};
     ck_assert(links_merge(links_kind_find("several"), &words, &reverse));
     static const float expected[] = {0.6f, 0.1f, 0, 0.4f};

@@ -11,7 +11,8 @@ static struct omission with(const float rows[][SOURCE + 1], size_t target, const
     arena_init(&arena, 1024);
     for (size_t i = 0; i < target; i++)
         pointers[i] = rows[i];
-    ck_assert_int_eq(omission_add(pointers, target, (struct span){0, SOURCE}, letters, &arena, &sum, NULL), 0);
+    ck_assert_int_eq(
+        omission_add(pointers, target, (struct span){0, SOURCE}, letters, &arena, &sum, NULL), 0);
     arena_done(&arena);
     return sum;
 }
@@ -47,7 +48,8 @@ START_TEST(the_end_is_left_out) {
 }
 END_TEST
 
-/* Marks and copied text have no letters, so that they are not omitted, however little attention they get. */
+/* Marks and copied text have no letters, so that they are not omitted, however little attention
+ * they get. */
 START_TEST(only_letters_count) {
     static const size_t letters[SOURCE] = {9, 0, 7, 0, 7, 0, 0, 0, 0};
     static const float rows[][SOURCE + 1] = {{[0] = 1}};
@@ -57,21 +59,26 @@ START_TEST(only_letters_count) {
 }
 END_TEST
 
-/* A token that gets a tenth of one step's attention is not omitted. A step that attends only to </s> does not count; one that gives
- * it most of its weight counts like any other. */
+/* A token that gets a tenth of one step's attention is not omitted. A step that attends only to
+ * </s> does not count; one that gives it most of its weight counts like any other. */
 START_TEST(rows_are_scaled) {
-    static const float rows[][SOURCE + 1] = {
-        {[0] = 0.01f, [1] = 0.01f, [END] = 0.98f}, {[END] = 1}, {[2] = 0.91f, [3] = 0.09f}, {[4] = 0.92f, [5] = 0.08f}, {[4] = 1}};
+    static const float rows[][SOURCE + 1] = {{[0] = 0.01f, [1] = 0.01f, [END] = 0.98f},
+                                             {[END] = 1},
+                                             {[2] = 0.91f, [3] = 0.09f},
+                                             {[4] = 0.92f, [5] = 0.08f},
+                                             {[4] = 1}};
     struct omission sum = of(rows, 5);
     ck_assert_uint_eq(sum.left, 5); /* 3 and 5, and 6 to 8, which nobody looks at */
 }
 END_TEST
 
-/* Words that are left out alone are the small ones of another language's grammar, and so are several with few letters. */
+/* Words that are left out alone are the small ones of another language's grammar, and so are
+ * several with few letters. */
 START_TEST(small_words_are_not_missed) {
     float rows[SOURCE][SOURCE + 1] = {{0}};
     for (size_t i = 0; i < SOURCE / 3; i++)
-        rows[i][3 * i] = rows[i][3 * i + 1] = 0.5f; /* each third one is left out, with two between */
+        rows[i][3 * i] = rows[i][3 * i + 1] =
+            0.5f; /* each third one is left out, with two between */
     ck_assert_uint_eq(of((const float(*)[SOURCE + 1]) rows, SOURCE / 3).left, 0);
     static const float first[][SOURCE + 1] = {{[0] = 1}};
     static const size_t letters[2][SOURCE] = {{5, 2, 1, 3, 3, 1, 3}, {5, 2, 1, 3, 3, 1, 4}};

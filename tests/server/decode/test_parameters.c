@@ -13,7 +13,8 @@ START_TEST(rows_are_whole) {
         ck_assert_msg(!(p->setters & PARAMETER_REQUEST) || p->text, "%s", p->name);
         ck_assert_msg(!flag || (p->metavar && (p->help || p->text)), "%s", p->name);
         ck_assert_msg(p->type == PARAMETER_STRATEGY || p->minimum < p->maximum, "%s", p->name);
-        ck_assert_msg(strspn(p->name, "abcdefghijklmnopqrstuvwxyz_") == strlen(p->name), "%s", p->name);
+        ck_assert_msg(strspn(p->name, "abcdefghijklmnopqrstuvwxyz_") == strlen(p->name), "%s",
+                      p->name);
         ck_assert_uint_lt(p->offset, sizeof(struct search_options));
         for (size_t i = 0; i < count; i++) {
             ck_assert_str_ne(parameters_nth(i)->name, p->name);
@@ -61,7 +62,8 @@ START_TEST(the_strategies_in_words) {
     char words[200] = "";
     for (size_t i = 0; search_nth(i); i++) {
         const char *between = i == 0 ? "" : search_nth(i + 1) ? ", " : " or ";
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", between, search_name(search_nth(i)));
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", between,
+                 search_name(search_nth(i)));
     }
     ck_assert_str_eq(words, PARAMETERS_STRATEGIES);
 }

@@ -1,5 +1,5 @@
-/* server/decode/pivot: composing the results of two models. Tokens, attention and renderings are made up; the model only tells that
- * sentences end with </s>. */
+/* server/decode/pivot: composing the results of two models. Tokens, attention and renderings are
+ * made up; the model only tells that sentences end with </s>. */
 #include "server/decode/outcome.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -16,13 +16,16 @@ static struct hypothesis written, best;
 static struct rendering rendering;
 
 /* "ab cd" is written as "xy zw", which is read in other tokens: "x", "y zw". */
-static struct token source[SOURCE] = {
-    {.begin = 0, .end = 2, .piece = "ab"}, {.begin = 2, .end = 5, .piece = "cd"}, {.piece = "</s>"}};
+static struct token source[SOURCE] = {{.begin = 0, .end = 2, .piece = "ab"},
+                                      {.begin = 2, .end = 5, .piece = "cd"},
+                                      {.piece = "</s>"}};
 static struct token written_tokens[WRITTEN] = {{.begin = 0, .end = 2}, {.begin = 2, .end = 5}};
-static struct token read_tokens[READ] = {{.begin = 0, .end = 1}, {.begin = 1, .end = 5}, {.piece = "</s>"}};
+static struct token read_tokens[READ] = {
+    {.begin = 0, .end = 1}, {.begin = 1, .end = 5}, {.piece = "</s>"}};
 static char middle[] = "xy zw";
 
-static const float first_rows[WRITTEN + 1][SOURCE] = {{0.8F, 0.1F, 0.1F}, {0.2F, 0.6F, 0.2F}, {0, 0, 1}};
+static const float first_rows[WRITTEN + 1][SOURCE] = {
+    {0.8F, 0.1F, 0.1F}, {0.2F, 0.6F, 0.2F}, {0, 0, 1}};
 static const float second_rows[TARGET + 1][READ] = {{1, 0, 0}, {0.2F, 0.6F, 0.2F}, {0, 0, 1}};
 static const float *first_attention[WRITTEN + 1] = {first_rows[0], first_rows[1], first_rows[2]};
 static const float *second_attention[TARGET + 1] = {second_rows[0], second_rows[1], second_rows[2]};
@@ -30,8 +33,14 @@ static const float *second_attention[TARGET + 1] = {second_rows[0], second_rows[
 static void setup(void) {
     translator = model_open("tests/golden/luong-general-gru");
     ck_assert(translator_info(translator).source_end);
-    written = (struct hypothesis){.length = WRITTEN, .ended = true, .attention = first_attention, .alignment = first_attention};
-    best = (struct hypothesis){.length = TARGET, .ended = true, .attention = second_attention, .alignment = second_attention};
+    written = (struct hypothesis){.length = WRITTEN,
+                                  .ended = true,
+                                  .attention = first_attention,
+                                  .alignment = first_attention};
+    best = (struct hypothesis){.length = TARGET,
+                               .ended = true,
+                               .attention = second_attention,
+                               .alignment = second_attention};
     first = (struct sentence){.translator = translator,
                               .text = "ab cd",
                               .source = {0, 5},
@@ -52,7 +61,8 @@ static void setup(void) {
     rendering = (struct rendering){middle, written_tokens};
     seconds[0] = &second;
     pivot = (struct pivot){&first, seconds, &rendering, middle, 5, 1};
-    text = (struct text){.source = "ab cd", .source_length = 5, .sentences = &first, .count = 1, .pivot = &pivot};
+    text = (struct text){
+        .source = "ab cd", .source_length = 5, .sentences = &first, .count = 1, .pivot = &pivot};
     request_init(&request);
     request.texts = &text;
     request.text_count = 1;
@@ -65,16 +75,18 @@ static void teardown(void) {
 
 static void check_row(const float *row, const float *expected) {
     for (size_t j = 0; j < SOURCE; j++)
-        ck_assert_msg(fabsf(row[j] - expected[j]) < 1e-6F, "%zu: %g, not %g", j, (double)row[j], (double)expected[j]);
+        ck_assert_msg(fabsf(row[j] - expected[j]) < 1e-6F, "%zu: %g, not %g", j, (double)row[j],
+                      (double)expected[j]);
 }
 
 START_TEST(rows_are_composed) {
     /* "y zw" shares one byte with the first written token, three with the second */
-    static const float expected[TARGET + 1][SOURCE] = {{0.8F, 0.1F, 0.1F},
-                                                       {0.2F * 0.8F + 0.6F * (0.25F * 0.8F + 0.75F * 0.2F),
-                                                        0.2F * 0.1F + 0.6F * (0.25F * 0.1F + 0.75F * 0.6F),
-                                                        0.2F * 0.1F + 0.6F * (0.25F * 0.1F + 0.75F * 0.2F) + 0.2F},
-                                                       {0, 0, 1}};
+    static const float expected[TARGET + 1][SOURCE] = {
+        {0.8F, 0.1F, 0.1F},
+        {0.2F * 0.8F + 0.6F * (0.25F * 0.8F + 0.75F * 0.2F),
+         0.2F * 0.1F + 0.6F * (0.25F * 0.1F + 0.75F * 0.6F),
+         0.2F * 0.1F + 0.6F * (0.25F * 0.1F + 0.75F * 0.2F) + 0.2F},
+        {0, 0, 1}};
     ck_assert_int_eq(pivot_compose(&request, NULL), 0);
     const struct sentence *composed = &text.sentences[0];
     ck_assert_ptr_ne(composed, &first);

@@ -1,5 +1,5 @@
-/* Which words an alignment pairs, and how pieces become words. The rest of server/decode/outcome.c is under test where it is used:
- * tests/http. */
+/* Which words an alignment pairs, and how pieces become words. The rest of server/decode/outcome.c
+ * is under test where it is used: tests/http. */
 #include "server/decode/outcome.h"
 #include "tests/suites.h"
 
@@ -15,12 +15,15 @@ START_TEST(the_most_weight_aligns) {
 }
 END_TEST
 
-/* Two target words of two pieces and one; the second source piece is of two words; the last source token is </s>. */
+/* Two target words of two pieces and one; the second source piece is of two words; the last source
+ * token is </s>. */
 START_TEST(pieces_are_merged) {
     struct word_range source[] = {{0, 1}, {0, 2}, {2, 2}}, target[] = {{0, 1}, {0, 1}, {1, 2}};
-    const float rows[3][3] = {{0.2F, 0.6F, 0.2F}, {0, 0.4F, 0.6F}, {0.9F, 0, 0.1F}}, *const all[] = {rows[0], rows[1], rows[2]};
-    struct word_sides sides = {
-        {.count = 2, .tokens = source, .token_count = 3}, {.count = 2, .tokens = target, .token_count = 3}, true};
+    const float rows[3][3] = {{0.2F, 0.6F, 0.2F}, {0, 0.4F, 0.6F}, {0.9F, 0, 0.1F}},
+                *const all[] = {rows[0], rows[1], rows[2]};
+    struct word_sides sides = {{.count = 2, .tokens = source, .token_count = 3},
+                               {.count = 2, .tokens = target, .token_count = 3},
+                               true};
     static const float expected[] = {0.35F, 0.25F, 0.9F, 0}, ends[] = {0.4F, 0.1F};
     struct word_matrix merged;
     struct arena arena;
@@ -35,14 +38,19 @@ START_TEST(pieces_are_merged) {
 }
 END_TEST
 
-/* Pieces of two words each on both sides, and one of three: of as many words each is aligned with its own. */
+/* Pieces of two words each on both sides, and one of three: of as many words each is aligned with
+ * its own. */
 START_TEST(words_of_pieces_alike) {
     struct word_range source[] = {{0, 2}, {2, 4}}, target[] = {{0, 2}, {2, 5}};
     const float rows[2][2] = {{0.2F, 0.8F}, {0.6F, 0.4F}}, *const all[] = {rows[0], rows[1]};
-    struct word_sides sides = {
-        {.count = 4, .tokens = source, .token_count = 2}, {.count = 5, .tokens = target, .token_count = 2}, false};
-    static const float expected[5][4] = {
-        {0.2F, 0, 0.8F, 0}, {0, 0.2F, 0, 0.8F}, {0.3F, 0.3F, 0.2F, 0.2F}, {0.3F, 0.3F, 0.2F, 0.2F}, {0.3F, 0.3F, 0.2F, 0.2F}};
+    struct word_sides sides = {{.count = 4, .tokens = source, .token_count = 2},
+                               {.count = 5, .tokens = target, .token_count = 2},
+                               false};
+    static const float expected[5][4] = {{0.2F, 0, 0.8F, 0},
+                                         {0, 0.2F, 0, 0.8F},
+                                         {0.3F, 0.3F, 0.2F, 0.2F},
+                                         {0.3F, 0.3F, 0.2F, 0.2F},
+                                         {0.3F, 0.3F, 0.2F, 0.2F}};
     struct word_matrix merged;
     struct arena arena;
     arena_init(&arena, 1024);

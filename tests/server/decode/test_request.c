@@ -1,5 +1,5 @@
-/* From the body of a request to its sentences: errors name the field (api_decode_start), and valid requests become texts, options
- * and jobs. Then rendering, and the server's UTF-8. */
+/* From the body of a request to its sentences: errors name the field (api_decode_start), and valid
+ * requests become texts, options and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
@@ -24,10 +24,13 @@ static void setup(void) {
     static const char *const labels[] = {"other"};
     static char *names[] = {folder};
     static const struct name_list folders = {names, 1};
-    const struct catalog_options models = {
-        .folders = &folders, .loading.compute = "float32", .loading.workers = 1, .loading.rows = 16};
+    const struct catalog_options models = {.folders = &folders,
+                                           .loading.compute = "float32",
+                                           .loading.workers = 1,
+                                           .loading.rows = 16};
     log_set_level("error");
-    service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
+    service = (struct service){
+        .options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
     service.metrics = metrics_create(labels, 1, NULL);
     service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);
@@ -55,7 +58,8 @@ static void start(bool attention, const char *body) {
     api_decode_start(&service, &call, &request, &reply);
 }
 
-static void assert_error(unsigned status, const char *code, const char *field, const char *message) {
+static void assert_error(unsigned status, const char *code, const char *field,
+                         const char *message) {
     ck_assert_uint_eq(reply.status, status);
     json_t *root = json_loadb(reply.body, reply.length, 0, NULL);
     ck_assert_ptr_nonnull(root);
@@ -71,51 +75,79 @@ static const struct {
 } wrong[] = {
     {"", NULL, "the body is empty: send a JSON object, or the fields in the query string"},
     {" \n", NULL, "the body is empty: send a JSON object, or the fields in the query string"},
-    {"{\"text\":", NULL, "the body is not valid JSON: line 1, column 8: unexpected token near end of file"},
-    {"{\n\"text\": tru}", NULL, "the body is not valid JSON: line 2, column 11: invalid token near 'tru'"},
-    {"{\"text\":\"a\"} x", NULL, "the body is not valid JSON: line 1, column 14: end of file expected near 'x'"},
+    {"{\"text\":", NULL,
+     "the body is not valid JSON: line 1, column 8: unexpected token near end of file"},
+    {"{\n\"text\": tru}", NULL,
+     "the body is not valid JSON: line 2, column 11: invalid token near 'tru'"},
+    {"{\"text\":\"a\"} x", NULL,
+     "the body is not valid JSON: line 1, column 14: end of file expected near 'x'"},
     {"{\"text\":\"a\",\"text\":\"b\"}", NULL,
      "the body is not valid JSON: line 1, column 18: duplicate object key near '\"text\"'"},
-    {"{\"text\":\"\xff\"}", NULL, "the body is not valid UTF-8: line 1, column 9: unable to decode byte 0xff near '\"'"},
+    {"{\"text\":\"\xff\"}", NULL,
+     "the body is not valid UTF-8: line 1, column 9: unable to decode byte 0xff near '\"'"},
     {"{}", "text", "text is missing"},
     {"{\"text\":1}", "text", "text must be a string or an array of strings, got an integer"},
     {"{\"text\":null}", "text", "text must be a string or an array of strings, got null"},
     {"{\"text\":[]}", "text", "text must contain between 1 and 64 strings, got 0"},
-    {"{\"text\":[\"a\",{}]}", "text", "text must be a string or an array of strings, got an object at index 1"},
+    {"{\"text\":[\"a\",{}]}", "text",
+     "text must be a string or an array of strings, got an object at index 1"},
     {"{\"text\":\"a\",\"bem_size\":5}", "bem_size", "unknown field \"bem_size\""},
-    {"{\"text\":\"a\",\"temperature\":1}", "temperature", "temperature requires strategy sample, got beam"},
-    {"{\"text\":\"a\",\"strategy\":\"best\"}", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},
+    {"{\"text\":\"a\",\"temperature\":1}", "temperature",
+     "temperature requires strategy sample, got beam"},
+    {"{\"text\":\"a\",\"strategy\":\"best\"}", "strategy",
+     "strategy must be greedy, beam, sample or exact, got \"best\""},
     {"{\"text\":\"a\",\"strategy\":1}", "strategy", "strategy must be a string, got an integer"},
     {"{\"text\":\"a\",\"beam_size\":0}", "beam_size", "beam_size must be between 1 and 32, got 0"},
-    {"{\"text\":\"a\",\"beam_size\":99}", "beam_size", "beam_size must be between 1 and 32, got 99"},
-    {"{\"text\":\"a\",\"beam_size\":-1}", "beam_size", "beam_size must be between 1 and 32, got -1"},
-    {"{\"text\":\"a\",\"beam_size\":17}", "beam_size", "beam_size must be between 1 and 16, got 17"},
-    {"{\"text\":\"a\",\"beam_size\":17,\"strategy\":\"exact\"}", "beam_size", "beam_size must be between 1 and 16, got 17"},
-    {"{\"text\":\"a\",\"beam_size\":5.5}", "beam_size", "beam_size must be an integer, got a number"},
-    {"{\"text\":\"a\",\"beam_size\":\"5\"}", "beam_size", "beam_size must be an integer, got a string"},
-    {"{\"text\":\"a\",\"n_best\":6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},
-    {"{\"text\":\"a\",\"strategy\":\"greedy\",\"n_best\":2}", "n_best", "n_best must be 1 when strategy is greedy, got 2"},
-    {"{\"text\":\"a\",\"length_penalty\":2.5}", "length_penalty", "length_penalty must be between 0 and 2, got 2.5"},
-    {"{\"text\":\"a\",\"length_penalty\":true}", "length_penalty", "length_penalty must be a number, got a boolean"},
-    {"{\"text\":\"a\",\"min_length\":-1}", "min_length", "min_length must be between 0 and 1000, got -1"},
-    {"{\"text\":\"a\",\"max_length\":0}", "max_length", "max_length must be between 1 and 1000, got 0"},
-    {"{\"text\":\"a\",\"min_length\":5,\"max_length\":4}", "min_length", "min_length must be between 0 and max_length (4), got 5"},
-    {"{\"text\":\"a\",\"split_sentences\":1}", "split_sentences", "split_sentences must be true or false, got an integer"},
-    {"{\"text\":\"a\",\"include\":5}", "include", "include must be a string or an array of strings, got an integer"},
-    {"{\"text\":\"a\",\"include\":[1]}", "include", "include must be a string or an array of strings, got an integer at index 0"},
+    {"{\"text\":\"a\",\"beam_size\":99}", "beam_size",
+     "beam_size must be between 1 and 32, got 99"},
+    {"{\"text\":\"a\",\"beam_size\":-1}", "beam_size",
+     "beam_size must be between 1 and 32, got -1"},
+    {"{\"text\":\"a\",\"beam_size\":17}", "beam_size",
+     "beam_size must be between 1 and 16, got 17"},
+    {"{\"text\":\"a\",\"beam_size\":17,\"strategy\":\"exact\"}", "beam_size",
+     "beam_size must be between 1 and 16, got 17"},
+    {"{\"text\":\"a\",\"beam_size\":5.5}", "beam_size",
+     "beam_size must be an integer, got a number"},
+    {"{\"text\":\"a\",\"beam_size\":\"5\"}", "beam_size",
+     "beam_size must be an integer, got a string"},
+    {"{\"text\":\"a\",\"n_best\":6}", "n_best",
+     "n_best must be between 1 and beam_size (5), got 6"},
+    {"{\"text\":\"a\",\"strategy\":\"greedy\",\"n_best\":2}", "n_best",
+     "n_best must be 1 when strategy is greedy, got 2"},
+    {"{\"text\":\"a\",\"length_penalty\":2.5}", "length_penalty",
+     "length_penalty must be between 0 and 2, got 2.5"},
+    {"{\"text\":\"a\",\"length_penalty\":true}", "length_penalty",
+     "length_penalty must be a number, got a boolean"},
+    {"{\"text\":\"a\",\"min_length\":-1}", "min_length",
+     "min_length must be between 0 and 1000, got -1"},
+    {"{\"text\":\"a\",\"max_length\":0}", "max_length",
+     "max_length must be between 1 and 1000, got 0"},
+    {"{\"text\":\"a\",\"min_length\":5,\"max_length\":4}", "min_length",
+     "min_length must be between 0 and max_length (4), got 5"},
+    {"{\"text\":\"a\",\"split_sentences\":1}", "split_sentences",
+     "split_sentences must be true or false, got an integer"},
+    {"{\"text\":\"a\",\"include\":5}", "include",
+     "include must be a string or an array of strings, got an integer"},
+    {"{\"text\":\"a\",\"include\":[1]}", "include",
+     "include must be a string or an array of strings, got an integer at index 0"},
     {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
-     "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, "
+     "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, "
+     "words, offsets, entropy, top_k, "
      "beam, "
      "quality, heads, timing, eos, got "
      "\"top_j\""},
     {"{\"text\":\"a\",\"model\":\"zz\"}", "model", "no model \"zz\" is loaded"},
     {"{\"text\":\"a\",\"source\":\"zz\"}", "source",
-     "no model translates from \"zz\"; \"alignd get\" or an administrator can download one, if it exists"},
+     "no model translates from \"zz\"; \"alignd get\" or an administrator can download one, if it "
+     "exists"},
     {"{\"text\":\"a\",\"target\":\"zz\"}", "target",
-     "no model translates to \"zz\"; \"alignd get\" or an administrator can download one, if it exists"},
+     "no model translates to \"zz\"; \"alignd get\" or an administrator can download one, if it "
+     "exists"},
     {"{\"text\":\"a\",\"source\":\"en\",\"target\":\"zz\"}", "target",
-     "no model translates from \"en\" to \"zz\"; \"alignd get en-zz\" or an administrator can download one, if it exists"},
-    {"{\"text\":\"a\",\"model\":\"luong-general-gru\",\"target\":\"de\"}", "target", "this model does not translate to \"de\""},
+     "no model translates from \"en\" to \"zz\"; \"alignd get en-zz\" or an administrator can "
+     "download one, if it exists"},
+    {"{\"text\":\"a\",\"model\":\"luong-general-gru\",\"target\":\"de\"}", "target",
+     "this model does not translate to \"de\""},
 };
 
 START_TEST(wrong_body) {
@@ -127,12 +159,14 @@ END_TEST
 static const struct {
     const char *body, *field, *message;
 } wrong_attention[] = {
-    {"{\"text\":\"a\",\"translation\":1}", "translation", "translation must be a string or an array of strings, got an integer"},
+    {"{\"text\":\"a\",\"translation\":1}", "translation",
+     "translation must be a string or an array of strings, got an integer"},
     {"{\"text\":[\"a\",\"b\"],\"translation\":[\"c\"]}", "translation",
      "translation must be a string if text is a string, or an array as long as text (2), got 1"},
     {"{\"text\":[\"a\"],\"translation\":\"c\"}", "translation",
      "translation must be a string if text is a string, or an array as long as text (1), got 1"},
-    {"{\"text\":\"a\",\"translation\":\"c\",\"n_best\":2}", "n_best", "n_best must be 1 when translation is given, got 2"},
+    {"{\"text\":\"a\",\"translation\":\"c\",\"n_best\":2}", "n_best",
+     "n_best must be 1 when translation is given, got 2"},
     {"{\"text\":\"A a. B b.\",\"translation\":\"c\",\"split_sentences\":true}", "split_sentences",
      "split_sentences must be false when translation is given: the text has 2 sentences"},
 };
@@ -145,12 +179,14 @@ END_TEST
 
 START_TEST(body_that_is_not_json) {
     start(false, "text=hello");
-    assert_error(415, "unsupported_media_type", NULL, "the body must be a JSON object (content type application/json)");
+    assert_error(415, "unsupported_media_type", NULL,
+                 "the body must be a JSON object (content type application/json)");
 }
 END_TEST
 
 START_TEST(array_as_body) {
-    struct call call = {.body = "[]", .length = 2, .content_type = "application/json; charset=utf-8"};
+    struct call call = {
+        .body = "[]", .length = 2, .content_type = "application/json; charset=utf-8"};
     size_t index;
     call.path = "/translate";
     call.route = routes_find(call.path, "POST", &index);
@@ -221,11 +257,12 @@ START_TEST(defaults) {
 END_TEST
 
 START_TEST(every_field) {
-    start(
-        false,
-        "{\"text\":[\"One. Two.\",\" \"],\"model\":\"luong-general-gru\",\"source\":\"EN\",\"target\":\"fr\",\"strategy\":\"beam\","
-        "\"beam_size\":4,\"n_best\":3,\"length_penalty\":0.5,\"min_length\":2,\"max_length\":9,\"split_sentences\":false,"
-        "\"include\":[\"words\",\"eos\"]}");
+    start(false, "{\"text\":[\"One. Two.\",\" "
+                 "\"],\"model\":\"luong-general-gru\",\"source\":\"EN\",\"target\":\"fr\","
+                 "\"strategy\":\"beam\","
+                 "\"beam_size\":4,\"n_best\":3,\"length_penalty\":0.5,\"min_length\":2,\"max_"
+                 "length\":9,\"split_sentences\":false,"
+                 "\"include\":[\"words\",\"eos\"]}");
     ck_assert_uint_eq(reply.status, 0);
     ck_assert_uint_eq(request.text_count, 2);
     ck_assert_uint_eq(request.job_count, 1);
@@ -265,14 +302,16 @@ START_TEST(white_space_is_kept) {
     struct rendered rendered;
     ck_assert_int_eq(render_text(&request.texts[0], &request.arena, &rendered, NULL), 0);
     char expected[256];
-    snprintf(expected, sizeof expected, "\n %s  %s ", rendered.sentences[0].text, rendered.sentences[1].text);
+    snprintf(expected, sizeof expected, "\n %s  %s ", rendered.sentences[0].text,
+             rendered.sentences[1].text);
     ck_assert_str_eq(rendered.text, expected);
     ck_assert_uint_eq(rendered.begins[0], 2);
     ck_assert_uint_eq(rendered.length, strlen(expected));
 }
 END_TEST
 
-/* A lean request measures its sentences and drops them; each is the same when its job is opened, and only its outcome stays. */
+/* A lean request measures its sentences and drops them; each is the same when its job is opened,
+ * and only its outcome stays. */
 START_TEST(lean_sentences_are_made_again) {
     static const char source[] = "A {name} of 12.5 dogs. Where is https://a.b/c?  Two.";
     struct request lean;
@@ -313,7 +352,8 @@ START_TEST(lean_sentences_are_made_again) {
         }
         outcome_take(job);
         ck_assert_ptr_null(job->sentence);
-        ck_assert_int_eq(translator_render(whole, &whole->hypotheses[0], &request.arena, &rendering, NULL), 0);
+        ck_assert_int_eq(
+            translator_render(whole, &whole->hypotheses[0], &request.arena, &rendering, NULL), 0);
         ck_assert_str_eq(job->outcome->text, rendering.text);
         ck_assert_double_eq(job->outcome->log_prob, whole->hypotheses[0].log_prob);
         ck_assert_uint_gt(job->outcome->word_count, 0);
@@ -333,8 +373,10 @@ static void begin_lean(struct request *lean, struct text *text) {
     lean->text_count = 1;
 }
 
-/* Prepares a lean request and returns how many of its sentences are not decoded themselves. prepared: changes it before. */
-static size_t count_twins(const char *source, void (*prepared)(struct request *lean), const char *twins) {
+/* Prepares a lean request and returns how many of its sentences are not decoded themselves.
+ * prepared: changes it before. */
+static size_t count_twins(const char *source, void (*prepared)(struct request *lean),
+                          const char *twins) {
     struct request lean;
     struct text text = {.source = source, .source_length = strlen(source)};
     enum request_input input;
@@ -345,7 +387,8 @@ static size_t count_twins(const char *source, void (*prepared)(struct request *l
     ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
     for (size_t i = 0; i < lean.job_count; i++)
         for (const struct job *job = &lean.jobs[i]; !lean.jobs[i].twin && (job = job->next_twin);)
-            snprintf(found + strlen(found), sizeof found - strlen(found), "%zu-%zu ", i, (size_t)(job - lean.jobs));
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%zu-%zu ", i,
+                     (size_t)(job - lean.jobs));
     ck_assert_str_eq(found, twins);
     size_t at = 0, decoded = 0;
     while (request_next_job(&lean, &at))
@@ -366,7 +409,8 @@ static void use_glossary(struct request *lean) {
     lean->glossary.lexicon = &empty;
 }
 
-/* Sentences that a document repeats are decoded once, unless the result may depend on more than their bytes. */
+/* Sentences that a document repeats are decoded once, unless the result may depend on more than
+ * their bytes. */
 START_TEST(repeated_sentences_are_decoded_once) {
     static const char source[] = "One dog. Two {a}. One dog. Two {b}. One dog. Two {a}.";
     start(false, "{\"text\":\"One.\"}");
@@ -407,7 +451,9 @@ START_TEST(words_merge_pieces) {
     struct word_sides sides;
     struct word_matrix words;
     ck_assert_int_eq(translator_render(sentence, hypothesis, &request.arena, &rendering, NULL), 0);
-    ck_assert_int_eq(render_words(sentence, WORDS_UNICODE, hypothesis, &rendering, &request.arena, &sides, NULL), 0);
+    ck_assert_int_eq(
+        render_words(sentence, WORDS_UNICODE, hypothesis, &rendering, &request.arena, &sides, NULL),
+        0);
     ck_assert_int_eq(render_merge(&sides, hypothesis->attention, &request.arena, &words, NULL), 0);
     ck_assert_uint_eq(words.source_count, 2);
     ck_assert_uint_eq(words.target_count, 2);
@@ -418,7 +464,9 @@ START_TEST(words_merge_pieces) {
     for (size_t i = 0; i < hypothesis->length; i++) {
         if (rendering.tokens[i].end <= sides.target.words[0].end) {
             for (size_t j = 0; j < sentence->length; j++)
-                expected += sentence->tokens[j].end <= 5 && sentence->tokens[j].end > 0 ? hypothesis->attention[i][j] : 0;
+                expected += sentence->tokens[j].end <= 5 && sentence->tokens[j].end > 0
+                                ? hypothesis->attention[i][j]
+                                : 0;
             pieces++;
         }
     }
@@ -441,7 +489,9 @@ static struct word_side words_of(const char *text, const size_t *ends, size_t co
     sentence.source = (struct span){0, strlen(text)};
     sentence.tokens = tokens;
     sentence.length = count;
-    ck_assert_int_eq(render_words(&sentence, WORDS_UNICODE, &hypothesis, &rendering, &request.arena, &sides, NULL), 0);
+    ck_assert_int_eq(render_words(&sentence, WORDS_UNICODE, &hypothesis, &rendering, &request.arena,
+                                  &sides, NULL),
+                     0);
     return sides.source;
 }
 
@@ -450,9 +500,15 @@ static void assert_range(struct word_range range, size_t first, size_t end) {
     ck_assert_uint_eq(range.end, end);
 }
 
-/* An address of thousands of slashes within one token is one word, and the token has that word; words in other tokens stay. */
+/* An address of thousands of slashes within one token is one word, and the token has that word;
+ * words in other tokens stay. */
 START_TEST(a_long_run_in_a_token_is_one_word) {
-    enum { TIMES = 3000, BYTES = sizeof "http://" - 1, BEFORE = sizeof "See " - 1, URL_END = BEFORE + TIMES * BYTES };
+    enum {
+        TIMES = 3000,
+        BYTES = sizeof "http://" - 1,
+        BEFORE = sizeof "See " - 1,
+        URL_END = BEFORE + TIMES * BYTES
+    };
     char *text = malloc(URL_END + sizeof " now"), *end = stpcpy(text, "See ");
     for (size_t i = 0; i < TIMES; i++)
         end = stpcpy(end, "http://");
@@ -520,7 +576,8 @@ Suite *request_suite(void) {
     TCase *tcase = tcase_create("request");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, wrong_body, 0, sizeof wrong / sizeof wrong[0]);
-    tcase_add_loop_test(tcase, wrong_attention_body, 0, sizeof wrong_attention / sizeof wrong_attention[0]);
+    tcase_add_loop_test(tcase, wrong_attention_body, 0,
+                        sizeof wrong_attention / sizeof wrong_attention[0]);
     tcase_add_test(tcase, body_that_is_not_json);
     tcase_add_test(tcase, array_as_body);
     tcase_add_test(tcase, too_many_characters);

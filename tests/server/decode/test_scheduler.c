@@ -1,4 +1,5 @@
-/* server/scheduler and the countdown of server/request: no HTTP, no model, fake jobs. Meant to run under ThreadSanitizer too. */
+/* server/scheduler and the countdown of server/request: no HTTP, no model, fake jobs. Meant to run
+ * under ThreadSanitizer too. */
 #include "server/base/clock.h"
 #include "server/decode/scheduler.h"
 #include "tests/suites.h"
@@ -8,7 +9,8 @@
 
 enum { CAPACITY = 8, MAX_JOBS = 8, WORK = 1000 };
 
-/* A request with jobs that name no sentence. Static in the tests: teardown ends what is still queued. */
+/* A request with jobs that name no sentence. Static in the tests: teardown ends what is still
+ * queued. */
 struct fake {
     struct request request;
     struct job jobs[MAX_JOBS];
@@ -58,7 +60,8 @@ static struct job *take(size_t rows, bool wait) {
 }
 
 static size_t depth(void) {
-    return scheduler_depth_of(scheduler, PRIORITY_INTERACTIVE) + scheduler_depth_of(scheduler, PRIORITY_BATCH);
+    return scheduler_depth_of(scheduler, PRIORITY_INTERACTIVE) +
+           scheduler_depth_of(scheduler, PRIORITY_BATCH);
 }
 
 static void setup(void) {
@@ -284,7 +287,8 @@ START_TEST(who_is_served_stops_nobody) {
     submit_many(hog, 4, served, 1);
     for (uint64_t i = 0; i < 60; i++)
         submit_many(&others[i], 1, 2 + i, 1);
-    struct job *jobs = scheduler_take(scheduler, &(struct scheduler_room){claim_of_others, &served}, false);
+    struct job *jobs =
+        scheduler_take(scheduler, &(struct scheduler_room){claim_of_others, &served}, false);
     ck_assert_uint_eq(end_jobs(jobs), 60);
     ck_assert_uint_eq(taken_client(1), 1);
 }
@@ -299,10 +303,12 @@ static enum scheduler_claim claim_with_lane(void *owner, struct job *job, bool e
 }
 
 static size_t taken_with_lane(size_t rows) {
-    return end_jobs(scheduler_take(scheduler, &(struct scheduler_room){claim_with_lane, &rows}, false));
+    return end_jobs(
+        scheduler_take(scheduler, &(struct scheduler_room){claim_with_lane, &rows}, false));
 }
 
-/* Where others wait until a wide job has its turn, who goes by the lane does not, and is not in its way. */
+/* Where others wait until a wide job has its turn, who goes by the lane does not, and is not in its
+ * way. */
 START_TEST(the_lane_waits_for_nobody) {
     static struct fake wide[1], narrow[20], lane[100];
     scheduler_free(scheduler);
@@ -343,7 +349,8 @@ START_TEST(many_clients_come_and_go) {
             fake_init(&fakes[i], 1, 1);
             fakes[i].request.client = 1000 * i + 17;
             enum scheduler_verdict verdict = scheduler_submit(scheduler, &fakes[i].request);
-            ck_assert(verdict == (waiting < 4096 ? SCHEDULER_ACCEPTED : SCHEDULER_FULL)); /* so many clients at once */
+            ck_assert(verdict == (waiting < 4096 ? SCHEDULER_ACCEPTED
+                                                 : SCHEDULER_FULL)); /* so many clients at once */
             waiting += verdict == SCHEDULER_ACCEPTED;
         }
         for (uint64_t i = 0; i < 4096; i++)
@@ -361,7 +368,8 @@ static void give_tokens(struct fake *fake, uint32_t tokens) {
 
 /* ---- priorities: work is rows, of one token each ---- */
 
-static void submit_with(struct fake *fakes, size_t count, enum priority priority, uint64_t client, uint32_t rows) {
+static void submit_with(struct fake *fakes, size_t count, enum priority priority, uint64_t client,
+                        uint32_t rows) {
     for (size_t i = 0; i < count; i++) {
         fake_init(&fakes[i], 1, rows);
         give_tokens(&fakes[i], 1);
@@ -415,8 +423,8 @@ START_TEST(batch_does_not_pass_who_waits) {
 }
 END_TEST
 
-/* Jobs of client 1 among those taken in so many rounds with so many rows, which others keep full; least: jobs of others before its
- * first. */
+/* Jobs of client 1 among those taken in so many rounds with so many rows, which others keep full;
+ * least: jobs of others before its first. */
 static size_t count_batch(size_t rounds, size_t rows, size_t least) {
     size_t batch = 0, others = 0;
     for (size_t i = 0; i < rounds; i++) {
@@ -443,7 +451,8 @@ START_TEST(batch_gets_a_tenth_while_rows_are_full) {
 }
 END_TEST
 
-/* A tenth of the work, not of the jobs: nine times its own must have gone before. Then it waits for its rows as everybody does. */
+/* A tenth of the work, not of the jobs: nine times its own must have gone before. Then it waits for
+ * its rows as everybody does. */
 START_TEST(a_wide_batch_job_gets_its_turn) {
     static struct fake wide[1], narrow[400];
     make_large_scheduler();
@@ -467,7 +476,8 @@ static enum scheduler_claim claim_beside_its_own(void *owner, struct job *job, b
 }
 
 static uint64_t taken_beside_its_own(size_t rows) {
-    struct job *jobs = scheduler_take(scheduler, &(struct scheduler_room){claim_beside_its_own, &rows}, false);
+    struct job *jobs =
+        scheduler_take(scheduler, &(struct scheduler_room){claim_beside_its_own, &rows}, false);
     uint64_t client = jobs ? jobs->request->client : 0;
     end_jobs(jobs);
     return client;
@@ -493,7 +503,8 @@ static enum scheduler_claim hold_back(void *owner, struct job *job, bool express
     return job->request->client == *held_back ? CLAIM_HELD_BACK : CLAIM_TAKEN;
 }
 
-/* Nobody waits for a job that is held back although there is room, not even if it is a batch job that is due. */
+/* Nobody waits for a job that is held back although there is room, not even if it is a batch job
+ * that is due. */
 START_TEST(who_is_held_back_stops_nobody) {
     static struct fake document[4], others[60];
     static const enum priority priorities[] = {PRIORITY_INTERACTIVE, PRIORITY_BATCH};
@@ -502,7 +513,8 @@ START_TEST(who_is_held_back_stops_nobody) {
     submit_with(document, 4, priorities[_i], held_back, 1);
     for (uint64_t i = 0; i < 60; i++)
         submit_with(&others[i], 1, PRIORITY_INTERACTIVE, 2 + i, 1);
-    struct job *jobs = scheduler_take(scheduler, &(struct scheduler_room){hold_back, &held_back}, false);
+    struct job *jobs =
+        scheduler_take(scheduler, &(struct scheduler_room){hold_back, &held_back}, false);
     ck_assert_uint_eq(end_jobs(jobs), 60);
     ck_assert_uint_eq(taken_client(1), 1);
 }
@@ -570,7 +582,8 @@ START_TEST(work_is_bounded) {
     b.request.client = c.request.client = 2;
     ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
     ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_ACCEPTED);
-    ck_assert_int_eq(scheduler_submit(scheduler, &c.request), SCHEDULER_FULL_WORK); /* it has something waiting */
+    ck_assert_int_eq(scheduler_submit(scheduler, &c.request),
+                     SCHEDULER_FULL_WORK); /* it has something waiting */
     end_jobs(take(5, false));
     ck_assert_int_eq(scheduler_submit(scheduler, &c.request), SCHEDULER_ACCEPTED);
 }
@@ -593,7 +606,8 @@ START_TEST(waiting_time_is_measured) {
         ck_assert_int_eq(scheduler_submit(scheduler, &many[i].request), SCHEDULER_ACCEPTED);
     }
     fake_init(&late, 1, 100);
-    give_tokens(&late, 100); /* 10000: 9250 too many when 1000 wait and 1750 may, 9000 when 750 do */
+    give_tokens(&late,
+                100); /* 10000: 9250 too many when 1000 wait and 1750 may, 9000 when 750 do */
     fake_init(&earlier, 1, 100);
     give_tokens(&earlier, 30);
     ck_assert(scheduler_wait_s(scheduler, &late.request) <= 0);
@@ -606,9 +620,11 @@ START_TEST(waiting_time_is_measured) {
     ck_assert_int_eq(scheduler_submit(scheduler, &late.request), SCHEDULER_FULL_WORK);
     double wait_s = scheduler_wait_s(scheduler, &late.request);
     ck_assert_double_ge(wait_s, 0.999 * 49 * 1e-6 / (49 * 5) * 9000);
-    ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) / wait_s, 2000. / 9000, 1e-9);
+    ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) / wait_s, 2000. / 9000,
+                            1e-9);
     late.request.client = 1; /* that has nothing waiting: 2000 may */
-    ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) / scheduler_wait_s(scheduler, &late.request),
+    ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) /
+                                scheduler_wait_s(scheduler, &late.request),
                             2000. / 8750, 1e-9);
 }
 END_TEST
@@ -658,7 +674,8 @@ START_TEST(overdue_job_leaves_with_its_reason) {
 }
 END_TEST
 
-/* Only the jobs in the window wait; another follows when there are fewer. Two requests that are longer than the queue fit into it.
+/* Only the jobs in the window wait; another follows when there are fewer. Two requests that are
+ * longer than the queue fit into it.
  */
 START_TEST(long_requests_wait_in_their_windows) {
     static struct fake a, b;
@@ -672,7 +689,8 @@ START_TEST(long_requests_wait_in_their_windows) {
     struct job *job = take(1, false);
     ck_assert_ptr_eq(job, &a.jobs[0]);
     ck_assert_uint_eq(depth(), CAPACITY / 2);
-    ck_assert(scheduler_return(scheduler, job)); /* one too many: none follows the next that is taken */
+    ck_assert(
+        scheduler_return(scheduler, job)); /* one too many: none follows the next that is taken */
     ck_assert_ptr_eq(take(1, false), &a.jobs[1]);
     job_end(&a.jobs[1]);
     ck_assert_uint_eq(depth(), CAPACITY / 2);
@@ -755,7 +773,8 @@ START_TEST(closing_wakes_who_waits) {
 }
 END_TEST
 
-/* Producers, workers and a canceller at once: every accepted request is finished exactly once, no other is touched. */
+/* Producers, workers and a canceller at once: every accepted request is finished exactly once, no
+ * other is touched. */
 
 enum { PRODUCERS = 3, WORKERS = 3, REQUESTS = 400 };
 

@@ -26,7 +26,8 @@ static void put(struct markup_translation *out, char *to, const char *text, stru
     to[out->length++] = ' ';
 }
 
-struct markup_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena) {
+struct markup_translation fake_translation(enum fake_kind kind, const char *text, size_t length,
+                                           struct arena *arena) {
     struct span *words;
     size_t count = split(text, length, arena, &words), times = kind == FAKE_LONGER ? 2 : 1;
     struct markup_translation out = {.links = arena_alloc(arena, 2 * count, sizeof *out.links)};
@@ -39,9 +40,12 @@ struct markup_translation fake_translation(enum fake_kind kind, const char *text
     return out;
 }
 
-int fake_read(const char *format, const char *source, struct arena *arena, struct markup *out, struct error *err) {
-    struct document document = {
-        .format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
+int fake_read(const char *format, const char *source, struct arena *arena, struct markup *out,
+              struct error *err) {
+    struct document document = {.format = document_find(format),
+                                .source = source,
+                                .length = strlen(source),
+                                .language = FAKE_LANGUAGE};
     return document_read(&document, arena, out, err);
 }
 
@@ -53,42 +57,53 @@ char *fake_translated(const struct document *document, enum fake_kind kind, stru
     ck_assert_msg(document_read(document, arena, &html, &error) == 0, "%s", error.message);
     struct markup_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
-        translations[i] = fake_translation(kind, html.segments[i].text, html.segments[i].length, arena);
+        translations[i] =
+            fake_translation(kind, html.segments[i].text, html.segments[i].length, arena);
     char *out = document_write(document, &html, translations, arena, &length, &error);
     ck_assert_msg(out != NULL, "%s", error.message);
     ck_assert_uint_eq(strlen(out), length);
     return out;
 }
 
-char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena) {
-    return fake_translated(
-        &(struct document){.format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE},
-        kind, arena);
+char *fake_document(const char *format, enum fake_kind kind, const char *source,
+                    struct arena *arena) {
+    return fake_translated(&(struct document){.format = document_find(format),
+                                              .source = source,
+                                              .length = strlen(source),
+                                              .language = FAKE_LANGUAGE},
+                           kind, arena);
 }
 
 const char *fake_string(const struct markup_segment *segment, struct arena *arena) {
     return arena_copy(arena, segment->text, segment->length);
 }
 
-void fake_expect(const char *format, enum fake_kind kind, const char *source, const char *expected) {
+void fake_expect(const char *format, enum fake_kind kind, const char *source,
+                 const char *expected) {
     struct arena arena;
     arena_init(&arena, 1 << 14);
     ck_assert_str_eq(fake_document(format, kind, source, &arena), expected);
     arena_done(&arena);
 }
 
-void fake_expect_text(const char *format, const char *source, const char *translation, const char *expected) {
+void fake_expect_text(const char *format, const char *source, const char *translation,
+                      const char *expected) {
     struct arena arena;
     struct markup html;
-    const struct document document = {
-        .format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
+    const struct document document = {.format = document_find(format),
+                                      .source = source,
+                                      .length = strlen(source),
+                                      .language = FAKE_LANGUAGE};
     size_t length;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
-    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
-        translations[i] = (struct markup_translation){.text = translation, .length = strlen(translation)};
-    ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL), expected);
+        translations[i] =
+            (struct markup_translation){.text = translation, .length = strlen(translation)};
+    ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL),
+                     expected);
     arena_done(&arena);
 }
 

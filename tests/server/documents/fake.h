@@ -11,14 +11,17 @@ enum fake_kind {
 };
 
 /* Words are linked with what they came from. All in the arena. */
-struct markup_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena);
+struct markup_translation fake_translation(enum fake_kind kind, const char *text, size_t length,
+                                           struct arena *arena);
 
 #define FAKE_LANGUAGE "fr"
 
 /* As document_read. */
-int fake_read(const char *format, const char *source, struct arena *arena, struct markup *out, struct error *err);
+int fake_read(const char *format, const char *source, struct arena *arena, struct markup *out,
+              struct error *err);
 /* The document of this format, translated; the test fails where it cannot be read. */
-char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena);
+char *fake_document(const char *format, enum fake_kind kind, const char *source,
+                    struct arena *arena);
 /* The same of one with more to it than its format. */
 char *fake_translated(const struct document *document, enum fake_kind kind, struct arena *arena);
 /* A segment's text as a string. */
@@ -26,10 +29,12 @@ const char *fake_string(const struct markup_segment *segment, struct arena *aren
 /* Whether it comes out as this. */
 void fake_expect(const char *format, enum fake_kind kind, const char *source, const char *expected);
 /* Whether it comes out as this if each segment has this translation. */
-void fake_expect_text(const char *format, const char *source, const char *translation, const char *expected);
+void fake_expect_text(const char *format, const char *source, const char *translation,
+                      const char *expected);
 /* It is refused with this message. */
 void fake_refused(const char *format, const char *source, const char *message);
-/* So many bytes that begin with head, go on with as many `middle` as fit, and end with tail. The caller frees them. */
+/* So many bytes that begin with head, go on with as many `middle` as fit, and end with tail. The
+ * caller frees them. */
 char *fake_long(const char *head, const char *middle, const char *tail, size_t bytes);
 
 #endif

@@ -19,7 +19,8 @@ START_TEST(formats_by_name_and_type) {
                  {"README.md", "application/octet-stream", "md"},
                  {"notes", "text/plain", "txt"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_ptr_eq(document_guess(cases[i].file, cases[i].type), document_find(cases[i].format));
+        ck_assert_ptr_eq(document_guess(cases[i].file, cases[i].type),
+                         document_find(cases[i].format));
     ck_assert_ptr_null(document_guess("a.doc", NULL));
     ck_assert_ptr_nonnull(strstr(document_refusal("a.PDF"), "pdftotext"));
     ck_assert_ptr_nonnull(strstr(document_refusal("a.b.doc"), "docx"));
@@ -31,19 +32,22 @@ START_TEST(formats_by_name_and_type) {
 }
 END_TEST
 
-/* A translation that lacks a sign is marked in a file that can have such a mark; otherwise the text stays, with a note. */
+/* A translation that lacks a sign is marked in a file that can have such a mark; otherwise the text
+ * stays, with a note. */
 START_TEST(translations_that_lack_something) {
     static const struct {
         const char *format, *source, *lossy, *complete;
     } rows[] = {
         {"po", "msgid \"a (b)\"\nmsgstr \"\"\n", "#, fuzzy\nmsgid \"a (b)\"\nmsgstr \"c\"\n",
          "\n\nmsgid \"a (b)\"\nmsgstr \"c\"\n"},
-        {"xliff", "<xliff><trans-unit><source>a (b)</source><target state=\"new\"/></trans-unit></xliff>",
+        {"xliff",
+         "<xliff><trans-unit><source>a (b)</source><target state=\"new\"/></trans-unit></xliff>",
          "<xliff target-language=\"fr\"><trans-unit><source>a (b)</source><target "
          "state=\"needs-review-translation\">c</target></trans-unit></xliff>",
          "<xliff target-language=\"fr\"><trans-unit><source>a (b)</source><target "
          "state=\"translated\">c</target></trans-unit></xliff>"},
-        {"json", "{\"title\": \"a (b) here\"}", "{\"title\": \"a (b) here\"}", "{\"title\": \"c\"}"},
+        {"json", "{\"title\": \"a (b) here\"}", "{\"title\": \"a (b) here\"}",
+         "{\"title\": \"c\"}"},
     };
     struct arena arena;
     arena_init(&arena, 1 << 14);
@@ -62,14 +66,18 @@ START_TEST(translations_that_lack_something) {
         ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
         ck_assert_uint_eq(html.count, 1);
         struct job job = {.source = {0, html.segments->length}, .outcome = outcome};
-        struct text text = {.source = html.segments->text, .source_length = html.segments->length, .jobs = &job, .count = 1};
+        struct text text = {.source = html.segments->text,
+                            .source_length = html.segments->length,
+                            .jobs = &job,
+                            .count = 1};
         struct markup_translation translation;
         size_t length;
         outcome->lists[CHECK_SIGNS].source_count = lossy;
         ck_assert_int_eq(document_translate(&text, &arena, &translation), 0);
         ck_assert_int_eq(translation.lossy, lossy);
         const char *written = document_write(&document, &html, &translation, &arena, &length, NULL);
-        ck_assert_msg(strstr(written, lossy ? rows[i / 2].lossy : rows[i / 2].complete), "%s", written);
+        ck_assert_msg(strstr(written, lossy ? rows[i / 2].lossy : rows[i / 2].complete), "%s",
+                      written);
         ck_assert_uint_eq(notes.count, lossy && i / 2 == 2);
     }
     arena_done(&arena);
@@ -85,16 +93,19 @@ START_TEST(bytes_that_are_no_text) {
             continue;
         struct markup html;
         struct error invalid = {0}, zero = {0};
-        ck_assert_int_eq(
-            document_read(
-                &(struct document){.format = document_nth(i), .source = "a\nb\n\xff", .length = 5, .language = FAKE_LANGUAGE},
-                &arena, &html, &invalid),
-            -1);
+        ck_assert_int_eq(document_read(&(struct document){.format = document_nth(i),
+                                                          .source = "a\nb\n\xff",
+                                                          .length = 5,
+                                                          .language = FAKE_LANGUAGE},
+                                       &arena, &html, &invalid),
+                         -1);
         ck_assert_str_eq(invalid.message, "line 3 is not valid UTF-8");
-        ck_assert_int_eq(
-            document_read(&(struct document){.format = document_nth(i), .source = "a\n\0b", .length = 4, .language = FAKE_LANGUAGE},
-                          &arena, &html, &zero),
-            -1);
+        ck_assert_int_eq(document_read(&(struct document){.format = document_nth(i),
+                                                          .source = "a\n\0b",
+                                                          .length = 4,
+                                                          .language = FAKE_LANGUAGE},
+                                       &arena, &html, &zero),
+                         -1);
         ck_assert_str_eq(zero.message, "line 2 contains a zero byte");
     }
     arena_done(&arena);
@@ -109,11 +120,14 @@ struct encoded {
     size_t notes;
 };
 #define BYTES(text) text, sizeof text - 1
-#define PO_HEAD(charset)                                                                                                           \
-    "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; charset=" charset         \
-    "\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\n"
+#define PO_HEAD(charset)                                                                           \
+    "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: "     \
+    "text/plain; charset=" charset                                                                 \
+    "\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n\"Plural-Forms: nplurals=2; plural=(n > "      \
+    "1);\\n\"\n\n"
 
-/* A file is read in the encoding that its bytes show, or that its sender or the file itself states, and written in the same. */
+/* A file is read in the encoding that its bytes show, or that its sender or the file itself states,
+ * and written in the same. */
 START_TEST(encodings) {
     static const struct encoded cases[] = {
         {"txt", NULL, BYTES("\xff\xfe\xe9\0\n\0"), "e\u0300 \u0153",
@@ -124,24 +138,37 @@ START_TEST(encodings) {
         {"md", NULL, BYTES("\0a\0b"), "c", BYTES("\0c"), 0},
         {"txt", "text/plain; charset=\"koi8-r\"", BYTES("\xc1"), "\u0431", BYTES("\xc2"), 0},
         {"txt", "text/plain; charset=iso-8859-1", BYTES("\xe9."), "\u0153", BYTES("\u0153"), 1},
-        {"html", NULL, BYTES("<meta charset=\"windows-1252\"/><p>caf\xe9 \x80</p>"), "\u0153 \u03b1 <",
-         BYTES("<meta charset=\"windows-1252\"/><p>\x9c &#945; &lt;</p>"), 0},
-        {"html", NULL, BYTES("<!-- <meta charset=utf-8> --><meta content=\"text/html; charset=Shift_JIS\"/>\x83\x65"), "\u30c6",
-         BYTES("<!-- <meta charset=utf-8> --><meta content=\"text/html; charset=Shift_JIS\"/>\x83\x65"), 0},
-        {"html", NULL, BYTES("<meta charset=\"iso-8859-1\"/>\xc3\xa9"), "\u0153", BYTES("<meta charset=\"iso-8859-1\"/>\u0153"), 0},
-        {"html", NULL, BYTES("<meta charset=\"utf-16\"/>a"), "b", BYTES("<meta charset=\"utf-16\"/>b"), 0},
-        {"html", NULL, BYTES("<meta charset=utf-8>\n\xe9"), NULL, BYTES("line 2 is not valid UTF-8"), 0},
-        {"html", NULL, BYTES("<meta charset=euc-jp>\n\n\xe9"), NULL, BYTES("line 3 is not valid euc-jp"), 0},
-        {"html", NULL, BYTES("<meta charset=x-none>\xe9"), NULL, BYTES("the encoding \"x-none\" is not known"), 0},
+        {"html", NULL, BYTES("<meta charset=\"windows-1252\"/><p>caf\xe9 \x80</p>"),
+         "\u0153 \u03b1 <", BYTES("<meta charset=\"windows-1252\"/><p>\x9c &#945; &lt;</p>"), 0},
+        {"html", NULL,
+         BYTES("<!-- <meta charset=utf-8> --><meta content=\"text/html; "
+               "charset=Shift_JIS\"/>\x83\x65"),
+         "\u30c6",
+         BYTES("<!-- <meta charset=utf-8> --><meta content=\"text/html; "
+               "charset=Shift_JIS\"/>\x83\x65"),
+         0},
+        {"html", NULL, BYTES("<meta charset=\"iso-8859-1\"/>\xc3\xa9"), "\u0153",
+         BYTES("<meta charset=\"iso-8859-1\"/>\u0153"), 0},
+        {"html", NULL, BYTES("<meta charset=\"utf-16\"/>a"), "b",
+         BYTES("<meta charset=\"utf-16\"/>b"), 0},
+        {"html", NULL, BYTES("<meta charset=utf-8>\n\xe9"), NULL,
+         BYTES("line 2 is not valid UTF-8"), 0},
+        {"html", NULL, BYTES("<meta charset=euc-jp>\n\n\xe9"), NULL,
+         BYTES("line 3 is not valid euc-jp"), 0},
+        {"html", NULL, BYTES("<meta charset=x-none>\xe9"), NULL,
+         BYTES("the encoding \"x-none\" is not known"), 0},
         {"xliff", NULL,
-         BYTES("<?xml version='1.0' encoding='ISO-8859-1'?>\n<xliff version='1.2'><file source-language='en' target-language='fr'>"
+         BYTES("<?xml version='1.0' encoding='ISO-8859-1'?>\n<xliff version='1.2'><file "
+               "source-language='en' target-language='fr'>"
                "<trans-unit><source>\xe9</source></trans-unit></file></xliff>"),
          "\u0153\u00e8",
-         BYTES("<?xml version='1.0' encoding='ISO-8859-1'?>\n<xliff version='1.2'><file source-language='en' target-language='fr'>"
-               "<trans-unit><source>\xe9</source><target state=\"translated\">&#339;\xe8</target></trans-unit></file></xliff>"),
+         BYTES("<?xml version='1.0' encoding='ISO-8859-1'?>\n<xliff version='1.2'><file "
+               "source-language='en' target-language='fr'>"
+               "<trans-unit><source>\xe9</source><target "
+               "state=\"translated\">&#339;\xe8</target></trans-unit></file></xliff>"),
          0},
-        {"po", NULL, BYTES("# \xe9\n" PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\"\n"), "\u00e8",
-         BYTES("# \xe9\n" PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\xe8\"\n"), 0},
+        {"po", NULL, BYTES("# \xe9\n" PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\"\n"),
+         "\u00e8", BYTES("# \xe9\n" PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\xe8\"\n"), 0},
         {"po", NULL, BYTES(PO_HEAD("ISO-8859-1") "msgid \"\xe9\"\nmsgstr \"\"\n"), "\u0153",
          BYTES(PO_HEAD("UTF-8") "msgid \"\u00e9\"\nmsgstr \"\u0153\"\n"), 1},
         {"po", NULL, BYTES(PO_HEAD("CHARSET") "msgid \"a\"\nmsgstr \"\"\n"), "\u0153",
@@ -167,11 +194,14 @@ START_TEST(encodings) {
             ck_assert_str_eq(error.message, own->after);
         } else {
             ck_assert_msg(result == 0, "%zu: %s", i, error.message);
-            const struct markup_translation translation = {.text = own->translation, .length = strlen(own->translation)};
+            const struct markup_translation translation = {.text = own->translation,
+                                                           .length = strlen(own->translation)};
             ck_assert_msg(html.count == 1, "%zu: %zu texts", i, html.count);
-            const char *out = document_write(&document, &html, &translation, &arena, &length, &error);
+            const char *out =
+                document_write(&document, &html, &translation, &arena, &length, &error);
             ck_assert_ptr_nonnull(out);
-            ck_assert_msg(length == own->after_length && memcmp(out, own->after, length) == 0, "%zu: %.*s", i, (int)length, out);
+            ck_assert_msg(length == own->after_length && memcmp(out, own->after, length) == 0,
+                          "%zu: %.*s", i, (int)length, out);
             ck_assert_uint_eq(notes.count, own->notes);
         }
         arena_done(&arena);
@@ -181,26 +211,33 @@ END_TEST
 
 START_TEST(txt_lines) {
     fake_expect("txt", FAKE_UPPER, "", "");
-    fake_expect("txt", FAKE_UPPER, "One.\n\n  two three  \r\nFour", "ONE.\n\n  TWO THREE  \r\nFOUR");
+    fake_expect("txt", FAKE_UPPER, "One.\n\n  two three  \r\nFour",
+                "ONE.\n\n  TWO THREE  \r\nFOUR");
     fake_expect("txt", FAKE_UPPER, "12 34\n\n--\n", "12 34\n\n--\n");
     fake_expect("txt", FAKE_UPPER, "a\rb.\rC\r", "A\rB.\rC\r");
     fake_expect("txt", FAKE_UPPER, "\xef\xbb\xbfOne.\n", "\xef\xbb\xbfONE.\n");
     fake_expect("txt", FAKE_UPPER, "a < b & c\n", "A < B & C\n");
     fake_expect("txt", FAKE_UPPER, "a\tb  d\t\n\te\n", "A\tB D\t\n\tE\n");
-    fake_expect("txt", FAKE_REVERSED, "- a b\n\u2022c d\n > a) e f\nb. g h\nj k\n", "- B A\n\u2022D C\n > a) F E\nK J H G\nB.\n");
+    fake_expect("txt", FAKE_REVERSED, "- a b\n\u2022c d\n > a) e f\nb. g h\nj k\n",
+                "- B A\n\u2022D C\n > a) F E\nK J H G\nB.\n");
 }
 END_TEST
 
-/* Cells of what is clearly a table are texts. The same words as prose, or with a row too short, run on. */
+/* Cells of what is clearly a table are texts. The same words as prose, or with a row too short, run
+ * on. */
 START_TEST(txt_tables) {
-    fake_expect("txt", FAKE_REVERSED, "A b.\n\nbig dog,an old cat\r\na b,\nc d,\"e \"\"f\"\", g\"\n\nA b",
+    fake_expect("txt", FAKE_REVERSED,
+                "A b.\n\nbig dog,an old cat\r\na b,\nc d,\"e \"\"f\"\", g\"\n\nA b",
                 "B. A\n\nDOG BIG,CAT OLD AN\r\nB A,\nD C,\"G \"\"F\"\", E\"\n\nB A");
     fake_expect("txt", FAKE_REVERSED, "a b;c d;e f\n12;g (h i);j k", "B A;D C;F E\n12;I) (H G;K J");
-    fake_expect("txt", FAKE_REVERSED, "a; b,c d,e\nf g,h,i", "\"B A;\",D C,E\nG F,H,I"); /* needs quotation marks now */
-    fake_expect("txt", FAKE_REVERSED, "A b,c d\nE f,g h", "D B,C A\nH F,G E");           /* too few cells */
-    fake_expect("txt", FAKE_REVERSED, "A b, c d, e f\nG h, i j, k l", "F E D, C B, A\nL K J, I H, G");
+    fake_expect("txt", FAKE_REVERSED, "a; b,c d,e\nf g,h,i",
+                "\"B A;\",D C,E\nG F,H,I"); /* needs quotation marks now */
+    fake_expect("txt", FAKE_REVERSED, "A b,c d\nE f,g h", "D B,C A\nH F,G E"); /* too few cells */
+    fake_expect("txt", FAKE_REVERSED, "A b, c d, e f\nG h, i j, k l",
+                "F E D, C B, A\nL K J, I H, G");
     fake_expect("txt", FAKE_REVERSED, "A b,c d\nE f,g h\nI j", "D B,C A\nH F,G E\nJ I");
-    fake_expect("txt", FAKE_REVERSED, "Call f(a,b)\nCall g(c,d)\nCall h(e,f)", "F(A,B) CALL\nG(C,D) CALL\nH(E,F) CALL");
+    fake_expect("txt", FAKE_REVERSED, "Call f(a,b)\nCall g(c,d)\nCall h(e,f)",
+                "F(A,B) CALL\nG(C,D) CALL\nH(E,F) CALL");
 }
 END_TEST
 
@@ -213,7 +250,8 @@ START_TEST(txt_sentences_over_lines) {
     ck_assert_int_eq(fake_read("txt", text, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 2);
     ck_assert_uint_eq(html.segments[0].length, strlen("the dog runs in the snow."));
-    ck_assert_int_eq(memcmp(html.segments[0].text, "the dog runs in the snow.", html.segments[0].length), 0);
+    ck_assert_int_eq(
+        memcmp(html.segments[0].text, "the dog runs in the snow.", html.segments[0].length), 0);
     arena_done(&arena);
     fake_expect("txt", FAKE_UPPER, text, "THE DOG RUNS\n  IN THE SNOW.\nIT IS WHITE.\n");
     fake_expect("txt", FAKE_LONGER, "a b\nc.\n", "A A B B\nC. C.\n");
@@ -222,25 +260,29 @@ END_TEST
 
 /* A list, or verses, are no sentence. */
 START_TEST(txt_lines_apart) {
-    fake_expect("txt", FAKE_REVERSED, "Red wine\nBlue cheese\n- a dog\n- a cat\n", "WINE RED\nCHEESE BLUE\n- DOG A\n- CAT A\n");
+    fake_expect("txt", FAKE_REVERSED, "Red wine\nBlue cheese\n- a dog\n- a cat\n",
+                "WINE RED\nCHEESE BLUE\n- DOG A\n- CAT A\n");
 }
 END_TEST
 
 /* As few as can be are in another line than they came from, and each line has one at least. */
 START_TEST(txt_words_that_change_places) {
     fake_expect("txt", FAKE_REVERSED, "a b c\nd\n", "D C B\nA\n");
-    fake_expect("txt", FAKE_REVERSED, "one two three four\nfive six seven eight\n", "EIGHT\nSEVEN SIX FIVE FOUR THREE TWO ONE\n");
+    fake_expect("txt", FAKE_REVERSED, "one two three four\nfive six seven eight\n",
+                "EIGHT\nSEVEN SIX FIVE FOUR THREE TWO ONE\n");
 }
 END_TEST
 
 START_TEST(html_is_as_ever) {
-    fake_expect("html", FAKE_UPPER, "<p>a <b>b</b></p><pre>c</pre>", "<p>A <b>B</b></p><pre>c</pre>");
+    fake_expect("html", FAKE_UPPER, "<p>a <b>b</b></p><pre>c</pre>",
+                "<p>A <b>B</b></p><pre>c</pre>");
 }
 END_TEST
 
 /* Too much of something is found in its line. */
 START_TEST(limits_name_lines) {
-    char *deep = fake_long("<p>\n", "<i>", "", 1 << 11), *deep_xml = fake_long("<xliff>\n", "<a>", "", 1 << 11);
+    char *deep = fake_long("<p>\n", "<i>", "", 1 << 11),
+         *deep_xml = fake_long("<xliff>\n", "<a>", "", 1 << 11);
     fake_refused("html", deep, "line 2: elements nest deeper than 256");
     fake_refused("xliff", deep_xml, "line 2, column 766: elements nest deeper than 256");
     free(deep);
@@ -262,14 +304,16 @@ static const struct {
     {"xliff", "<xliff><segment><source>", "</source></segment></xliff>"},
 };
 
-/* Whatever is repeated in whichever format: it is refused with a message, or its translation is a document again, and neither takes
- * more memory than so much for each byte; what takes more than linear time takes longer than a test may. */
+/* Whatever is repeated in whichever format: it is refused with a message, or its translation is a
+ * document again, and neither takes more memory than so much for each byte; what takes more than
+ * linear time takes longer than a test may. */
 START_TEST(bombs_of_every_format) {
     enum { BYTES = 1 << 16, MEMORY_OF_A_BYTE = 400 };
-    static const char *const middles[] = {"a",    "a ",     "<",    "<b>",       "</b>", "<b a='",   "&",        "&amp;", "&lol;",
-                                          "&#1;", "\"",     "\\",   "\\n",       "{",    "}",        "{a} ",     "[",     "](",
-                                          "%s ",  "%1",     "$a ",  "*",         "_",    "`",        "|",        "~",     "\n",
-                                          "\r",   "\n\n- ", "<!--", "<![CDATA[", "<?a ", "\xcc\x81", "http://a "};
+    static const char *const middles[] = {
+        "a",    "a ",     "<",    "<b>",       "</b>", "<b a='",   "&",        "&amp;", "&lol;",
+        "&#1;", "\"",     "\\",   "\\n",       "{",    "}",        "{a} ",     "[",     "](",
+        "%s ",  "%1",     "$a ",  "*",         "_",    "`",        "|",        "~",     "\n",
+        "\r",   "\n\n- ", "<!--", "<![CDATA[", "<?a ", "\xcc\x81", "http://a "};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
         struct markup html;
@@ -279,9 +323,10 @@ START_TEST(bombs_of_every_format) {
         if (fake_read(bombed[_i].format, text, &arena, &html, &error) == 0)
             fake_document(bombed[_i].format, FAKE_REVERSED, text, &arena);
         else
-            ck_assert_msg(error.code == ERROR_INPUT && *error.message, "%s, %s", bombed[_i].format, middles[i]);
-        ck_assert_msg(arena_bytes(&arena) <= (size_t)BYTES * MEMORY_OF_A_BYTE, "%s, %s: %zu", bombed[_i].format, middles[i],
-                      arena_bytes(&arena));
+            ck_assert_msg(error.code == ERROR_INPUT && *error.message, "%s, %s", bombed[_i].format,
+                          middles[i]);
+        ck_assert_msg(arena_bytes(&arena) <= (size_t)BYTES * MEMORY_OF_A_BYTE, "%s, %s: %zu",
+                      bombed[_i].format, middles[i], arena_bytes(&arena));
         free(text);
         arena_done(&arena);
     }

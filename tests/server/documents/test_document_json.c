@@ -7,8 +7,10 @@
 
 START_TEST(values) {
     fake_expect("json", FAKE_UPPER,
-                "{\"title\" : \"a dog\",\n \"n\": [1.50, -2e+3, true, null, \"b\", [\"c\"]], \"o\": {\"k\": \"\"}}\n",
-                "{\"title\" : \"A DOG\",\n \"n\": [1.50, -2e+3, true, null, \"B\", [\"C\"]], \"o\": {\"k\": \"\"}}\n");
+                "{\"title\" : \"a dog\",\n \"n\": [1.50, -2e+3, true, null, \"b\", [\"c\"]], "
+                "\"o\": {\"k\": \"\"}}\n",
+                "{\"title\" : \"A DOG\",\n \"n\": [1.50, -2e+3, true, null, \"B\", [\"C\"]], "
+                "\"o\": {\"k\": \"\"}}\n");
     fake_expect("json", FAKE_UPPER, "\"a\"", "\"A\"");
     fake_expect("json", FAKE_UPPER, " 12 ", " 12 ");
     fake_expect("json", FAKE_UPPER, "[]", "[]");
@@ -18,21 +20,30 @@ END_TEST
 
 START_TEST(escapes) {
     fake_expect("json", FAKE_UPPER, "[\"a \\\"b\\\" \\\\ c\\/d\"]", "[\"A \\\"B\\\" \\\\ C/D\"]");
-    fake_expect("json", FAKE_UPPER, "[\"caf\\u00e9 \\ud83d\\ude00\"]", "[\"CAF\u00e9 \U0001f600\"]");
-    fake_expect("json", FAKE_UPPER, "[\"one\\n\\ttwo\\r\\nthree\"]", "[\"ONE\\n\\tTWO\\r\\nTHREE\"]");
-    fake_expect("json", FAKE_UPPER, "[\"\\u0031 \\u0032\"]", "[\"\\u0031 \\u0032\"]"); /* nothing to translate: as it was */
-    fake_expect("json", FAKE_UPPER, "[\"half \\ud83d\", \"a\\u0000b\"]", "[\"half \\ud83d\", \"a\\u0000b\"]");
+    fake_expect("json", FAKE_UPPER, "[\"caf\\u00e9 \\ud83d\\ude00\"]",
+                "[\"CAF\u00e9 \U0001f600\"]");
+    fake_expect("json", FAKE_UPPER, "[\"one\\n\\ttwo\\r\\nthree\"]",
+                "[\"ONE\\n\\tTWO\\r\\nTHREE\"]");
+    fake_expect("json", FAKE_UPPER, "[\"\\u0031 \\u0032\"]",
+                "[\"\\u0031 \\u0032\"]"); /* nothing to translate: as it was */
+    fake_expect("json", FAKE_UPPER, "[\"half \\ud83d\", \"a\\u0000b\"]",
+                "[\"half \\ud83d\", \"a\\u0000b\"]");
 }
 END_TEST
 
 /* Whatever the members are called; prose.c has the rule. */
 START_TEST(strings_for_programs) {
     fake_expect("json", FAKE_UPPER,
-                "{\"a\": \"#00ff7f\", \"b\": [\"a dog\", \"2025-06-01T09:30:00Z\", \"isReady\"], \"type\": \"module\"}",
-                "{\"a\": \"#00ff7f\", \"b\": [\"A DOG\", \"2025-06-01T09:30:00Z\", \"isReady\"], \"type\": \"module\"}");
-    fake_expect("json", FAKE_UPPER, "{\"scripts\": {\"a\": \"run all\"}, \"files\": [\"dist\"], \"@a\": {\"b\": [\"A dog\"]}}",
-                "{\"scripts\": {\"a\": \"run all\"}, \"files\": [\"dist\"], \"@a\": {\"b\": [\"A dog\"]}}");
-    fake_expect("json", FAKE_UPPER, "[\"a dog\\nhttps://example.org\\nfoo_bar\"]", "[\"A DOG\\nhttps://example.org\\nfoo_bar\"]");
+                "{\"a\": \"#00ff7f\", \"b\": [\"a dog\", \"2025-06-01T09:30:00Z\", \"isReady\"], "
+                "\"type\": \"module\"}",
+                "{\"a\": \"#00ff7f\", \"b\": [\"A DOG\", \"2025-06-01T09:30:00Z\", \"isReady\"], "
+                "\"type\": \"module\"}");
+    fake_expect(
+        "json", FAKE_UPPER,
+        "{\"scripts\": {\"a\": \"run all\"}, \"files\": [\"dist\"], \"@a\": {\"b\": [\"A dog\"]}}",
+        "{\"scripts\": {\"a\": \"run all\"}, \"files\": [\"dist\"], \"@a\": {\"b\": [\"A dog\"]}}");
+    fake_expect("json", FAKE_UPPER, "[\"a dog\\nhttps://example.org\\nfoo_bar\"]",
+                "[\"A DOG\\nhttps://example.org\\nfoo_bar\"]");
 }
 END_TEST
 
@@ -42,24 +53,32 @@ START_TEST(messages_with_branches) {
     fake_expect("json", FAKE_REVERSED, "[\"{n, plural, =1 {# dog} other {a # b}}\"]",
                 "[\"{n, plural, =1 {DOG #} other {B # A}}\"]");
     fake_expect("json", FAKE_UPPER,
-                "[\"{g, select, a {he {n, plural, one {one} other {# \\\"x\\\"}}} other {\\u00e9t\\u00e9 {d, date, short}}}\"]",
-                "[\"{g, select, a {{n, plural, one {HE ONE} other {HE # \\\"X\\\"}}} other {\u00e9T\u00e9 {d, date, short}}}\"]");
+                "[\"{g, select, a {he {n, plural, one {one} other {# \\\"x\\\"}}} other "
+                "{\\u00e9t\\u00e9 {d, date, short}}}\"]",
+                "[\"{g, select, a {{n, plural, one {HE ONE} other {HE # \\\"X\\\"}}} other "
+                "{\u00e9T\u00e9 {d, date, short}}}\"]");
     fake_expect("json", FAKE_UPPER, "[\"{n, plural,\\n one {a\\nb}\\n other {it''s '{c}' d}}\"]",
                 "[\"{n, plural,\\n one {A\\nB}\\n other {IT'S '{c}' D}}\"]");
-    fake_expect("json", FAKE_UPPER, "[\"{n, plural, one {} other {#}}\"]", "[\"{n, plural, one {} other {#}}\"]");
-    /* a message whose translation is itself stays as it was written, though its sentences were translated whole */
+    fake_expect("json", FAKE_UPPER, "[\"{n, plural, one {} other {#}}\"]",
+                "[\"{n, plural, one {} other {#}}\"]");
+    /* a message whose translation is itself stays as it was written, though its sentences were
+     * translated whole */
     fake_expect("json", FAKE_UPPER, "[\"TWO: {n, plural, one {# A} other {# \\u0042S}} C\"]",
                 "[\"TWO: {n, plural, one {# A} other {# \\u0042S}} C\"]");
 }
 END_TEST
 
-/* An apostrophe that comes to stand in front of a brace would quote it. A translation without its arguments is none. */
+/* An apostrophe that comes to stand in front of a brace would quote it. A translation without its
+ * arguments is none. */
 START_TEST(sound_messages) {
     struct arena arena;
     struct document_notes notes = {.arena = &arena};
     static const char text[] = "[\"{n, plural, one {it's {a, date}} other {b}}\"]";
-    struct document document = {
-        .format = document_find("json"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
+    struct document document = {.format = document_find("json"),
+                                .source = text,
+                                .length = strlen(text),
+                                .language = FAKE_LANGUAGE,
+                                .notes = &notes};
     struct markup html;
     size_t length;
     arena_init(&arena, 1 << 14);
@@ -67,8 +86,9 @@ START_TEST(sound_messages) {
     ck_assert_uint_eq(html.count, 2);
     ck_assert_str_eq(fake_string(&html.segments[0], &arena), "it's {a}");
     const struct span words[] = {{0, 2}, {2, 5}};
-    struct markup_translation translations[] = {{.text = "l'{a}", .length = 5, .words = words, .word_count = 2},
-                                                {.text = "b", .length = 1}};
+    struct markup_translation translations[] = {
+        {.text = "l'{a}", .length = 5, .words = words, .word_count = 2},
+        {.text = "b", .length = 1}};
     ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL),
                      "[\"{n, plural, one {l''{a, date}} other {b}}\"]");
     translations[1] = (struct markup_translation){.text = "{c}", .length = 3};
@@ -83,8 +103,11 @@ START_TEST(unreadable_messages) {
     struct arena arena;
     struct document_notes notes = {.arena = &arena};
     static const char text[] = "[\"a dog\",\n\"{n, plural, one {# a dog}\"]";
-    struct document document = {
-        .format = document_find("json"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
+    struct document document = {.format = document_find("json"),
+                                .source = text,
+                                .length = strlen(text),
+                                .language = FAKE_LANGUAGE,
+                                .notes = &notes};
     struct markup html;
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
@@ -100,16 +123,21 @@ START_TEST(unreadable_messages) {
 END_TEST
 
 START_TEST(alternatives) {
-    fake_expect("json", FAKE_REVERSED, "[\"no dogs | one dog | {n} dogs here\"]", "[\"DOGS NO | DOG ONE | HERE DOGS {N}\"]");
-    fake_expect("json", FAKE_REVERSED, "[\"{0} a dog|[1,*] b dogs\"]", "[\"{0} DOG A|[1,*] DOGS B\"]");
-    fake_expect("json", FAKE_REVERSED, "[\"a {b | c} d\"]", "[\"D C} | {B A\"]"); /* a pipe of a template */
+    fake_expect("json", FAKE_REVERSED, "[\"no dogs | one dog | {n} dogs here\"]",
+                "[\"DOGS NO | DOG ONE | HERE DOGS {N}\"]");
+    fake_expect("json", FAKE_REVERSED, "[\"{0} a dog|[1,*] b dogs\"]",
+                "[\"{0} DOG A|[1,*] DOGS B\"]");
+    fake_expect("json", FAKE_REVERSED, "[\"a {b | c} d\"]",
+                "[\"D C} | {B A\"]"); /* a pipe of a template */
 }
 END_TEST
 
 START_TEST(references) {
     fake_expect("json", FAKE_UPPER,
-                "[\"a $t(b.c) d\", \"see @:b.c.\", \"of @.lower:b and @:(c)\", \"a $NAME$ b\", \"a :count b: c\"]",
-                "[\"A $t(b.c) D\", \"SEE @:b.c.\", \"OF @.lower:b AND @:(c)\", \"A $NAME$ B\", \"A :count B: C\"]");
+                "[\"a $t(b.c) d\", \"see @:b.c.\", \"of @.lower:b and @:(c)\", \"a $NAME$ b\", \"a "
+                ":count b: c\"]",
+                "[\"A $t(b.c) D\", \"SEE @:b.c.\", \"OF @.lower:b AND @:(c)\", \"A $NAME$ B\", \"A "
+                ":count B: C\"]");
 }
 END_TEST
 
@@ -118,18 +146,24 @@ START_TEST(selected_values) {
     static const struct {
         const char *keys, *expected;
     } cases[] = {
-        {"a.*", "{\"a\": {\"b\": \"DOG\", \"c\": \"FOO-BAR\", \"d\": \"#ff00aa\"}, \"e\": [\"dog\", {\"b\": \"dog\"}]}"},
-        {"!a.**", "{\"a\": {\"b\": \"dog\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, \"e\": [\"DOG\", {\"b\": \"DOG\"}]}"},
-        {"e.0,e.*.b,!a.b", "{\"a\": {\"b\": \"dog\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, \"e\": [\"DOG\", {\"b\": \"DOG\"}]}"},
-        {"**.b", "{\"a\": {\"b\": \"DOG\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, \"e\": [\"dog\", {\"b\": \"DOG\"}]}"},
+        {"a.*", "{\"a\": {\"b\": \"DOG\", \"c\": \"FOO-BAR\", \"d\": \"#ff00aa\"}, \"e\": "
+                "[\"dog\", {\"b\": \"dog\"}]}"},
+        {"!a.**", "{\"a\": {\"b\": \"dog\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, \"e\": "
+                  "[\"DOG\", {\"b\": \"DOG\"}]}"},
+        {"e.0,e.*.b,!a.b", "{\"a\": {\"b\": \"dog\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, "
+                           "\"e\": [\"DOG\", {\"b\": \"DOG\"}]}"},
+        {"**.b", "{\"a\": {\"b\": \"DOG\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, \"e\": "
+                 "[\"dog\", {\"b\": \"DOG\"}]}"},
     };
-    static const char text[] =
-        "{\"a\": {\"b\": \"dog\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, \"e\": [\"dog\", {\"b\": \"dog\"}]}";
+    static const char text[] = "{\"a\": {\"b\": \"dog\", \"c\": \"foo-bar\", \"d\": \"#ff00aa\"}, "
+                               "\"e\": [\"dog\", {\"b\": \"dog\"}]}";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
         arena_init(&arena, 1 << 14);
-        struct document document = {
-            .format = document_find("json"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE};
+        struct document document = {.format = document_find("json"),
+                                    .source = text,
+                                    .length = strlen(text),
+                                    .language = FAKE_LANGUAGE};
         document.keys = key_globs_parse(&cases[i].keys, 1, &arena, NULL);
         ck_assert_str_eq(fake_translated(&document, FAKE_UPPER, &arena), cases[i].expected);
         arena_done(&arena);
@@ -139,14 +173,17 @@ END_TEST
 
 /* Settings of editors and compilers have comments, and commas after the last member. */
 START_TEST(comments) {
-    fake_expect("json", FAKE_UPPER, "// \"a\": \"b\"\n{/* c \"d\" */ \"e\": [\"one dog\", // one cat\n],}\n// the end",
+    fake_expect("json", FAKE_UPPER,
+                "// \"a\": \"b\"\n{/* c \"d\" */ \"e\": [\"one dog\", // one cat\n],}\n// the end",
                 "// \"a\": \"b\"\n{/* c \"d\" */ \"e\": [\"ONE DOG\", // one cat\n],}\n// the end");
-    fake_expect("json", FAKE_UPPER, "{\"a\": \"one // two /* three */\"}", "{\"a\": \"ONE // TWO /* THREE */\"}");
+    fake_expect("json", FAKE_UPPER, "{\"a\": \"one // two /* three */\"}",
+                "{\"a\": \"ONE // TWO /* THREE */\"}");
 }
 END_TEST
 
 START_TEST(lines_of_values) {
-    fake_expect("jsonl", FAKE_UPPER, "{\"a\": \"one dog\"}\n\n[\"one cat\"]\n", "{\"a\": \"ONE DOG\"}\n\n[\"ONE CAT\"]\n");
+    fake_expect("jsonl", FAKE_UPPER, "{\"a\": \"one dog\"}\n\n[\"one cat\"]\n",
+                "{\"a\": \"ONE DOG\"}\n\n[\"ONE CAT\"]\n");
     fake_expect("jsonl", FAKE_UPPER, "", "");
     fake_refused("jsonl", "{\"a\": 1}\n{\"a\"", "line 2, column 5: unexpected end of the document");
 }
@@ -154,15 +191,18 @@ END_TEST
 
 /* What is said about a text for translators and programs stays. */
 START_TEST(metadata) {
-    fake_expect(
-        "json", FAKE_UPPER,
-        "{\"@@locale\": \"en\", \"a\": \"One dog\", \"@a\": {\"description\": \"A dog\", \"x\": {\"y\": {\"type\": \"String\"}}}}",
-        "{\"@@locale\": \"fr\", \"a\": \"ONE DOG\", \"@a\": {\"description\": \"A dog\", \"x\": {\"y\": {\"type\": \"String\"}}}}");
-    fake_expect(
-        "json", FAKE_UPPER,
-        "{\"a\": {\"message\": \"One dog\", \"description\": \"A dog\", \"placeholders\": {\"b\": {\"example\": \"A cat\"}}}}",
-        "{\"a\": {\"message\": \"ONE DOG\", \"description\": \"A dog\", \"placeholders\": {\"b\": {\"example\": \"A cat\"}}}}");
-    fake_expect("json", FAKE_UPPER, "{\"@@locale\": \"en\", \"a\": 1}", "{\"@@locale\": \"en\", \"a\": 1}");
+    fake_expect("json", FAKE_UPPER,
+                "{\"@@locale\": \"en\", \"a\": \"One dog\", \"@a\": {\"description\": \"A dog\", "
+                "\"x\": {\"y\": {\"type\": \"String\"}}}}",
+                "{\"@@locale\": \"fr\", \"a\": \"ONE DOG\", \"@a\": {\"description\": \"A dog\", "
+                "\"x\": {\"y\": {\"type\": \"String\"}}}}");
+    fake_expect("json", FAKE_UPPER,
+                "{\"a\": {\"message\": \"One dog\", \"description\": \"A dog\", \"placeholders\": "
+                "{\"b\": {\"example\": \"A cat\"}}}}",
+                "{\"a\": {\"message\": \"ONE DOG\", \"description\": \"A dog\", \"placeholders\": "
+                "{\"b\": {\"example\": \"A cat\"}}}}");
+    fake_expect("json", FAKE_UPPER, "{\"@@locale\": \"en\", \"a\": 1}",
+                "{\"@@locale\": \"en\", \"a\": 1}");
 }
 END_TEST
 
@@ -183,7 +223,8 @@ START_TEST(damaged) {
         {"[1e]", "line 1, column 2: invalid number"},
         {"[\"\u00e9\", \"\\x\"]", "line 1, column 8: invalid escape sequence"},
         {"[\"\\u12g4\"]", "line 1, column 3: invalid escape sequence"},
-        {"[\"a\nb\"]", "line 1, column 4: a control character in a string must be written as an escape sequence"},
+        {"[\"a\nb\"]",
+         "line 1, column 4: a control character in a string must be written as an escape sequence"},
         {"[\"abc]", "line 1, column 2: unterminated string"},
         {"[\"abc\\\"]", "line 1, column 2: unterminated string"},
         {"1 2", "line 1, column 3: unexpected text after the value"},
@@ -196,7 +237,8 @@ END_TEST
 
 START_TEST(bombs) {
     struct arena arena;
-    char *deep = fake_long("", "[", "", 1 << 20), *string = fake_long("\"", "a\\n\\u0061 ", "\"", 1 << 20);
+    char *deep = fake_long("", "[", "", 1 << 20),
+         *string = fake_long("\"", "a\\n\\u0061 ", "\"", 1 << 20);
     char *many = fake_long("[\"a\"", ",\n\"a\"", "]", 1 << 20);
     fake_refused("json", deep, "line 1, column 513: objects and arrays nest deeper than 512");
     fake_refused("json", many, "line 65536: the document has more than 131072 texts and marks");
@@ -209,8 +251,9 @@ START_TEST(bombs) {
 }
 END_TEST
 
-#define CATALOG(strings)   "{\"sourceLanguage\":\"en\",\"strings\":{" strings "},\"version\":\"1.0\"}"
-#define UNIT(state, value) "{\"stringUnit\" : {\"state\" : \"" state "\", \"value\" : \"" value "\"}}"
+#define CATALOG(strings) "{\"sourceLanguage\":\"en\",\"strings\":{" strings "},\"version\":\"1.0\"}"
+#define UNIT(state, value)                                                                         \
+    "{\"stringUnit\" : {\"state\" : \"" state "\", \"value\" : \"" value "\"}}"
 
 /* The key is the text unless the source language has one; what is translated stays. */
 START_TEST(catalogs_of_strings) {
@@ -218,18 +261,20 @@ START_TEST(catalogs_of_strings) {
                 CATALOG("\"a \\\"b\\\" <i>c</i> %lld d\":{\"localizations\" : {\"fr\" : " UNIT(
                     "translated", "A \\\"B\\\" <i>C</i> %lld D") "}}"));
     fake_expect("xcstrings", FAKE_UPPER,
-                CATALOG("\"a_b\": {\"comment\": \"c d\", \"localizations\": {\"en\": " UNIT("new", "e f") "}}"),
-                CATALOG("\"a_b\": {\"comment\": \"c d\", \"localizations\": {\"fr\" : " UNIT("translated", "E F") ",\"en\": " UNIT(
-                    "new", "e f") "}}"));
+                CATALOG("\"a_b\": {\"comment\": \"c d\", \"localizations\": {\"en\": " UNIT(
+                    "new", "e f") "}}"),
+                CATALOG("\"a_b\": {\"comment\": \"c d\", \"localizations\": {\"fr\" : " UNIT(
+                    "translated", "E F") ",\"en\": " UNIT("new", "e f") "}}"));
     fake_expect("xcstrings", FAKE_UPPER,
-                CATALOG("\"a b %@ %@\": {\"localizations\": {\"fr\": " UNIT("new", "") ", \"de\": " UNIT("new", "") "}}"),
-                CATALOG("\"a b %@ %@\": {\"localizations\": {\"fr\": " UNIT("needs_review",
-                                                                            "A B %@ %@") ", \"de\": " UNIT("new", "") "}}"));
-#define STAYS                                                                                                                      \
-    CATALOG("\"a b\": {\"localizations\": {\"fr\": " UNIT(                                                                         \
-        "translated", "c") "}}, \"d e\": {\"shouldTranslate\": false}, \"%@\": {}, "                                               \
-                           "\"f g\": {\"localizations\": {\"en\": {\"variations\": {\"plural\": {\"one\": " UNIT("new",            \
-                                                                                                                 "h") "}}}}}")
+                CATALOG("\"a b %@ %@\": {\"localizations\": {\"fr\": " UNIT(
+                    "new", "") ", \"de\": " UNIT("new", "") "}}"),
+                CATALOG("\"a b %@ %@\": {\"localizations\": {\"fr\": " UNIT(
+                    "needs_review", "A B %@ %@") ", \"de\": " UNIT("new", "") "}}"));
+#define STAYS                                                                                      \
+    CATALOG("\"a b\": {\"localizations\": {\"fr\": " UNIT(                                         \
+        "translated", "c") "}}, \"d e\": {\"shouldTranslate\": false}, \"%@\": {}, "               \
+                           "\"f g\": {\"localizations\": {\"en\": {\"variations\": {\"plural\": "  \
+                           "{\"one\": " UNIT("new", "h") "}}}}}")
     fake_expect("xcstrings", FAKE_UPPER, STAYS, STAYS);
 }
 END_TEST

@@ -18,7 +18,8 @@ START_TEST(blocks) {
 END_TEST
 
 START_TEST(untouched) {
-    SAME("a\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n", "A\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n");
+    SAME("a\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n",
+         "A\n\n```sh\nb c\n```\n\n    d e\n\n~~~\nf\n~~~\n");
     SAME("\f\u00a0a\n", "\f\u00a0A\n");
     SAME("[a]: http://b/c \"d e\"\n\nf [a] g\n", "[a]: http://b/c \"d e\"\n\nF [A] G\n");
 }
@@ -26,8 +27,10 @@ END_TEST
 
 START_TEST(inlines) {
     SAME("a *b* __c d__ ~~e~~ `f g` h\n", "A *B* __C D__ ~~E~~ `f g` H\n");
-    SAME("a [b *c*](http://d/e_f \"g h\") ![i](j.png)\n", "A [B *C*](http://d/e_f \"g h\") ![I](j.png)\n");
-    SAME("a [b][c] [d](<e f> 'g') <http://h/i>.\n\n[c]: d\n", "A [B][c] [D](<e f> 'g') <http://h/i>.\n\n[c]: d\n");
+    SAME("a [b *c*](http://d/e_f \"g h\") ![i](j.png)\n",
+         "A [B *C*](http://d/e_f \"g h\") ![I](j.png)\n");
+    SAME("a [b][c] [d](<e f> 'g') <http://h/i>.\n\n[c]: d\n",
+         "A [B][c] [D](<e f> 'g') <http://h/i>.\n\n[c]: d\n");
     SAME("a <b class=\"c\">d</b> e\n", "A <b class=\"c\">D</b> E\n");
     SAME("a ***b* c** d\n", "A ***B* C** D\n");
     SAME("a[^1] b\n\n[^1]: c d\n", "A[^1] B\n\n[^1]: C D\n");
@@ -43,7 +46,8 @@ START_TEST(notation) {
     SAME("a &amp;amp; b\n", "A \\&AMP; B\n");
     SAME("12 \\* 34\n", "12 \\* 34\n");
     SAME("a &eacute; b\n\nc&nbsp;&#33;\n", "A \u00e9 B\n\nC\u00a0!\n");
-    SAME("&#9;a &#32; b\n", "&#9;A &#32; B\n"); /* white space that could not be written otherwise */
+    SAME("&#9;a &#32; b\n",
+         "&#9;A &#32; B\n"); /* white space that could not be written otherwise */
     SAME("a &nosuch; b\n", "A \\&NOSUCH; B\n");
 }
 END_TEST
@@ -58,7 +62,8 @@ END_TEST
 
 #define LONGER(text, translated) fake_expect("md", FAKE_LONGER, text, translated)
 
-/* A link by its own text keeps its name where the text changes, and is as it was where only capitals do. */
+/* A link by its own text keeps its name where the text changes, and is as it was where only
+ * capitals do. */
 START_TEST(references) {
     LONGER("a [b c] d.\n\n[b c]: e\n", "A A [B B C C][b c] D. D.\n\n[b c]: e\n");
     LONGER("[a][] b\n\n[A]: c\n", "[A A][a] B B\n\n[A]: c\n");
@@ -67,7 +72,8 @@ START_TEST(references) {
     LONGER("[a][b]\n\n[b]: c\n", "[A A][b]\n\n[b]: c\n");
     LONGER("> a [b\n> c] d\n\n[b c]: e\n", "> A A [B B C C][b c] D D\n\n[b c]: e\n");
     SAME("[a b][] [c]\n\n[a b]: d\n[c]: e\n", "[A B][] [C]\n\n[a b]: d\n[c]: e\n");
-    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph after a definition, in its lines */
+    SAME("[a]: b\nc d\n\n[a]\n",
+         "[a]: b\nC D\n\n[A]\n"); /* a paragraph after a definition, in its lines */
     SAME("[a]: b\n\"c\" d\n\n[a]\n", "[a]: b\n\"c\" d\n\n[A]\n"); /* it could become a title */
 }
 END_TEST
@@ -89,7 +95,8 @@ START_TEST(escapes) {
     expect_escaped("> [a]", ": b", "\\: b"); /* a definition */
     expect_escaped("a [b]", ": c", ": c");
     expect_escaped("a\\]", "(b)", "(b)");
-    expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
+    expect_escaped("http://a.b/c", "* d*",
+                   "* d\\*"); /* the backslash would be one of the address */
     expect_escaped("http://a.b/c", "<d e", "<d e");
     expect_escaped("http://a.b/c", "<d> e", "\\<d> e");
     expect_escaped("a", "* b*", "\\* b\\*");
@@ -103,7 +110,8 @@ START_TEST(alerts) {
     SAME("> [!tip]- a *b*\n> c\n>\n> [!x]\n", "> [!tip]- A *B*\n> C\n>\n> \\[!X\\]\n");
     SAME("- > [!WARNING]  \n  > a\n", "- > [!WARNING]  \n  > A\n");
     SAME("[!NOTE]\n\na\n", "\\[!NOTE\\]\n\nA\n"); /* in no quotation */
-    SAME(":::note\na\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n", ":::note\nA\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n");
+    SAME(":::note\na\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n",
+         ":::note\nA\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n");
     SAME("!!! B\n", "!!! B\n");
 }
 END_TEST
@@ -132,12 +140,15 @@ END_TEST
 
 /* Within a sentence, and as they are. */
 START_TEST(units) {
-    SAME("a <!-- b -- c --> d <!--> e <!-- f --> g\n", "A <!-- b -- c --> D <!--> E <!-- f --> G\n");
+    SAME("a <!-- b -- c --> d <!--> e <!-- f --> g\n",
+         "A <!-- b -- c --> D <!--> E <!-- f --> G\n");
     SAME("<!-- a -- b\nc -->\n\nd\n", "<!-- a -- b\nc -->\n\nD\n");
     SAME("a <!-- b --\n", "A \\<!-- B --\n");
     SAME("a :tada: :+1: b 12:30:45 c:d:e ::f:: :g\n", "A :tada: :+1: B 12:30:45 C:D:E ::F:: :G\n");
-    SAME("a {{ b.c }} {% d %} e {f} {{g\n\n# h {#i}\n", "A {{ b.c }} {% d %} E {f} {{G\n\n# H {#i}\n");
-    SAME("a http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n", "A http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n");
+    SAME("a {{ b.c }} {% d %} e {f} {{g\n\n# h {#i}\n",
+         "A {{ b.c }} {% d %} E {f} {{G\n\n# H {#i}\n");
+    SAME("a http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n",
+         "A http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n");
     SAME("a <http://b.c/d> <e@f.g>.\n", "A <http://b.c/d> <e@f.g>.\n");
 }
 END_TEST
@@ -154,14 +165,17 @@ END_TEST
 
 /* Links and images in a row have no sentence. */
 START_TEST(rows) {
-    fake_expect("md", FAKE_REVERSED, "[![a b](c)](d) [e f](g)\n[h](i) | [j](k)\n", "[![B A](c)](d) [F E](g)\n[H](i) | [J](k)\n");
-    fake_expect("md", FAKE_REVERSED, "[a b](c) · 👍🏽 [d](e)\n", "[B A](c) · 👍🏽 [D](e)\n");
+    fake_expect("md", FAKE_REVERSED, "[![a b](c)](d) [e f](g)\n[h](i) | [j](k)\n",
+                "[![B A](c)](d) [F E](g)\n[H](i) | [J](k)\n");
+    fake_expect("md", FAKE_REVERSED, "[a b](c) · 👍🏽 [d](e)\n",
+                "[B A](c) · 👍🏽 [D](e)\n");
     fake_expect("md", FAKE_REVERSED, "[a b](c) и [d](e)\n", "[D](e) и [B A](c)\n");
 }
 END_TEST
 
 /* An element that was written as open, text, and what follows. */
-static void expect_end(const char *open, const char *before, const char *inside, int32_t next, const char *expected) {
+static void expect_end(const char *open, const char *before, const char *inside, int32_t next,
+                       const char *expected) {
     struct arena arena;
     arena_init(&arena, 1 << 10);
     struct bytes_buffer out = {.arena = &arena};
@@ -194,29 +208,39 @@ START_TEST(emphasis) {
 }
 END_TEST
 
-/* Titles and descriptions are translated, if they are values in one line, and keep their notation. */
+/* Titles and descriptions are translated, if they are values in one line, and keep their notation.
+ */
 START_TEST(front_matter) {
-    SAME("---\ntitle: a b # c\ndate: d\ntags: [title, e]\nx:\n  title: f\nDescription: \"g \\\"h\\\"\"\n---\n\ni\n",
-         "---\ntitle: A B # c\ndate: d\ntags: [title, e]\nx:\n  title: f\nDescription: \"G \\\"H\\\"\"\n---\n\nI\n");
+    SAME("---\ntitle: a b # c\ndate: d\ntags: [title, e]\nx:\n  title: f\nDescription: \"g "
+         "\\\"h\\\"\"\n---\n\ni\n",
+         "---\ntitle: A B # c\ndate: d\ntags: [title, e]\nx:\n  title: f\nDescription: \"G "
+         "\\\"H\\\"\"\n---\n\nI\n");
     SAME("---\r\n\u00e9: \u00e9\r\ntitle: 'a ''b'' c'\r\nsummary: >\r\n  d\r\n  e\r\n---\r\nf\r\n",
          "---\r\n\u00e9: \u00e9\r\ntitle: 'A ''B'' C'\r\nsummary: >\r\n  d\r\n  e\r\n---\r\nF\r\n");
-    SAME("---\ntitle: yes b\nsubtitle: &x abc\nsummary: *x\n---\n", "---\ntitle: YES B\nsubtitle: &x abc\nsummary: *x\n---\n");
-    SAME("---\ntitle: '*: a* [b]'\ndescription: a *b*\n---\n", "---\ntitle: '*: A* [B]'\ndescription: A *B*\n---\n");
+    SAME("---\ntitle: yes b\nsubtitle: &x abc\nsummary: *x\n---\n",
+         "---\ntitle: YES B\nsubtitle: &x abc\nsummary: *x\n---\n");
+    SAME("---\ntitle: '*: a* [b]'\ndescription: a *b*\n---\n",
+         "---\ntitle: '*: A* [B]'\ndescription: A *B*\n---\n");
     SAME("---\ntitle: a: b\n---\n\nc\n", "---\ntitle: a: b\n---\n\nC\n"); /* it is not YAML */
     SAME("---\ntitle: {{ a\n---\n\nb\n", "---\ntitle: {{ a\n---\n\nB\n");
-    SAME("+++\ntitle = \"a \\\"b\\\"\" # c\nsummary='d'\ndescription = \"e\\u0020\"\nsubtitle = \"\"\"f\"\"\"\n[x]\ntitle = "
+    SAME("+++\ntitle = \"a \\\"b\\\"\" # c\nsummary='d'\ndescription = \"e\\u0020\"\nsubtitle = "
+         "\"\"\"f\"\"\"\n[x]\ntitle = "
          "\"g\"\n+++\nh\n",
-         "+++\ntitle = \"A \\\"B\\\"\" # c\nsummary='D'\ndescription = \"e\\u0020\"\nsubtitle = \"\"\"f\"\"\"\n[x]\ntitle = "
+         "+++\ntitle = \"A \\\"B\\\"\" # c\nsummary='D'\ndescription = \"e\\u0020\"\nsubtitle = "
+         "\"\"\"f\"\"\"\n[x]\ntitle = "
          "\"g\"\n+++\nH\n");
     SAME("---\na\n", "---\nA\n"); /* a line between paragraphs */
-    fake_expect("md", FAKE_REVERSED, "---\ntitle: dogs &amp [cats\n---\n", "---\ntitle: \"[CATS &AMP DOGS\"\n---\n");
-    fake_expect("md", FAKE_REVERSED, "---\ntitle: dogs big \"cats\n---\n", "---\ntitle: \"\\\"CATS BIG DOGS\"\n---\n");
+    fake_expect("md", FAKE_REVERSED, "---\ntitle: dogs &amp [cats\n---\n",
+                "---\ntitle: \"[CATS &AMP DOGS\"\n---\n");
+    fake_expect("md", FAKE_REVERSED, "---\ntitle: dogs big \"cats\n---\n",
+                "---\ntitle: \"\\\"CATS BIG DOGS\"\n---\n");
 }
 END_TEST
 
 /* Texts of HTML are written as HTML, without backslashes; what is for programs stays. */
 START_TEST(blocks_of_html) {
-    SAME("<div>\na <b>b</b> &amp; *c* &lt; d\n</div>\n\ne\n", "<div>\nA <b>B</b> &amp; *C* &lt; D\n</div>\n\nE\n");
+    SAME("<div>\na <b>b</b> &amp; *c* &lt; d\n</div>\n\ne\n",
+         "<div>\nA <b>B</b> &amp; *C* &lt; D\n</div>\n\nE\n");
     SAME("<details open>\n<summary>a b</summary>\n\nc\n\n</details>\n",
          "<details open>\n<summary>A B</summary>\n\nC\n\n</details>\n");
     SAME("<table>\n<tr><td>a</td>\n    <td class=\"x\">b c<br>d</td></tr>\n</table>\n",
@@ -233,7 +257,8 @@ END_TEST
 
 /* Notation of wikis and of MDX. */
 START_TEST(notation_of_wikis) {
-    SAME("see [[other page]] and ![[big cat.png]] now\n", "SEE [[other page]] AND ![[big cat.png]] NOW\n");
+    SAME("see [[other page]] and ![[big cat.png]] now\n",
+         "SEE [[other page]] AND ![[big cat.png]] NOW\n");
     SAME("a ==red dog== runs\n", "A ==RED DOG== RUNS\n");
     SAME("a dog %%hidden cat%% runs\n", "A DOG %%hidden cat%% RUNS\n");
     SAME("a dog ^old-dog\n\n^x y\n", "A DOG ^old-dog\n\n^X Y\n");
@@ -244,14 +269,17 @@ START_TEST(notation_of_wikis) {
 END_TEST
 
 START_TEST(notation_of_mdx) {
-    SAME("import A from 'b'\nimport {\n  C,\n} from \"d\";\n\nexport const e = {\n  f: 'g h'\n}\n\ni\n",
-         "import A from 'b'\nimport {\n  C,\n} from \"d\";\n\nexport const e = {\n  f: 'g h'\n}\n\nI\n");
+    SAME("import A from 'b'\nimport {\n  C,\n} from \"d\";\n\nexport const e = {\n  f: 'g "
+         "h'\n}\n\ni\n",
+         "import A from 'b'\nimport {\n  C,\n} from \"d\";\n\nexport const e = {\n  f: 'g "
+         "h'\n}\n\nI\n");
     SAME("import a dog\n\nexport of cats from b\n", "IMPORT A DOG\n\nEXPORT OF CATS FROM B\n");
     SAME("a <B c={() => d(e)} {...f} g=\"{h\">i j</B> k <L.M n={{ o: 1 }}/> p\n",
          "A <B c={() => d(e)} {...f} g=\"{h\">I J</B> K <L.M n={{ o: 1 }}/> P\n");
     SAME("<Tabs a={b > c}>\n<Item d=\"e\">\n\nf *g*\n\n</Item>\n</Tabs>\n",
          "<Tabs a={b > c}>\n<Item d=\"e\">\n\nF *G*\n\n</Item>\n</Tabs>\n");
-    SAME("<>\na {b.c} d {e ? 'f' : \"g h\"} i {j k} l\n</>\n", "<>\nA {b.c} D {e ? 'f' : \"g h\"} I {J K} L\n</>\n");
+    SAME("<>\na {b.c} d {e ? 'f' : \"g h\"} i {j k} l\n</>\n",
+         "<>\nA {b.c} D {e ? 'f' : \"g h\"} I {J K} L\n</>\n");
 }
 END_TEST
 
@@ -266,11 +294,12 @@ START_TEST(brackets) {
 END_TEST
 
 START_TEST(bombs) {
-    static const char *const middles[] = {"[",         "![",       "*a ",    "**a",     "`",        "> ",    "- ",   "<",
-                                          "<p>",       "<p a={",   "a={",    "{a",      "\\(",      "\\\\[", "[a]{", "<div>\n\n",
-                                          "<div><!--", "<p><pre>", "[a](",   "a _",     "\\",       "&",     "[^a",  "~~a ",
-                                          "|a\n|-\n",  "$",        "$a ",    "$$\n",    "$$a\n",    ":a:",   "{{",   "{#",
-                                          "<!--",      "<b>",      "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",   "[a]: b\n"};
+    static const char *const middles[] = {
+        "[",         "![",       "*a ",    "**a",     "`",        "> ",    "- ",   "<",
+        "<p>",       "<p a={",   "a={",    "{a",      "\\(",      "\\\\[", "[a]{", "<div>\n\n",
+        "<div><!--", "<p><pre>", "[a](",   "a _",     "\\",       "&",     "[^a",  "~~a ",
+        "|a\n|-\n",  "$",        "$a ",    "$$\n",    "$$a\n",    ":a:",   "{{",   "{#",
+        "<!--",      "<b>",      "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",   "[a]: b\n"};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
         struct markup html;
@@ -293,7 +322,8 @@ START_TEST(endless) {
 }
 END_TEST
 
-/* A megabyte in one line of what may begin a template takes no more time for each than one of them in a short line. */
+/* A megabyte in one line of what may begin a template takes no more time for each than one of them
+ * in a short line. */
 START_TEST(braces_in_a_long_line) {
     struct arena arena;
     struct markup html;
@@ -326,7 +356,8 @@ START_TEST(a_reader_leaves) {
     struct arena arena;
     struct markup html;
     struct leaver leaver = {0, 0};
-    struct budget budget = {.most_bytes = SIZE_MAX, .go_on = leave, .away = count_away, .owner = &leaver};
+    struct budget budget = {
+        .most_bytes = SIZE_MAX, .go_on = leave, .away = count_away, .owner = &leaver};
     char *text = fake_long("a ", "a\n", "\n", 1 << 20);
     arena_init(&arena, 1 << 16);
     arena_limit(&arena, &budget);

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS                                                                                                                     \
-    "\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n"                              \
+#define FIELDS                                                                                     \
+    "\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; "                  \
+    "charset=UTF-8\\n\"\n"                                                                         \
     "\"Content-Transfer-Encoding: 8bit\\n\"\n"
-#define HEADER                    "msgid \"\"\nmsgstr \"\"\n" FIELDS "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\n"
+#define HEADER                                                                                     \
+    "msgid \"\"\nmsgstr \"\"\n" FIELDS "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\n"
 #define SAME(text, translated)    fake_expect("po", FAKE_UPPER, HEADER text, HEADER translated)
 #define TURNED(text, translated)  fake_expect("po", FAKE_REVERSED, HEADER text, HEADER translated)
 #define DOUBLED(text, translated) fake_expect("po", FAKE_LONGER, HEADER text, HEADER translated)
@@ -19,7 +21,8 @@ START_TEST(messages) {
          "# a\n#. b\n#: c.c:1\n#, no-wrap\nmsgid \"a dog\"\nmsgstr \"A DOG\"\n");
     SAME("msgctxt \"menu\"\nmsgid \"a\"\nmsgstr \"\"\n\nmsgctxt \"b\"\nmsgid \"\"\nmsgstr \"\"\n",
          "msgctxt \"menu\"\nmsgid \"a\"\nmsgstr \"A\"\n\nmsgctxt \"b\"\nmsgid \"\"\nmsgstr \"\"\n");
-    SAME("msgid \"a\" msgstr \"\" msgid \"b\" msgstr \"\"", "msgid \"a\" msgstr \"A\" msgid \"b\" msgstr \"B\"");
+    SAME("msgid \"a\" msgstr \"\" msgid \"b\" msgstr \"\"",
+         "msgid \"a\" msgstr \"A\" msgid \"b\" msgstr \"B\"");
     SAME("msgid \"12 %\"\nmsgstr \"\"\n", "msgid \"12 %\"\nmsgstr \"\"\n");
     SAME("msgid \"a\"\nmsgstr \"\"\n\n#, fuzzy\n#~ msgid \"b\"\n#~ msgstr \"c\"\n",
          "msgid \"a\"\nmsgstr \"A\"\n\n#, fuzzy\n#~ msgid \"b\"\n#~ msgstr \"c\"\n");
@@ -45,7 +48,8 @@ START_TEST(translated_and_fuzzy) {
          "#: a.c\n#, c-format\nmsgid \"a\"\nmsgstr \"A\"\n");
     SAME("#, fuzzy\nmsgid \"a\"\nmsgstr \"b\"\n", "msgid \"a\"\nmsgstr \"A\"\n");
     SAME("#, fuzzy\nmsgid \"12\"\nmsgstr \"b\"\n", "#, fuzzy\nmsgid \"12\"\nmsgstr \"b\"\n");
-    SAME("#, fuzzy\n#| msgid \"c\"\nmsgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\n",
+    SAME("#, fuzzy\n#| msgid \"c\"\nmsgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] "
+         "\"d\"\n",
          "msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"A\"\nmsgstr[1] \"B\"\n");
 }
 END_TEST
@@ -53,15 +57,19 @@ END_TEST
 START_TEST(strings) {
     SAME("msgid \"a \\\"b\\\" \\\\c\\tD\\r\"\nmsgstr \"\"\n",
          "msgid \"a \\\"b\\\" \\\\c\\tD\\r\"\nmsgstr \"A \\\"B\\\" \\\\C\\tD\\r\"\n");
-    SAME("msgid \"caf\\303\\251 \\x41\"\nmsgstr \"\"\n", "msgid \"caf\\303\\251 \\x41\"\nmsgstr \"CAF\u00e9 A\"\n");
+    SAME("msgid \"caf\\303\\251 \\x41\"\nmsgstr \"\"\n",
+         "msgid \"caf\\303\\251 \\x41\"\nmsgstr \"CAF\u00e9 A\"\n");
     SAME("msgid \"a \\303\"\nmsgstr \"\"\n\nmsgid \"b \\001\"\nmsgstr \"\"\n", /* no text */
          "msgid \"a \\303\"\nmsgstr \"\"\n\nmsgid \"b \\001\"\nmsgstr \"\"\n");
-    SAME("msgid \"\\n  a\\n\\nb.\\n\"\nmsgstr \"\"\n", "msgid \"\\n  a\\n\\nb.\\n\"\nmsgstr \"\\n  A\\n\\nB.\\n\"\n");
-    SAME("msgid \"\"\n\"a\\n\"\n\"b\"\nmsgstr \"\"\n", "msgid \"\"\n\"a\\n\"\n\"b\"\nmsgstr \"\"\n\"A\\n\"\n\"B\"\n");
+    SAME("msgid \"\\n  a\\n\\nb.\\n\"\nmsgstr \"\"\n",
+         "msgid \"\\n  a\\n\\nb.\\n\"\nmsgstr \"\\n  A\\n\\nB.\\n\"\n");
+    SAME("msgid \"\"\n\"a\\n\"\n\"b\"\nmsgstr \"\"\n",
+         "msgid \"\"\n\"a\\n\"\n\"b\"\nmsgstr \"\"\n\"A\\n\"\n\"B\"\n");
     SAME("msgid \"a\"\r\nmsgstr \"\"\r\n", "msgid \"a\"\r\nmsgstr \"A\"\r\n");
     DOUBLED("msgid \"\"\n\"abcdefghi abcdefghi abcdefghi abcdefghi abcdefghi\"\nmsgstr \"\"\n",
             "msgid \"\"\n\"abcdefghi abcdefghi abcdefghi abcdefghi abcdefghi\"\nmsgstr \"\"\n"
-            "\"ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI \"\n\"ABCDEFGHI ABCDEFGHI ABCDEFGHI\"\n");
+            "\"ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI ABCDEFGHI "
+            "\"\n\"ABCDEFGHI ABCDEFGHI ABCDEFGHI\"\n");
 }
 END_TEST
 
@@ -84,83 +92,111 @@ START_TEST(plurals) {
 }
 END_TEST
 
-#define PLURAL_OF(count, rule) "msgid \"\"\nmsgstr \"\"\n" FIELDS "\"Plural-Forms: nplurals=" count "; plural=" rule ";\\n\"\n\n"
-#define PLURAL                 "msgid \"a\"\nmsgid_plural \"b\"\n"
-#define EMPTY_PLURAL           PLURAL "msgstr[0] \"\"\nmsgstr[1] \"\"\n"
+#define PLURAL_OF(count, rule)                                                                     \
+    "msgid \"\"\nmsgstr \"\"\n" FIELDS "\"Plural-Forms: nplurals=" count "; plural=" rule          \
+    ";\\n\"\n\n"
+#define PLURAL       "msgid \"a\"\nmsgid_plural \"b\"\n"
+#define EMPTY_PLURAL PLURAL "msgstr[0] \"\"\nmsgstr[1] \"\"\n"
 
-/* The file's own rule holds where the file is in the language; more forms than two need somebody to look at them. */
+/* The file's own rule holds where the file is in the language; more forms than two need somebody to
+ * look at them. */
 START_TEST(rules) {
     fake_expect("po", FAKE_UPPER, PLURAL_OF("INTEGER", "EXPRESSION") EMPTY_PLURAL,
                 HEADER PLURAL "msgstr[0] \"A\"\nmsgstr[1] \"B\"\n");
-    fake_expect("po", FAKE_UPPER, PLURAL_OF("1", "0") PLURAL "msgstr[0] \"\"\n", PLURAL_OF("1", "0") PLURAL "msgstr[0] \"B\"\n");
-    fake_expect("po", FAKE_UPPER, PLURAL_OF("3", "n") PLURAL "msgstr[0] \"\"\nmsgstr[1] \"\"\nmsgstr[2] \"\"\n",
-                PLURAL_OF("3", "n") "#, fuzzy\n" PLURAL "msgstr[0] \"A\"\nmsgstr[1] \"B\"\nmsgstr[2] \"B\"\n");
+    fake_expect("po", FAKE_UPPER, PLURAL_OF("1", "0") PLURAL "msgstr[0] \"\"\n",
+                PLURAL_OF("1", "0") PLURAL "msgstr[0] \"B\"\n");
     fake_expect("po", FAKE_UPPER,
-                "msgid \"\"\nmsgstr \"\"\n\"Language: ru\\n\"\n\"Plural-Forms: nplurals=3; plural=n;\\n\"\n\n" PLURAL
-                "msgstr[0] \"\"\nmsgstr[1] \"\"\nmsgstr[2] \"\"\n",
-                "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n"
-                "\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+                PLURAL_OF("3", "n") PLURAL "msgstr[0] \"\"\nmsgstr[1] \"\"\nmsgstr[2] \"\"\n",
+                PLURAL_OF("3", "n") "#, fuzzy\n" PLURAL
+                                    "msgstr[0] \"A\"\nmsgstr[1] \"B\"\nmsgstr[2] \"B\"\n");
+    fake_expect("po", FAKE_UPPER,
+                "msgid \"\"\nmsgstr \"\"\n\"Language: ru\\n\"\n\"Plural-Forms: nplurals=3; "
+                "plural=n;\\n\"\n\n" PLURAL "msgstr[0] \"\"\nmsgstr[1] \"\"\nmsgstr[2] \"\"\n",
+                "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"Plural-Forms: nplurals=2; "
+                "plural=(n > 1);\\n\"\n"
+                "\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; "
+                "charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
                 "\n" PLURAL "msgstr[0] \"A\"\nmsgstr[1] \"B\"\n");
 }
 END_TEST
 
-/* Of a template of another language: forms that lack are translated, surplus ones are left out for somebody to look at. */
+/* Of a template of another language: forms that lack are translated, surplus ones are left out for
+ * somebody to look at. */
 START_TEST(other_numbers_of_forms) {
     SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"\"\n",
          "msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"A\"\nmsgstr[1] \"B\"\n");
     SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\n",
          "msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"B\"\n");
     fake_expect("po", FAKE_UPPER, PLURAL_OF("3", "n") EMPTY_PLURAL,
-                PLURAL_OF("3", "n") "#, fuzzy\n" PLURAL "msgstr[0] \"A\"\nmsgstr[1] \"B\"\nmsgstr[2] \"B\"\n");
-    SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\nmsgstr[2] \"e\"\n\nmsgid \"f\"\nmsgstr \"\"\n",
-         "#, fuzzy\nmsgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\n\nmsgid \"f\"\nmsgstr \"F\"\n");
+                PLURAL_OF("3", "n") "#, fuzzy\n" PLURAL
+                                    "msgstr[0] \"A\"\nmsgstr[1] \"B\"\nmsgstr[2] \"B\"\n");
+    SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\nmsgstr[2] "
+         "\"e\"\n\nmsgid \"f\"\nmsgstr \"\"\n",
+         "#, fuzzy\nmsgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\n\nmsgid "
+         "\"f\"\nmsgstr \"F\"\n");
 }
 END_TEST
 
 /* A header that names no language has its rule from wherever it was copied. */
 START_TEST(rule_of_no_language) {
-    static const char *const written[] = {"nplurals=2; plural=(n != 1);", "nplurals=3; plural=n;", "nplurals=1; plural=0;",
-                                          "nplurals=2; plural=n>1"};
+    static const char *const written[] = {"nplurals=2; plural=(n != 1);", "nplurals=3; plural=n;",
+                                          "nplurals=1; plural=0;", "nplurals=2; plural=n>1"};
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         char source[512], expected[512];
-        static const char form[] = "msgid \"\"\nmsgstr \"\"\n\"Language: %s\\n\"\n\"MIME-Version: 1.0\\n\"\n"
-                                   "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
-                                   "\"Plural-Forms: %s\\n\"\n\nmsgid \"a\"\nmsgstr \"%s\"\n";
+        static const char form[] =
+            "msgid \"\"\nmsgstr \"\"\n\"Language: %s\\n\"\n\"MIME-Version: 1.0\\n\"\n"
+            "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: "
+            "8bit\\n\"\n"
+            "\"Plural-Forms: %s\\n\"\n\nmsgid \"a\"\nmsgstr \"%s\"\n";
         snprintf(source, sizeof source, form, "", written[i], "");
-        snprintf(expected, sizeof expected, form, "fr", i == 3 ? written[i] : "nplurals=2; plural=(n > 1);", "A");
+        snprintf(expected, sizeof expected, form, "fr",
+                 i == 3 ? written[i] : "nplurals=2; plural=(n > 1);", "A");
         fake_expect("po", FAKE_UPPER, source, expected);
     }
 }
 END_TEST
 
 START_TEST(headers) {
-    fake_expect("po", FAKE_UPPER, "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n", /* no text */
-                "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
-    fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"\"\n", HEADER "msgid \"a\"\nmsgstr \"A\"\n");
-    fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"b\"\n", "msgid \"a\"\nmsgstr \"b\"\n"); /* nothing to do: as it was */
-    fake_expect("po", FAKE_UPPER, /* nothing beyond ASCII: UTF-8, whatever it says */
-                "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=nonesuch\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n",
-                "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Language: fr\\n\"\n"
+    fake_expect(
+        "po", FAKE_UPPER,
+        "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n", /* no text */
+        "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
+    fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"\"\n",
+                HEADER "msgid \"a\"\nmsgstr \"A\"\n");
+    fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"b\"\n",
+                "msgid \"a\"\nmsgstr \"b\"\n"); /* nothing to do: as it was */
+    fake_expect("po", FAKE_UPPER,               /* nothing beyond ASCII: UTF-8, whatever it says */
+                "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; "
+                "charset=nonesuch\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n",
+                "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; "
+                "charset=UTF-8\\n\"\n\"Language: fr\\n\"\n"
                 "\"MIME-Version: 1.0\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
                 "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
-    fake_expect("po", FAKE_UPPER,
-                "# t\n#, fuzzy\nmsgid \"\"\nmsgstr \"\"\n\"X: charset=latin1\\n\"\n\"Language: \\n\"\n\"MIME-Version: 1.0\\n\"\n"
-                "\"content-type: text/plain; charset=CHARSET\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
-                "\"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n\"\n\nmsgid \"a\u00e9\"\nmsgstr \"\"\n",
-                "# t\nmsgid \"\"\nmsgstr \"\"\n\"X: charset=latin1\\n\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n"
-                "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
-                "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"a\u00e9\"\nmsgstr \"A\u00e9\"\n");
+    fake_expect(
+        "po", FAKE_UPPER,
+        "# t\n#, fuzzy\nmsgid \"\"\nmsgstr \"\"\n\"X: charset=latin1\\n\"\n\"Language: "
+        "\\n\"\n\"MIME-Version: 1.0\\n\"\n"
+        "\"content-type: text/plain; charset=CHARSET\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+        "\"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n\"\n\nmsgid \"a\u00e9\"\nmsgstr "
+        "\"\"\n",
+        "# t\nmsgid \"\"\nmsgstr \"\"\n\"X: charset=latin1\\n\"\n\"Language: "
+        "fr\\n\"\n\"MIME-Version: 1.0\\n\"\n"
+        "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+        "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"a\u00e9\"\nmsgstr "
+        "\"A\u00e9\"\n");
 }
 END_TEST
 
-/* Directives for programs are kept; if they cannot be, or change their order, the message is fuzzy. */
+/* Directives for programs are kept; if they cannot be, or change their order, the message is fuzzy.
+ */
 START_TEST(directives) {
     TURNED("#, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"%d OF 50% ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"%% TWO %s ONE\"\n");
-    TURNED("#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"\"\n",
-           "#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"%2$5.2<PRIu64> TWO %1$s ONE\"\n");
+    TURNED(
+        "#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"\"\n",
+        "#, c-format\nmsgid \"one %s two %5.2<PRIu64>\"\nmsgstr \"%2$5.2<PRIu64> TWO %1$s ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %<PRIu64> two %I\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %<PRIu64> two %I\"\nmsgstr \"%2$I TWO %1$<PRIu64> ONE\"\n");
     TURNED("#, c-format\nmsgid \"one %2$s two %1$s\"\nmsgstr \"\"\n",
@@ -172,12 +208,14 @@ START_TEST(directives) {
     TURNED("#, python-format\nmsgid \"one %(a)s two %(b)d\"\nmsgstr \"\"\n",
            "#, python-format\nmsgid \"one %(a)s two %(b)d\"\nmsgstr \"%(b)d TWO %(a)s ONE\"\n");
     TURNED("#, python-brace-format\nmsgid \"one {a} two {b!r:>{c}} {{three}}\"\nmsgstr \"\"\n",
-           "#, python-brace-format\nmsgid \"one {a} two {b!r:>{c}} {{three}}\"\nmsgstr \"{{THREE}} {b!r:>{c}} TWO {a} ONE\"\n");
+           "#, python-brace-format\nmsgid \"one {a} two {b!r:>{c}} {{three}}\"\nmsgstr \"{{THREE}} "
+           "{b!r:>{c}} TWO {a} ONE\"\n");
     TURNED("#, sh-format\nmsgid \"one $HOME two ${x}\"\nmsgstr \"\"\n",
            "#, sh-format\nmsgid \"one $HOME two ${x}\"\nmsgstr \"${x} TWO $HOME ONE\"\n");
     TURNED("#, qt-format\nmsgid \"one %1 two %L2 %n\"\nmsgstr \"\"\n",
            "#, qt-format\nmsgid \"one %1 two %L2 %n\"\nmsgstr \"%n %L2 TWO %1 ONE\"\n");
-    TURNED("msgid \"one {a} https://b.c/d\"\nmsgstr \"\"\n", "msgid \"one {a} https://b.c/d\"\nmsgstr \"https://b.c/d {a} ONE\"\n");
+    TURNED("msgid \"one {a} https://b.c/d\"\nmsgstr \"\"\n",
+           "msgid \"one {a} https://b.c/d\"\nmsgstr \"https://b.c/d {a} ONE\"\n");
 }
 END_TEST
 
@@ -186,8 +224,10 @@ START_TEST(directives_too_many) {
     struct arena arena;
     struct markup html;
     const char *source = HEADER "#: a.c\nmsgid \"a %s\"\nmsgstr \"\"\n";
-    struct document document = {
-        .format = document_find("po"), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
+    struct document document = {.format = document_find("po"),
+                                .source = source,
+                                .length = strlen(source),
+                                .language = FAKE_LANGUAGE};
     struct markup_translation translation = {.text = "b %s %d", .length = 7};
     size_t length;
     arena_init(&arena, 1 << 14);
@@ -202,13 +242,17 @@ END_TEST
 /* Tags, references and links of a message, also those that hold directives. */
 START_TEST(marks_of_messages) {
     SAME("msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"\"\n",
-         "msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"SEE <a href=\\\"x\\\">THE PAGE</a> &amp; GO\"\n");
+         "msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"SEE <a "
+         "href=\\\"x\\\">THE PAGE</a> &amp; GO\"\n");
     TURNED("msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"\"\n",
-           "msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"<b>TWO</b> ONE<br/>`FOUR <u>`_ THREE\"\n");
+           "msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"<b>TWO</b> ONE<br/>`FOUR "
+           "<u>`_ THREE\"\n");
     SAME("#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"\"\n",
-         "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"A <a href=\\\"%s\\\">B</a> %d <PRI>\"\n");
+         "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"A <a "
+         "href=\\\"%s\\\">B</a> %d <PRI>\"\n");
     TURNED("#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"\"\n",
-           "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"%2$d <a href=\\\"%1$s\\\">B</a> A\"\n");
+           "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"%2$d <a "
+           "href=\\\"%1$s\\\">B</a> A\"\n");
 }
 END_TEST
 
@@ -232,10 +276,17 @@ END_TEST
 /* A megabyte of whatever might be looked at again and again. */
 START_TEST(bombs) {
     static const char *const cases[][2] = {
-        {"msgid \"a", "%"},          {"msgid \"a", "{a"},          {"msgid \"a", "%s "},
-        {"msgid \"a", "https://%s"}, {"msgid \"a", "\"\n\""},      {"msgid \"\"\nmsgstr \"", "Language: x\\n"},
-        {"#, fuzzy", ", c-format"},  {"", "# a\n#, c-format\n"},   {"", "msgid \"a\" msgstr \"b\"\n"},
-        {"", "domain \"a\"\n"},      {"msgid \"a\"", "\n#~ a\n#"},
+        {"msgid \"a", "%"},
+        {"msgid \"a", "{a"},
+        {"msgid \"a", "%s "},
+        {"msgid \"a", "https://%s"},
+        {"msgid \"a", "\"\n\""},
+        {"msgid \"\"\nmsgstr \"", "Language: x\\n"},
+        {"#, fuzzy", ", c-format"},
+        {"", "# a\n#, c-format\n"},
+        {"", "msgid \"a\" msgstr \"b\"\n"},
+        {"", "domain \"a\"\n"},
+        {"msgid \"a\"", "\n#~ a\n#"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;
@@ -258,7 +309,8 @@ START_TEST(bombs) {
 END_TEST
 
 START_TEST(too_many_pieces) {
-    char *text = fake_long("msgid \"a\"\nmsgstr \"\"\n\n#, c-format\nmsgid \"", "%d a ", "\"\nmsgstr \"\"\n", 1 << 20);
+    char *text = fake_long("msgid \"a\"\nmsgstr \"\"\n\n#, c-format\nmsgid \"", "%d a ",
+                           "\"\nmsgstr \"\"\n", 1 << 20);
     fake_refused("po", text, "line 5: the document has more than 131072 texts and marks");
     free(text);
 }

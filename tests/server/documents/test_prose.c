@@ -14,7 +14,8 @@ static enum prose judge(const char *text, const char *name, const char *parent) 
 
 static void expect(const char *const *texts, enum prose prose) {
     for (; *texts; texts++)
-        ck_assert_msg(judge(*texts, "", "") == prose, "\"%s\" is %d", *texts, judge(*texts, "", ""));
+        ck_assert_msg(judge(*texts, "", "") == prose, "\"%s\" is %d", *texts,
+                      judge(*texts, "", ""));
 }
 
 START_TEST(language) {
@@ -148,11 +149,15 @@ END_TEST
 
 /* What stays unless a glob asks for it. */
 START_TEST(doubtful) {
-    static const char *const texts[] = {
-        "isReady",    "MainView",    "FOO_BAR",      "foo_bar",  "foo.bar.baz",     "text-center", "x-large",    "b2c4d6",
-        "v3",         "en",          "en-GB",        "de_AT",    "zh-Hant-TW",      "text/html",   "owner/name", "Content-Type",
-        "btn btn-lg", "md:flex p-4", "npm run test", "tsc -p .", "SELECT a FROM b", "UTC",         "EUR",        "src",
-        "GitHub",     NULL};
+    static const char *const texts[] = {"isReady",      "MainView",    "FOO_BAR",
+                                        "foo_bar",      "foo.bar.baz", "text-center",
+                                        "x-large",      "b2c4d6",      "v3",
+                                        "en",           "en-GB",       "de_AT",
+                                        "zh-Hant-TW",   "text/html",   "owner/name",
+                                        "Content-Type", "btn btn-lg",  "md:flex p-4",
+                                        "npm run test", "tsc -p .",    "SELECT a FROM b",
+                                        "UTC",          "EUR",         "src",
+                                        "GitHub",       NULL};
     expect(texts, PROSE_DOUBTFUL);
 }
 END_TEST
@@ -188,7 +193,8 @@ static enum key_choice choose(const char *globs, const char *path) {
     struct key_globs *all = key_globs_parse(&globs, 1, &arena, &error);
     ck_assert_msg(all != NULL, "%s", error.message);
     key_globs_begin(all, &states[0]);
-    for (const char *at = path; *at; at += at[strcspn(at, "/")] ? strcspn(at, "/") + 1 : strcspn(at, "/")) {
+    for (const char *at = path; *at;
+         at += at[strcspn(at, "/")] ? strcspn(at, "/") + 1 : strcspn(at, "/")) {
         key_globs_step(all, &states[depth], at, strcspn(at, "/"), &states[depth + 1]);
         depth++;
     }
@@ -225,7 +231,8 @@ START_TEST(globs) {
         {"", "a", KEY_IN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_msg(choose(cases[i].globs, cases[i].path) == cases[i].choice, "%s at %s", cases[i].globs, cases[i].path);
+        ck_assert_msg(choose(cases[i].globs, cases[i].path) == cases[i].choice, "%s at %s",
+                      cases[i].globs, cases[i].path);
 }
 END_TEST
 
@@ -238,7 +245,8 @@ START_TEST(wrong_globs) {
         {"a.*b*", "\"a.*b*\" is not a path glob: a name may contain only one *"},
         {"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q",
          "\"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q\" is not a path glob: it has more than 16 names"},
-        {"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", "at most 32 path globs are allowed"},
+        {"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a",
+         "at most 32 path globs are allowed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena;

@@ -1,4 +1,5 @@
-/* SubRip and WebVTT: numbers, times, places and tags stay; sentences run over cues; lines are short and even. */
+/* SubRip and WebVTT: numbers, times, places and tags stay; sentences run over cues; lines are short
+ * and even. */
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -9,10 +10,13 @@
 #define LATER "00:00:05,000 --> 00:00:08,500"
 
 START_TEST(srt_cues) {
-    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\nHello there.\n\n2\n" LATER " X1:40 X2:600\nA dog.\n",
+    fake_expect("srt", FAKE_UPPER,
+                "1\n" TIMES "\nHello there.\n\n2\n" LATER " X1:40 X2:600\nA dog.\n",
                 "1\n" TIMES "\nHELLO THERE.\n\n2\n" LATER " X1:40 X2:600\nA DOG.\n");
-    fake_expect("srt", FAKE_UPPER, "1\r\n" TIMES "\r\nOne\r\ntwo.\r\n\r\n\r\n2\r\n" LATER "\r\n\r\n3\r\n" LATER "\r\nC.",
-                "1\r\n" TIMES "\r\nONE\r\nTWO.\r\n\r\n\r\n2\r\n" LATER "\r\n\r\n3\r\n" LATER "\r\nC.");
+    fake_expect(
+        "srt", FAKE_UPPER,
+        "1\r\n" TIMES "\r\nOne\r\ntwo.\r\n\r\n\r\n2\r\n" LATER "\r\n\r\n3\r\n" LATER "\r\nC.",
+        "1\r\n" TIMES "\r\nONE\r\nTWO.\r\n\r\n\r\n2\r\n" LATER "\r\n\r\n3\r\n" LATER "\r\nC.");
     fake_expect("srt", FAKE_UPPER,
                 "\xef\xbb\xbf"
                 "1\n" TIMES "\na < b & c.\n",
@@ -23,9 +27,11 @@ START_TEST(srt_cues) {
 END_TEST
 
 START_TEST(srt_tags) {
-    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n{\\an8}The <i>white</i> <font color=\"red\">dog</font>.\n",
+    fake_expect("srt", FAKE_UPPER,
+                "1\n" TIMES "\n{\\an8}The <i>white</i> <font color=\"red\">dog</font>.\n",
                 "1\n" TIMES "\n{\\an8}THE <i>WHITE</i> <font color=\"red\">DOG</font>.\n");
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nthe <i>white dog</i> runs\n", "1\n" TIMES "\nRUNS <i>DOG WHITE</i> THE\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nthe <i>white dog</i> runs\n",
+                "1\n" TIMES "\nRUNS <i>DOG WHITE</i> THE\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>never ended, </b>nor begun, <x>\n",
                 "1\n" TIMES "\n<i>NEVER ENDED, </b>NOR BEGUN, <x>\n");
 }
@@ -35,38 +41,45 @@ END_TEST
 START_TEST(sentences_over_cues) {
     struct arena arena;
     struct markup html;
-    const char *text = "1\n" TIMES "\nThe <i>dog</i> that I saw\n\n2\n" LATER "\nruns in the <b>snow</b>.\n\n3\n" LATER "\nYes.\n";
+    const char *text = "1\n" TIMES "\nThe <i>dog</i> that I saw\n\n2\n" LATER
+                       "\nruns in the <b>snow</b>.\n\n3\n" LATER "\nYes.\n";
     arena_init(&arena, 1 << 14);
     ck_assert_int_eq(fake_read("srt", text, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 2);
     ck_assert_uint_eq(html.segments[0].length, strlen("The dog that I saw runs in the snow."));
     arena_done(&arena);
     fake_expect("srt", FAKE_UPPER, text,
-                "1\n" TIMES "\nTHE <i>DOG</i> THAT I SAW\n\n2\n" LATER "\nRUNS IN THE <b>SNOW</b>.\n\n3\n" LATER "\nYES.\n");
+                "1\n" TIMES "\nTHE <i>DOG</i> THAT I SAW\n\n2\n" LATER
+                "\nRUNS IN THE <b>SNOW</b>.\n\n3\n" LATER "\nYES.\n");
     fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\na b,\n\n2\n" LATER "\nc d.\n",
                 "1\n" TIMES "\nA A B, B,\n\n2\n" LATER "\nC C D. D.\n");
 }
 END_TEST
 
 START_TEST(what_begins_anew) {
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two\n- three four\n\n2\n" LATER "\n\u266a five six\n",
+    fake_expect("srt", FAKE_REVERSED,
+                "1\n" TIMES "\n- one two\n- three four\n\n2\n" LATER "\n\u266a five six\n",
                 "1\n" TIMES "\n- TWO ONE\n- FOUR THREE\n\n2\n" LATER "\n\u266a SIX FIVE\n");
 }
 END_TEST
 
 /* Without blank lines between cues: a line of times begins one, with the number in front of it. */
 START_TEST(cues_without_blank_lines) {
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\none two.\n2\n" LATER "\nthree four.\nfive six.\n3\n" LATER "\n",
+    fake_expect("srt", FAKE_REVERSED,
+                "1\n" TIMES "\none two.\n2\n" LATER "\nthree four.\nfive six.\n3\n" LATER "\n",
                 "1\n" TIMES "\nTWO. ONE\n2\n" LATER "\nSIX. FIVE\nFOUR. THREE\n3\n" LATER "\n");
     fake_expect("srt", FAKE_UPPER, TIMES "\na.\n" LATER "\nb.\n", TIMES "\nA.\n" LATER "\nB.\n");
-    fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:02.000\na 7\n00:03.000 --> 00:04.000\nb --&gt; c\n",
+    fake_expect("vtt", FAKE_UPPER,
+                "WEBVTT\n\n00:01.000 --> 00:02.000\na 7\n00:03.000 --> 00:04.000\nb --&gt; c\n",
                 "WEBVTT\n\n00:01.000 --> 00:02.000\nA 7\n00:03.000 --> 00:04.000\nB --&gt; C\n");
-    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n5\n2\n" LATER "\nb\n", "1\n" TIMES "\n5\n2\n" LATER "\nB\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n5\n2\n" LATER "\nb\n",
+                "1\n" TIMES "\n5\n2\n" LATER "\nB\n");
     fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:02.000\na <b --> c\n",
                 "WEBVTT\n\n00:01.000 --> 00:02.000\nA &lt;B --&gt; C\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na --> b\n", "1\n" TIMES "\nA - -> B\n");
     fake_refused("srt", "1\n" TIMES "\na.\n2\n00:00:05 --> 00:00:08\nb.\n",
-                 "line 5, cue 2: \"00:00:05 --> 00:00:08\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
+                 "line 5, cue 2: \"00:00:05 --> 00:00:08\" is not a timing line like 00:00:01,000 "
+                 "--> 00:00:04,000");
 }
 END_TEST
 
@@ -105,16 +118,19 @@ START_TEST(sentences_that_go_on) {
 }
 END_TEST
 
-/* Trying each cut between all words of so many cues would take 72 MB. They are cut by their lengths, and each keeps its own words.
+/* Trying each cut between all words of so many cues would take 72 MB. They are cut by their
+ * lengths, and each keeps its own words.
  */
 START_TEST(thousands_of_cues_in_one_sentence) {
     enum { CUES = 3000, CUE_BYTES = 64 };
     struct arena arena;
     struct budget budget = {.most_bytes = 8 << 20, .most_sentences = 1};
-    char *text = malloc(CUES * CUE_BYTES), *expected = malloc(CUES * CUE_BYTES), *end = text, *expected_end = expected;
+    char *text = malloc(CUES * CUE_BYTES), *expected = malloc(CUES * CUE_BYTES), *end = text,
+         *expected_end = expected;
     for (unsigned i = 0; i < CUES; i++) {
         end += sprintf(end, "%u\n" TIMES "\nof %s\n\n", i + 1, i % 2 ? "a" : "and");
-        expected_end += sprintf(expected_end, "%u\n" TIMES "\nOF %s\n\n", i + 1, i % 2 ? "A" : "AND");
+        expected_end +=
+            sprintf(expected_end, "%u\n" TIMES "\nOF %s\n\n", i + 1, i % 2 ? "A" : "AND");
     }
     arena_init(&arena, 1 << 14);
     arena_limit(&arena, &budget);
@@ -129,9 +145,13 @@ END_TEST
 START_TEST(cues_are_never_empty) {
     struct arena arena;
     struct document_notes notes = {.arena = &arena};
-    static const char text[] = "1\n" TIMES "\n<i>a dog that</i>\n\n2\n" LATER "\nruns and\n\n3\n" LATER "\nbarks.\n";
-    struct document document = {
-        .format = document_find("srt"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
+    static const char text[] =
+        "1\n" TIMES "\n<i>a dog that</i>\n\n2\n" LATER "\nruns and\n\n3\n" LATER "\nbarks.\n";
+    struct document document = {.format = document_find("srt"),
+                                .source = text,
+                                .length = strlen(text),
+                                .language = FAKE_LANGUAGE,
+                                .notes = &notes};
     struct markup_translation translation = {.text = "Chien.", .length = 6};
     struct markup html;
     size_t length;
@@ -149,11 +169,13 @@ START_TEST(cues_are_never_empty) {
 END_TEST
 
 /* The bytes as UTF-8; NULL: they are refused. */
-static void expect_decoded(const char *bytes, size_t length, const char *language, const char *expected, size_t notes_expected) {
+static void expect_decoded(const char *bytes, size_t length, const char *language,
+                           const char *expected, size_t notes_expected) {
     struct arena arena;
     struct error error = {0};
     struct document_notes notes = {.arena = &arena};
-    struct document document = {.format = document_find("srt"), .source = bytes, .length = length, .notes = &notes};
+    struct document document = {
+        .format = document_find("srt"), .source = bytes, .length = length, .notes = &notes};
     arena_init(&arena, 1 << 12);
     int result = document_decode(&document, NULL, language, &arena, &error);
     ck_assert_int_eq(result, expected ? 0 : -1);
@@ -164,7 +186,8 @@ static void expect_decoded(const char *bytes, size_t length, const char *languag
     ck_assert_uint_eq(notes.count, notes_expected);
     arena_done(&arena);
 }
-#define EXPECT_DECODED(bytes, language, expected, notes) expect_decoded(bytes, sizeof(bytes) - 1, language, expected, notes)
+#define EXPECT_DECODED(bytes, language, expected, notes)                                           \
+    expect_decoded(bytes, sizeof(bytes) - 1, language, expected, notes)
 
 START_TEST(encodings) {
     EXPECT_DECODED("\xff\xfe"
@@ -196,17 +219,24 @@ END_TEST
 
 /* A speech of two lines, of which the second gets no word: no blank line ends the cue. */
 START_TEST(speeches_of_lines) {
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two,\nthree\n- four\n", "1\n" TIMES "\n- THREE TWO, ONE\n- FOUR\n");
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n>> one two.\n>> three four.\n", "1\n" TIMES "\n>> TWO. ONE\n>> FOUR. THREE\n");
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n[one two]\nthree\nfour\n", "1\n" TIMES "\nTWO] [ONE\nFOUR THREE\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two,\nthree\n- four\n",
+                "1\n" TIMES "\n- THREE TWO, ONE\n- FOUR\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n>> one two.\n>> three four.\n",
+                "1\n" TIMES "\n>> TWO. ONE\n>> FOUR. THREE\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n[one two]\nthree\nfour\n",
+                "1\n" TIMES "\nTWO] [ONE\nFOUR THREE\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nTOM AND I: one two\nYes: three four\n",
                 "1\n" TIMES "\nTOM AND I: FOUR\nTHREE YES: TWO ONE\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>- one two</i>\n<i>- three.</i>\n<b>Four</b>\n",
                 "1\n" TIMES "\n<i>- ONE TWO</i>\n<i>- THREE.</i>\n<b>FOUR</b>\n");
-    fake_expect("vtt", FAKE_REVERSED, "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one\n<v B>two <00:01.100>three <00:01.500>four\n",
-                "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>ONE\n<v B>FOUR THREE <00:01.100>TWO <00:01.500>\n");
+    fake_expect(
+        "vtt", FAKE_REVERSED,
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one\n<v B>two <00:01.100>three <00:01.500>four\n",
+        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>ONE\n<v B>FOUR THREE <00:01.100>TWO "
+        "<00:01.500>\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n...\nb\n- c\n", "1\n" TIMES "\n... B\n- C\n");
-    fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\nabcdefghijklmnopq \v\v\v\v\v\v\v\v\v\v\v\v\v\v\v\v abcd\n",
+    fake_expect("srt", FAKE_LONGER,
+                "1\n" TIMES "\nabcdefghijklmnopq \v\v\v\v\v\v\v\v\v\v\v\v\v\v\v\v abcd\n",
                 "1\n" TIMES "\nABCDEFGHIJKLMNOPQ\nABCDEFGHIJKLMNOPQ ABCD ABCD\n");
 }
 END_TEST
@@ -221,16 +251,20 @@ START_TEST(lines_of_cues) {
                 "1\n" TIMES "\n<i>ABCD ABCD</i> EFGH EFGH IJKL IJKL MNOP. MNOP.\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\nabcd efgh ijkl mnop qrst uvwx yzab cdef ?\n",
                 "1\n" TIMES "\nABCD EFGH IJKL MNOP QRST UVWX YZAB CDEF ?\n");
-    fake_expect("srt", FAKE_UPPER, "1\r\n" TIMES "\r\na b\r\nc d e f g h\r\n", "1\r\n" TIMES "\r\nA B C D\r\nE F G H\r\n");
+    fake_expect("srt", FAKE_UPPER, "1\r\n" TIMES "\r\na b\r\nc d e f g h\r\n",
+                "1\r\n" TIMES "\r\nA B C D\r\nE F G H\r\n");
 }
 END_TEST
 
 START_TEST(vtt_cues) {
-    fake_expect("vtt", FAKE_UPPER,
-                "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red }\n\nname\n00:01.000 --> "
-                "00:04.000 line:0\n<v Roger>a &amp; b &lt; c</v>, <c.loud>no<00:02.000>w</c>&nbsp;!\n",
-                "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red }\n\nname\n00:01.000 --> "
-                "00:04.000 line:0\n<v Roger>A &amp; B &lt; C</v>, <c.loud><00:02.000>NOW</c>&nbsp;!\n");
+    fake_expect(
+        "vtt", FAKE_UPPER,
+        "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red "
+        "}\n\nname\n00:01.000 --> "
+        "00:04.000 line:0\n<v Roger>a &amp; b &lt; c</v>, <c.loud>no<00:02.000>w</c>&nbsp;!\n",
+        "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red "
+        "}\n\nname\n00:01.000 --> "
+        "00:04.000 line:0\n<v Roger>A &amp; B &lt; C</v>, <c.loud><00:02.000>NOW</c>&nbsp;!\n");
     fake_expect("vtt", FAKE_UPPER, "WEBVTT\n", "WEBVTT\n");
     fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:04.000\n12 &amp; 34\n",
                 "WEBVTT\n\n00:01.000 --> 00:04.000\n12 &amp; 34\n");
@@ -239,11 +273,16 @@ END_TEST
 
 START_TEST(damaged_subtitles) {
     fake_refused("srt", "1\n" TIMES "\nHello.\n\n2\n00:00:05 --> 00:00:08,500\nA.\n",
-                 "line 6, cue 2: \"00:00:05 --> 00:00:08,500\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
-    fake_refused("srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
-                 "line 5, cue 2: \"A dog.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
-    fake_refused("srt", "1\nHello.\n", "line 2, cue 1: \"Hello.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
-    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file must begin with \"WEBVTT\"");
+                 "line 6, cue 2: \"00:00:05 --> 00:00:08,500\" is not a timing line like "
+                 "00:00:01,000 --> 00:00:04,000");
+    fake_refused(
+        "srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
+        "line 5, cue 2: \"A dog.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
+    fake_refused(
+        "srt", "1\nHello.\n",
+        "line 2, cue 1: \"Hello.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
+    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n",
+                 "line 1: a WebVTT file must begin with \"WEBVTT\"");
     fake_refused("vtt", "", "line 1: a WebVTT file must begin with \"WEBVTT\"");
     fake_refused("vtt", "WEBVTT\n\n00:01.000 -> 00:04.000\nHello.\n",
                  "line 4, cue 1: \"Hello.\" is not a timing line like 00:01.000 --> 00:04.000");
@@ -259,12 +298,14 @@ static size_t count_of(const char *text, const char *what) {
 
 /* A colour for each letter; far more open than end. */
 START_TEST(many_tags) {
-    static const char head[] = "1\n" TIMES "\n", letter[] = "<font color=\"#ff0000\">A</font> ", open[] = "<i>";
+    static const char head[] = "1\n" TIMES "\n", letter[] = "<font color=\"#ff0000\">A</font> ",
+                      open[] = "<i>";
     struct arena arena;
     char *letters = fake_long(head, letter, "\n", sizeof head + 500 * (sizeof letter - 1));
     char *opens = fake_long(head, open, "A</i></i>\n", sizeof head + 900 * (sizeof open - 1));
     arena_init(&arena, 1 << 14);
-    ck_assert_uint_eq(count_of(fake_document("srt", FAKE_UPPER, letters, &arena), ">A</font>"), 500);
+    ck_assert_uint_eq(count_of(fake_document("srt", FAKE_UPPER, letters, &arena), ">A</font>"),
+                      500);
     ck_assert_uint_eq(count_of(fake_document("srt", FAKE_UPPER, opens, &arena), "<i>"), 900);
     arena_done(&arena);
     free(letters);
@@ -279,12 +320,15 @@ START_TEST(too_many_tags) {
 }
 END_TEST
 
-/* Text whose words change places so that they would be a tag stays text: what was written is read as it was meant. */
+/* Text whose words change places so that they would be a tag stays text: what was written is read
+ * as it was meant. */
 START_TEST(srt_text_is_no_tag) {
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx> a <b\n", "1\n" TIMES "\n< B A X>\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx} a {\\b\n", "1\n" TIMES "\n{ \\B A X}\n");
-    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na <3 b < c {d} <bus>\n", "1\n" TIMES "\nA <3 B < C {D} <bus>\n");
-    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\na `b --> c` <!-- d --> e\n", "1\n" TIMES "\nE - -> D <!-- C` - -> `B A\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na <3 b < c {d} <bus>\n",
+                "1\n" TIMES "\nA <3 B < C {D} <bus>\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\na `b --> c` <!-- d --> e\n",
+                "1\n" TIMES "\nE - -> D <!-- C` - -> `B A\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\na <c.d>b</c.d>&nbsp;c &amp; d\n",
                 "1\n" TIMES "\nD &amp; C <c.d>B</c.d>&nbsp;A\n");
 }
@@ -310,7 +354,8 @@ START_TEST(translations_stay_in_their_cues) {
     static const char translation[] = "A\n\n00:01.000 -->\r\n00:02.000\r\rB <i> &lt;\n\n";
     char source[sizeof vtt + 64], expected[sizeof vtt + 128];
     snprintf(source, sizeof source, "%sone.\n", vtt);
-    snprintf(expected, sizeof expected, "%sA 00:01.000 --&gt; 00:02.000 B &lt;i&gt; &amp;lt;\n", vtt);
+    snprintf(expected, sizeof expected, "%sA 00:01.000 --&gt; 00:02.000 B &lt;i&gt; &amp;lt;\n",
+             vtt);
     fake_expect_text("vtt", source, translation, expected);
     snprintf(source, sizeof source, "%sone.\n", srt);
     snprintf(expected, sizeof expected, "%sA 00:01.000 - -> 00:02.000 B < i> &lt;\n", srt);
@@ -318,12 +363,15 @@ START_TEST(translations_stay_in_their_cues) {
 }
 END_TEST
 
-/* A no-break space at the end of a line moves with its words, and the line end beside it does not: it would leave a blank line. */
+/* A no-break space at the end of a line moves with its words, and the line end beside it does not:
+ * it would leave a blank line. */
 START_TEST(line_ends_do_not_move) {
-    fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A\u00a0B", "1\n" TIMES "\nA\u00a0B\n");
+    fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A\u00a0B",
+                     "1\n" TIMES "\nA\u00a0B\n");
     fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A ", "1\n" TIMES "\nA\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\none\u00a0\ntwo\n", "1\n" TIMES "\nTWO\nONE\n");
-    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>\n</i>one\n", "1\n" TIMES "\n<i>\n</i>ONE\n"); /* nor twice */
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>\n</i>one\n",
+                "1\n" TIMES "\n<i>\n</i>ONE\n"); /* nor twice */
 }
 END_TEST
 

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<xliff version=\"1.2\"><file source-language=\"en\""
+#define HEAD                                                                                       \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<xliff version=\"1.2\"><file "                    \
+    "source-language=\"en\""
 #define OLD(units)      HEAD " target-language=\"fr\"><body>" units "</body></file></xliff>\n"
 #define SAME(old, done) fake_expect("xliff", FAKE_UPPER, OLD(old), OLD(done))
 
 START_TEST(targets) {
     SAME("\n<trans-unit id=\"1\">\n <source>a dog</source>\n <note>keep</note>\n</trans-unit>\n",
-         "\n<trans-unit id=\"1\">\n <source>a dog</source>\n <target state=\"translated\">A DOG</target>\n <note>keep</note>\n"
+         "\n<trans-unit id=\"1\">\n <source>a dog</source>\n <target state=\"translated\">A "
+         "DOG</target>\n <note>keep</note>\n"
          "</trans-unit>\n");
     SAME("<trans-unit><source>a</source><target/></trans-unit>",
          "<trans-unit><source>a</source><target state=\"translated\">A</target></trans-unit>");
@@ -21,21 +24,28 @@ START_TEST(targets) {
          "<trans-unit><source>a</source><target id='2' state='translated'>A</target></trans-unit>");
     SAME("<trans-unit><source>12 <x id=\"1\"/></source></trans-unit>",
          "<trans-unit><source>12 <x id=\"1\"/></source></trans-unit>");
-    fake_expect("xliff", FAKE_UPPER,
-                "<n:xliff xmlns:n=\"u\"><n:file><n:trans-unit><n:source>a</n:source></n:trans-unit></n:file></n:xliff>",
-                "<n:xliff xmlns:n=\"u\"><n:file target-language=\"fr\"><n:trans-unit><n:source>a</n:source>"
-                "<n:target state=\"translated\">A</n:target></n:trans-unit></n:file></n:xliff>");
+    fake_expect(
+        "xliff", FAKE_UPPER,
+        "<n:xliff "
+        "xmlns:n=\"u\"><n:file><n:trans-unit><n:source>a</n:source></n:trans-unit></n:file></"
+        "n:xliff>",
+        "<n:xliff xmlns:n=\"u\"><n:file target-language=\"fr\"><n:trans-unit><n:source>a</n:source>"
+        "<n:target state=\"translated\">A</n:target></n:trans-unit></n:file></n:xliff>");
 }
 END_TEST
 
-/* A target may hold what the source holds: it declares the same prefixes, unless it does so already. */
+/* A target may hold what the source holds: it declares the same prefixes, unless it does so
+ * already. */
 START_TEST(namespaces) {
-    SAME("<trans-unit><source xmlns:k='urn:k' xml:lang=\"en\">a <g k:n=\"1\">b</g></source></trans-unit>",
+    SAME("<trans-unit><source xmlns:k='urn:k' xml:lang=\"en\">a <g "
+         "k:n=\"1\">b</g></source></trans-unit>",
          "<trans-unit><source xmlns:k='urn:k' xml:lang=\"en\">a <g k:n=\"1\">b</g></source>"
          "<target state=\"translated\" xmlns:k='urn:k'>A <g k:n=\"1\">B</g></target></trans-unit>");
-    SAME("<trans-unit><source xmlns:k=\"urn:k\" xmlns:l=\"urn:l\">a</source><target xmlns:l=\"urn:m\"/></trans-unit>",
-         "<trans-unit><source xmlns:k=\"urn:k\" xmlns:l=\"urn:l\">a</source>"
-         "<target xmlns:l=\"urn:m\" state=\"translated\" xmlns:k=\"urn:k\">A</target></trans-unit>");
+    SAME(
+        "<trans-unit><source xmlns:k=\"urn:k\" xmlns:l=\"urn:l\">a</source><target "
+        "xmlns:l=\"urn:m\"/></trans-unit>",
+        "<trans-unit><source xmlns:k=\"urn:k\" xmlns:l=\"urn:l\">a</source>"
+        "<target xmlns:l=\"urn:m\" state=\"translated\" xmlns:k=\"urn:k\">A</target></trans-unit>");
     SAME("<trans-unit><source>a</source><seg-source xmlns:k=\"urn:k\">a</seg-source></trans-unit>",
          "<trans-unit><source>a</source><seg-source xmlns:k=\"urn:k\">a</seg-source>"
          "<target state=\"translated\" xmlns:k=\"urn:k\">A</target></trans-unit>");
@@ -44,9 +54,11 @@ END_TEST
 
 /* Markup that is written with references is markup all the same. */
 START_TEST(escaped_markup) {
-    SAME("<trans-unit><source>see &lt;a href=\"x\"&gt;the page&lt;/a&gt; &amp;amp; go</source></trans-unit>",
+    SAME("<trans-unit><source>see &lt;a href=\"x\"&gt;the page&lt;/a&gt; &amp;amp; "
+         "go</source></trans-unit>",
          "<trans-unit><source>see &lt;a href=\"x\"&gt;the page&lt;/a&gt; &amp;amp; go</source>"
-         "<target state=\"translated\">SEE &lt;a href=\"x\"&gt;THE PAGE&lt;/a&gt; &amp;amp; GO</target></trans-unit>");
+         "<target state=\"translated\">SEE &lt;a href=\"x\"&gt;THE PAGE&lt;/a&gt; &amp;amp; "
+         "GO</target></trans-unit>");
     SAME("<trans-unit><source><![CDATA[a <b>b</b><br>c]]></source></trans-unit>",
          "<trans-unit><source><![CDATA[a <b>b</b><br>c]]></source>"
          "<target state=\"translated\">A &lt;b&gt;B&lt;/b&gt;&lt;br&gt;C</target></trans-unit>");
@@ -58,9 +70,12 @@ END_TEST
 
 /* An element without words is an argument of a message. */
 START_TEST(elements_in_messages) {
-    SAME("<trans-unit><source>{n, plural, =1 {a dog} other {<x id=\"1\" e=\"{{n}}\"/> dogs &amp; cats}}</source></trans-unit>",
-         "<trans-unit><source>{n, plural, =1 {a dog} other {<x id=\"1\" e=\"{{n}}\"/> dogs &amp; cats}}</source>"
-         "<target state=\"translated\">{n, plural, =1 {A DOG} other {<x id=\"1\" e=\"{{n}}\"/> DOGS &amp; CATS}}</target>"
+    SAME("<trans-unit><source>{n, plural, =1 {a dog} other {<x id=\"1\" e=\"{{n}}\"/> dogs &amp; "
+         "cats}}</source></trans-unit>",
+         "<trans-unit><source>{n, plural, =1 {a dog} other {<x id=\"1\" e=\"{{n}}\"/> dogs &amp; "
+         "cats}}</source>"
+         "<target state=\"translated\">{n, plural, =1 {A DOG} other {<x id=\"1\" e=\"{{n}}\"/> "
+         "DOGS &amp; CATS}}</target>"
          "</trans-unit>");
 }
 END_TEST
@@ -68,7 +83,8 @@ END_TEST
 /* Only the attribute `state` says what the state is. */
 START_TEST(other_attributes) {
     SAME("<trans-unit><source>a</source><target id=\"final\"/></trans-unit>",
-         "<trans-unit><source>a</source><target id=\"final\" state=\"translated\">A</target></trans-unit>");
+         "<trans-unit><source>a</source><target id=\"final\" "
+         "state=\"translated\">A</target></trans-unit>");
     SAME("<trans-unit><source>a</source><target id=\"new\">b</target></trans-unit>",
          "<trans-unit><source>a</source><target id=\"new\">b</target></trans-unit>");
 }
@@ -80,12 +96,16 @@ START_TEST(untouched) {
         "<trans-unit><source>a</source><target>b</target></trans-unit>",
         "<trans-unit><source>a</source><target state=\"translated\">b</target></trans-unit>",
         "<trans-unit><source>a</source><target state=\"final\"/></trans-unit>",
-        "<trans-unit approved=\"yes\"><source>a</source><target state=\"new\">b</target></trans-unit>",
+        "<trans-unit approved=\"yes\"><source>a</source><target "
+        "state=\"new\">b</target></trans-unit>",
         "<trans-unit translate=\"no\"><source>a</source></trans-unit>",
         "<group translate=\"no\"><trans-unit><source>a</source></trans-unit></group>",
         "<trans-unit><source/></trans-unit>",
-        "<trans-unit><source>a</source><target>b</target><alt-trans><source>a</source></alt-trans></trans-unit>",
-        "<unit><segment state=\"final\"><source>a</source></segment><ignorable><source>a</source></ignorable></unit>",
+        "<trans-unit><source>a</source><target>b</target><alt-trans><source>a</source></"
+        "alt-trans></trans-unit>",
+        "<unit><segment "
+        "state=\"final\"><source>a</source></segment><ignorable><source>a</source></ignorable></"
+        "unit>",
         "<unit><segment state=\"reviewed\"><source>a</source><target>b</target></segment></unit>",
         "<bin-unit><bin-source>a</bin-source></bin-unit>",
     };
@@ -97,38 +117,49 @@ START_TEST(untouched) {
 }
 END_TEST
 
-#define NEW(language, units)                                                                                                       \
-    "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:2.0\" version=\"2.0\" srcLang=\"en\"" language "><file id=\"f\">" units      \
-    "</file></xliff>\n"
+#define NEW(language, units)                                                                       \
+    "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:2.0\" version=\"2.0\" "                      \
+    "srcLang=\"en\"" language "><file id=\"f\">" units "</file></xliff>\n"
 
 START_TEST(segments) {
     fake_expect(
         "xliff", FAKE_UPPER,
-        NEW("", "<unit id=\"u\"><originalData><data id=\"d\">&lt;b></data></originalData><segment id=\"s\" >\n <source>a <pc "
-                "id=\"1\">big dog</pc> runs</source>\n</segment><ignorable><source> </source></ignorable></unit>"),
+        NEW("", "<unit id=\"u\"><originalData><data id=\"d\">&lt;b></data></originalData><segment "
+                "id=\"s\" >\n <source>a <pc "
+                "id=\"1\">big dog</pc> runs</source>\n</segment><ignorable><source> "
+                "</source></ignorable></unit>"),
         NEW(" trgLang=\"fr\"",
-            "<unit id=\"u\"><originalData><data id=\"d\">&lt;b></data></originalData><segment id=\"s\" state=\"translated\" >\n"
-            " <source>a <pc id=\"1\">big dog</pc> runs</source>\n <target>A <pc id=\"1\">BIG DOG</pc> RUNS</target>\n"
+            "<unit id=\"u\"><originalData><data id=\"d\">&lt;b></data></originalData><segment "
+            "id=\"s\" state=\"translated\" >\n"
+            " <source>a <pc id=\"1\">big dog</pc> runs</source>\n <target>A <pc id=\"1\">BIG "
+            "DOG</pc> RUNS</target>\n"
             "</segment><ignorable><source> </source></ignorable></unit>"));
     fake_expect("xliff", FAKE_UPPER,
-                NEW(" trgLang=\"fr-CA\"", "<unit><segment subState=\"x:y\" state=\"initial\"><source>a</source><target "
-                                          "xml:lang=\"fr\">a</target></segment></unit>"),
-                NEW(" trgLang=\"fr-CA\"", "<unit><segment state=\"translated\"><source>a</source><target "
-                                          "xml:lang=\"fr\">A</target></segment></unit>"));
+                NEW(" trgLang=\"fr-CA\"",
+                    "<unit><segment subState=\"x:y\" state=\"initial\"><source>a</source><target "
+                    "xml:lang=\"fr\">a</target></segment></unit>"),
+                NEW(" trgLang=\"fr-CA\"",
+                    "<unit><segment state=\"translated\"><source>a</source><target "
+                    "xml:lang=\"fr\">A</target></segment></unit>"));
 }
 END_TEST
 
 #define UNIT(source) OLD("<trans-unit><source>" source "</source></trans-unit>")
-#define FULL(source, target)                                                                                                       \
-    OLD("<trans-unit><source>" source "</source><target state=\"translated\">" target "</target></trans-unit>")
-#define TURNED(source, target) fake_expect("xliff", FAKE_REVERSED, UNIT(source), FULL(source, target))
+#define FULL(source, target)                                                                       \
+    OLD("<trans-unit><source>" source "</source><target state=\"translated\">" target              \
+        "</target></trans-unit>")
+#define TURNED(source, target)                                                                     \
+    fake_expect("xliff", FAKE_REVERSED, UNIT(source), FULL(source, target))
 
 START_TEST(inline_elements) {
     TURNED("the <g id=\"1\">white dog</g> runs", "RUNS <g id=\"1\">DOG WHITE</g> THE");
-    TURNED("one <x id=\"1\"/> two <ph id=\"2\">{0}</ph> three", "THREE TWO <ph id=\"2\">{0}</ph> ONE <x id=\"1\"/>");
-    TURNED("the <mrk mtype=\"protected\">dog</mrk> runs", "RUNS <mrk mtype=\"protected\">dog</mrk> THE");
+    TURNED("one <x id=\"1\"/> two <ph id=\"2\">{0}</ph> three",
+           "THREE TWO <ph id=\"2\">{0}</ph> ONE <x id=\"1\"/>");
+    TURNED("the <mrk mtype=\"protected\">dog</mrk> runs",
+           "RUNS <mrk mtype=\"protected\">dog</mrk> THE");
     TURNED("a &lt; b &amp; <![CDATA[c > d]]> &#233;", "\u00e9 D &gt; C &amp; B &lt; A");
-    TURNED("one <!-- c --> two <g id=\"1\"></g> three", "THREE TWO <g id=\"1\"></g> ONE <!-- c -->");
+    TURNED("one <!-- c --> two <g id=\"1\"></g> three",
+           "THREE TWO <g id=\"1\"></g> ONE <!-- c -->");
 }
 END_TEST
 
@@ -138,8 +169,10 @@ START_TEST(pairs) {
            "RUNS <bpt id=\"1\">&lt;b></bpt>DOG WHITE<ept id=\"1\">&lt;/b></ept> THE");
     TURNED("the <bx id=\"1\" rid=\"3\"/>white dog<ex id=\"2\" rid=\"3\"/> runs",
            "RUNS <bx id=\"1\" rid=\"3\"/>DOG WHITE<ex id=\"2\" rid=\"3\"/> THE");
-    TURNED("the <sc id=\"1\"></sc>white dog<ec startRef=\"1\"/> runs", "RUNS <sc id=\"1\"></sc>DOG WHITE<ec startRef=\"1\"/> THE");
-    TURNED("<bx id=\"1\"/>one <bx id=\"2\"/>two<ex id=\"1\"/> three", "THREE <bx id=\"1\"/>TWO ONE <bx id=\"2\"/><ex id=\"1\"/>");
+    TURNED("the <sc id=\"1\"></sc>white dog<ec startRef=\"1\"/> runs",
+           "RUNS <sc id=\"1\"></sc>DOG WHITE<ec startRef=\"1\"/> THE");
+    TURNED("<bx id=\"1\"/>one <bx id=\"2\"/>two<ex id=\"1\"/> three",
+           "THREE <bx id=\"1\"/>TWO ONE <bx id=\"2\"/><ex id=\"1\"/>");
     TURNED("one <g id=\"1\"><bx id=\"2\"/>two</g> three<ex id=\"2\"/>",
            "THREE <g id=\"1\"><bx id=\"2\"/>TWO</g> ONE<ex id=\"2\"/>");
 }
@@ -147,25 +180,32 @@ END_TEST
 
 START_TEST(sentences_of_units) {
     fake_expect("xliff", FAKE_REVERSED,
-                OLD("<trans-unit><source>a b. c d.</source><seg-source><mrk mtype=\"seg\" mid=\"1\">a b.</mrk> <mrk mtype=\"seg\" "
+                OLD("<trans-unit><source>a b. c d.</source><seg-source><mrk mtype=\"seg\" "
+                    "mid=\"1\">a b.</mrk> <mrk mtype=\"seg\" "
                     "mid=\"2\">c d.</mrk></seg-source></trans-unit>"),
-                OLD("<trans-unit><source>a b. c d.</source><seg-source><mrk mtype=\"seg\" mid=\"1\">a b.</mrk> <mrk mtype=\"seg\" "
-                    "mid=\"2\">c d.</mrk></seg-source><target state=\"translated\"><mrk mtype=\"seg\" mid=\"1\">B. A</mrk> <mrk "
+                OLD("<trans-unit><source>a b. c d.</source><seg-source><mrk mtype=\"seg\" "
+                    "mid=\"1\">a b.</mrk> <mrk mtype=\"seg\" "
+                    "mid=\"2\">c d.</mrk></seg-source><target state=\"translated\"><mrk "
+                    "mtype=\"seg\" mid=\"1\">B. A</mrk> <mrk "
                     "mtype=\"seg\" mid=\"2\">D. C</mrk></target></trans-unit>"));
 }
 END_TEST
 
-#define SPACE(unit, source, target)                                                                                                \
-    OLD("<group xml:space=\"preserve\"><trans-unit" unit "><source>" source "</source>" target "</trans-unit></group>")
+#define SPACE(unit, source, target)                                                                \
+    OLD("<group xml:space=\"preserve\"><trans-unit" unit "><source>" source "</source>" target     \
+        "</trans-unit></group>")
 
 START_TEST(white_space) {
     fake_expect("xliff", FAKE_REVERSED, SPACE("", "a b\n  c d", ""),
                 SPACE("", "a b\n  c d", "<target state=\"translated\">B A\n  D C</target>"));
     fake_expect("xliff", FAKE_REVERSED, SPACE(" xml:space=\"default\"", "a b\n  c d", ""),
-                SPACE(" xml:space=\"default\"", "a b\n  c d", "<target state=\"translated\">D C B A</target>"));
+                SPACE(" xml:space=\"default\"", "a b\n  c d",
+                      "<target state=\"translated\">D C B A</target>"));
     /* a line end that is written as a reference counts */
-    fake_expect("xliff", FAKE_REVERSED, OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source></trans-unit>"),
-                OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source><target state=\"translated\">"
+    fake_expect("xliff", FAKE_REVERSED,
+                OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source></trans-unit>"),
+                OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source><target "
+                    "state=\"translated\">"
                     "B A&#xD;&#10;D &amp; C&#10;\n F E</target></trans-unit>"));
 }
 END_TEST
@@ -225,21 +265,23 @@ START_TEST(deep_content) {
         at = stpcpy(at, "</g>");
     snprintf(text, sizeof text, UNIT("one %s"), source);
     arena_init(&arena, 1 << 16);
-    const char *written = fake_document("xliff", FAKE_UPPER, text, &arena), *target = strstr(written, "<target");
+    const char *written = fake_document("xliff", FAKE_UPPER, text, &arena),
+               *target = strstr(written, "<target");
     ck_assert(target && strstr(target, "ONE"));
     ck_assert_ptr_nonnull(strstr(target, source + MOST * strlen("<g>")));
-    ck_assert_str_eq(fake_document("xliff", FAKE_UPPER, written, &arena), written); /* it can be read, and has a target */
+    ck_assert_str_eq(fake_document("xliff", FAKE_UPPER, written, &arena),
+                     written); /* it can be read, and has a target */
     arena_done(&arena);
 }
 END_TEST
 
 /* XML has no notation for some characters, and a line is one text. */
 START_TEST(characters_that_xml_lacks) {
-    fake_expect_text(
-        "xliff", OLD("<trans-unit><source>a</source></trans-unit>"),
-        "A\x01"
-        "B\x1b\uffff C\tD\nE<\uffef",
-        OLD("<trans-unit><source>a</source><target state=\"translated\">A B   C\tD E&lt;\uffef</target></trans-unit>"));
+    fake_expect_text("xliff", OLD("<trans-unit><source>a</source></trans-unit>"),
+                     "A\x01"
+                     "B\x1b\uffff C\tD\nE<\uffef",
+                     OLD("<trans-unit><source>a</source><target state=\"translated\">A B   C\tD "
+                         "E&lt;\uffef</target></trans-unit>"));
 }
 END_TEST
 

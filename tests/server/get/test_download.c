@@ -1,4 +1,5 @@
-/* Which addresses a redirect may not lead to. What downloads do is tested by tests/test_get.py, against a server. */
+/* Which addresses a redirect may not lead to. What downloads do is tested by tests/test_get.py,
+ * against a server. */
 #include "server/get/get_parts.h"
 #include "tests/suites.h"
 #include <arpa/inet.h>
@@ -46,10 +47,11 @@ START_TEST(test_private_addresses) {
                                           "2001::1",
                                           "2002:a00:1::1",
                                           "::127.0.0.1"};
-    static const char *const public[] = {"1.1.1.1",         "9.255.255.255",    "11.0.0.0",        "100.63.255.255",
-                                         "100.128.0.0",     "172.15.0.1",       "172.32.0.0",      "192.0.1.1",
-                                         "192.167.255.255", "198.20.0.0",       "223.255.255.255", "2001:4860::1",
-                                         "::ffff:1.1.1.1",  "64:ff9b::101:101", "2002:101:101::1", "2620:fe::fe"};
+    static const char *const public[] = {
+        "1.1.1.1",         "9.255.255.255",    "11.0.0.0",        "100.63.255.255",
+        "100.128.0.0",     "172.15.0.1",       "172.32.0.0",      "192.0.1.1",
+        "192.167.255.255", "198.20.0.0",       "223.255.255.255", "2001:4860::1",
+        "::ffff:1.1.1.1",  "64:ff9b::101:101", "2002:101:101::1", "2620:fe::fe"};
     for (size_t i = 0; i < sizeof private / sizeof *private; i++)
         ck_assert_msg(is_private(private[i]), "%s", private[i]);
     for (size_t i = 0; i < sizeof public / sizeof *public; i++)

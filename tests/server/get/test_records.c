@@ -17,7 +17,8 @@ START_TEST(test_filter_expressions) {
         {"env.channel == 'default' || env.channel == 'nightly'", 0, 1},
         {"env.channel == \"release\" && env.appinfo.OS == 'Linux'", 1, 0},
         {"!(env.channel == 'nightly')", 1, 0},
-        {"env.channel == 'a' || env.channel == 'b' && env.channel == 'release' || 'x' == 'x'", 1, 1},
+        {"env.channel == 'a' || env.channel == 'b' && env.channel == 'release' || 'x' == 'x'", 1,
+         1},
         {"'x' == 'y' && ('x' == 'x' || 'x' == 'x')", 0, 0},
         {"true", 1, 1},
         {"false", 0, 0},
@@ -34,12 +35,14 @@ START_TEST(test_filter_expressions) {
         bool applies;
         struct error error = {0};
         int result = record_filter(rows[i].expression, &records_released, &applies, &error);
-        ck_assert_msg(result == (rows[i].released < 0 ? -1 : 0), "%s: %s", rows[i].expression, error.message);
+        ck_assert_msg(result == (rows[i].released < 0 ? -1 : 0), "%s: %s", rows[i].expression,
+                      error.message);
         if (result == 0)
             ck_assert_msg(applies == (rows[i].released == 1), "%s", rows[i].expression);
         error = (struct error){0};
         result = record_filter(rows[i].expression, &records_preview, &applies, &error);
-        ck_assert_msg(result == 0 ? applies == (rows[i].preview == 1) : rows[i].preview < 0, "%s", rows[i].expression);
+        ck_assert_msg(result == 0 ? applies == (rows[i].preview == 1) : rows[i].preview < 0, "%s",
+                      rows[i].expression);
     }
 }
 END_TEST
@@ -51,9 +54,11 @@ START_TEST(test_versions_are_ordered) {
     for (size_t i = 0; i < sizeof rising / sizeof *rising; i++)
         for (size_t j = 0; j < sizeof rising / sizeof *rising; j++) {
             ck_assert(record_versions(rising[i], rising[j], &order));
-            ck_assert_msg((order > 0) - (order < 0) == (i > j) - (i < j), "%s %s", rising[i], rising[j]);
+            ck_assert_msg((order > 0) - (order < 0) == (i > j) - (i < j), "%s %s", rising[i],
+                          rising[j]);
         }
-    static const char *const wrong[] = {"", "a", "3.", "3.x", "3.0c1", "3.0a1b", "3.0.0.0", "1234567", " 3", "3 ", "-1"};
+    static const char *const wrong[] = {"",        "a",       "3.", "3.x", "3.0c1", "3.0a1b",
+                                        "3.0.0.0", "1234567", " 3", "3 ",  "-1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_msg(!record_versions(wrong[i], "3.0", &order), "%s", wrong[i]);
 }
@@ -68,22 +73,25 @@ static void begin(void) {
     strcpy(list, "{\"data\": [");
 }
 
-static void add(const char *source, const char *target, const char *architecture, const char *version, const char *filter,
-                const char *kind, int bytes) {
+static void add(const char *source, const char *target, const char *architecture,
+                const char *version, const char *filter, const char *kind, int bytes) {
     char record[1024];
     snprintf(record, sizeof record,
-             "%s{\"name\": \"%s.%s.bin\", \"fileType\": \"%s\", \"sourceLanguage\": \"%s\", \"targetLanguage\": \"%s\", "
-             "\"architecture\": \"%s\", \"version\": \"%s\", \"filter_expression\": \"%s\", \"attachment\": {\"filename\": "
-             "\"x.zst\", \"location\": \"a/b/%s%s%d.zst\", \"hash\": \"%064d\", \"size\": %d}, \"decompressedHash\": \"%064d\", "
+             "%s{\"name\": \"%s.%s.bin\", \"fileType\": \"%s\", \"sourceLanguage\": \"%s\", "
+             "\"targetLanguage\": \"%s\", "
+             "\"architecture\": \"%s\", \"version\": \"%s\", \"filter_expression\": \"%s\", "
+             "\"attachment\": {\"filename\": "
+             "\"x.zst\", \"location\": \"a/b/%s%s%d.zst\", \"hash\": \"%064d\", \"size\": %d}, "
+             "\"decompressedHash\": \"%064d\", "
              "\"decompressedSize\": %d, \"last_modified\": %d}",
-             strchr(list, '}') ? ", " : "", kind, version, kind, source, target, architecture, version, filter, kind, version,
-             bytes, bytes, bytes, bytes + 1, 2 * bytes, bytes);
+             strchr(list, '}') ? ", " : "", kind, version, kind, source, target, architecture,
+             version, filter, kind, version, bytes, bytes, bytes, bytes + 1, 2 * bytes, bytes);
     ck_assert_uint_lt(strlen(list) + strlen(record), ROOM - 3);
     strcat(list, record);
 }
 
-static void add_model(const char *source, const char *target, const char *architecture, const char *version, const char *filter,
-                      int bytes) {
+static void add_model(const char *source, const char *target, const char *architecture,
+                      const char *version, const char *filter, int bytes) {
     static const char *const kinds[] = {"vocab", "model", "lex"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         add(source, target, architecture, version, filter, kinds[i], bytes);
@@ -92,7 +100,8 @@ static void add_model(const char *source, const char *target, const char *archit
 static struct records read_list(const struct records_view *view) {
     struct records records;
     strcat(list, "]}");
-    ck_assert_msg(records_read(list, strlen(list), view, &arena, &records, &err) == 0, "%s", err.message);
+    ck_assert_msg(records_read(list, strlen(list), view, &arena, &records, &err) == 0, "%s",
+                  err.message);
     return records;
 }
 
@@ -171,9 +180,12 @@ static void check_left_out(const char *part, const char *by, const char *reason)
     const char *at = strstr(list, part);
     ck_assert_ptr_nonnull(at);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - list), list, by, at + strlen(part));
-    ck_assert_msg(records_read(changed, strlen(changed), &records_released, &arena, &records, &error) == 0, "%s", error.message);
+    ck_assert_msg(
+        records_read(changed, strlen(changed), &records_released, &arena, &records, &error) == 0,
+        "%s", error.message);
     ck_assert_msg(records.count == 0 && records.left_out == 1, "%s", by);
-    ck_assert_msg(strstr(records.reason, reason) && strstr(records.reason, "record 0: "), "%s: %s", by, records.reason);
+    ck_assert_msg(strstr(records.reason, reason) && strstr(records.reason, "record 0: "), "%s: %s",
+                  by, records.reason);
 }
 
 START_TEST(test_records_that_are_wrong_are_left_out) {
@@ -194,23 +206,29 @@ START_TEST(test_records_that_are_wrong_are_left_out) {
     check_left_out("\"size\": 7", "\"size\": 0", "size must be");
     check_left_out("\"size\": 7", "\"size\": 7.5", "size must be");
     check_left_out("\"size\": 7", "\"size\": 99999999999", "size must be");
-    check_left_out("\"decompressedSize\": 14", "\"decompressedSize\": -1", "decompressedSize must be");
+    check_left_out("\"decompressedSize\": 14", "\"decompressedSize\": -1",
+                   "decompressedSize must be");
     check_left_out("\"vocab\"", "\"virus\"", "fileType must be");
     check_left_out("\"en\"", "\"e n\"", "sourceLanguage and targetLanguage");
     check_left_out("\"en\"", "5", "sourceLanguage and targetLanguage");
     check_left_out("\"tiny\"", "\"ti/ny\"", "architecture must be");
     check_left_out("\"version\": \"3.0\"", "\"version\": \"x\"", "version must be");
-    check_left_out("\"filter_expression\": \"\"", "\"filter_expression\": \"x\"", "is not supported");
-    check_left_out("\"filter_expression\": \"\"", "\"filter_expression\": 1", "filter_expression must be");
+    check_left_out("\"filter_expression\": \"\"", "\"filter_expression\": \"x\"",
+                   "is not supported");
+    check_left_out("\"filter_expression\": \"\"", "\"filter_expression\": 1",
+                   "filter_expression must be");
 }
 END_TEST
 
 START_TEST(test_what_is_not_a_list) {
-    static const char *const texts[] = {"", "[]", "{", "{}", "{\"data\": {}}", "{\"data\": [], \"data\": []}", "\xff"};
+    static const char *const texts[] = {
+        "", "[]", "{", "{}", "{\"data\": {}}", "{\"data\": [], \"data\": []}", "\xff"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct records records;
         struct error error = {0};
-        ck_assert_msg(records_read(texts[i], strlen(texts[i]), &records_released, &arena, &records, &error) == -1, "%s", texts[i]);
+        ck_assert_msg(records_read(texts[i], strlen(texts[i]), &records_released, &arena, &records,
+                                   &error) == -1,
+                      "%s", texts[i]);
         ck_assert_int_eq(error.code, ERROR_FORMAT);
     }
     begin();

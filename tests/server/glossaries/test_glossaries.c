@@ -1,5 +1,5 @@
-/* server/glossaries: valid glossary texts, the file of those that clients make, failures that change nothing, and lookup time that
- * does not grow with the entries. */
+/* server/glossaries: valid glossary texts, the file of those that clients make, failures that
+ * change nothing, and lookup time that does not grow with the entries. */
 #include "model/base/file.h"
 #include "server/glossaries/glossaries.h"
 #include "tests/files.h"
@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct glossary_about winter = {.name = "winter", .source = "en", .target = "fr", .owner = "alice"};
+static const struct glossary_about winter = {
+    .name = "winter", .source = "en", .target = "fr", .owner = "alice"};
 
-static struct kept_glossary *read_text(const char *text, enum glossary_format format, struct error *err) {
+static struct kept_glossary *read_text(const char *text, enum glossary_format format,
+                                       struct error *err) {
     return kept_glossary_create(&winter, text, strlen(text), format, err);
 }
 
@@ -86,7 +88,8 @@ START_TEST(what_is_refused) {
     kept_glossary_release(glossary);
     memcpy(text + GLOSSARY_PHRASE_BYTES, "a\tb", 4);
     ck_assert_ptr_null(read_text(text, GLOSSARY_TSV, &err));
-    ck_assert_str_eq(err.message, "line 1: the source phrase must have at most 1024 bytes, got 1025");
+    ck_assert_str_eq(err.message,
+                     "line 1: the source phrase must have at most 1024 bytes, got 1025");
     ck_assert_ptr_null(kept_glossary_create(&winter, "a\tb\0", 4, GLOSSARY_TSV, NULL));
 }
 END_TEST
@@ -118,7 +121,8 @@ static void write_text(const char *file, const char *text) {
 
 static struct glossaries *open_all(void) {
     struct error err = {0};
-    struct glossaries *glossaries = glossaries_open(&(struct glossaries_options){&options, path}, &err);
+    struct glossaries *glossaries =
+        glossaries_open(&(struct glossaries_options){&options, path}, &err);
     ck_assert_msg(glossaries != NULL, "%s", err.message);
     return glossaries;
 }
@@ -128,7 +132,8 @@ static int add_it(struct glossary_list *list, void *glossary, struct error *err)
 }
 
 /* Returns the code of the error. */
-static enum error_code add(struct glossaries *glossaries, const char *text, char id[GLOSSARY_ID_BYTES]) {
+static enum error_code add(struct glossaries *glossaries, const char *text,
+                           char id[GLOSSARY_ID_BYTES]) {
     struct kept_glossary *glossary = read_text(text, GLOSSARY_TSV, NULL);
     struct error err = {0};
     ck_assert_int_eq(glossaries_name(&glossary->about, &err), 0);
@@ -169,7 +174,8 @@ static int refuse(struct glossary_list *list, void *context, struct error *err) 
 
 static enum error_code take_out(struct glossaries *glossaries, struct kept_glossary *glossary) {
     struct error err = {0};
-    ck_assert_int_eq(glossaries_change(glossaries, remove_it, glossary, &err), err.code == ERROR_NONE ? 0 : -1);
+    ck_assert_int_eq(glossaries_change(glossaries, remove_it, glossary, &err),
+                     err.code == ERROR_NONE ? 0 : -1);
     return err.code;
 }
 
@@ -200,7 +206,8 @@ START_TEST(a_restart_loses_nothing) {
     glossaries = open_all();
     ck_assert_uint_eq(count_all(glossaries), 1);
     struct kept_glossary *after = find(glossaries, second);
-    ck_assert(after->about.created_ms > 1600000000000 && after->about.created_ms == before->about.created_ms);
+    ck_assert(after->about.created_ms > 1600000000000 &&
+              after->about.created_ms == before->about.created_ms);
     ck_assert_int_eq(memcmp(&after->about, &before->about, sizeof after->about), 0);
     ck_assert_str_eq(after->lexicon.entries[0].source, "\"a\"");
     ck_assert_str_eq(after->lexicon.entries[0].target, "b|c");
@@ -246,7 +253,8 @@ static void *make_change(void *argument) {
     change->code = add(change->glossaries, "snow\tneige", change->id);
     char *text = NULL;
     size_t length = 0;
-    change->kept = file_read(path, 1 << 20, &text, &length, NULL) == 0 && memmem(text, length, change->id, strlen(change->id));
+    change->kept = file_read(path, 1 << 20, &text, &length, NULL) == 0 &&
+                   memmem(text, length, change->id, strlen(change->id));
     free(text);
     return NULL;
 }
@@ -318,7 +326,8 @@ START_TEST(options_are_read_again) {
     kept_glossary_release(before);
     write_text(fixed, "snow\n");
     ck_assert_int_eq(glossaries_reload(glossaries, &err), -1);
-    snprintf(message, sizeof message, "%s: line 1: a line must have two phrases separated by a tab", fixed);
+    snprintf(message, sizeof message, "%s: line 1: a line must have two phrases separated by a tab",
+             fixed);
     ck_assert_str_eq(err.message, message);
     before = find(glossaries, "winter");
     ck_assert_ptr_eq(before, after);
@@ -329,8 +338,10 @@ START_TEST(options_are_read_again) {
 END_TEST
 
 START_TEST(wrong_options_and_files) {
-    static const char *const names[] = {"", "a:b", "a:b:", ":b:c", "a::c", "a:b:0123456789012345678901234567890123456"};
-    static const char *const files[] = {"x", "alignd glossaries 1\nx\n", "alignd glossaries 1\nid\ten\tfr\t1\t\t2\tname\na\tb\n",
+    static const char *const names[] = {
+        "", "a:b", "a:b:", ":b:c", "a::c", "a:b:0123456789012345678901234567890123456"};
+    static const char *const files[] = {"x", "alignd glossaries 1\nx\n",
+                                        "alignd glossaries 1\nid\ten\tfr\t1\t\t2\tname\na\tb\n",
                                         "alignd glossaries 1\nid\ten\tfr\t-1\t\t1\tname\na\tb\n",
                                         "alignd glossaries 1\nid\ten\tfr\t1\t\t1\tname\na\n"};
     write_text(fixed, "snow\tneige\n");
@@ -338,14 +349,16 @@ START_TEST(wrong_options_and_files) {
         struct error err = {0};
         set_option(names[i]);
         ck_assert_ptr_null(glossaries_open(&(struct glossaries_options){&options, path}, &err));
-        ck_assert_msg(strncmp(err.message, "--glossary must be NAME=FILE", 28) == 0, "%s", err.message);
+        ck_assert_msg(strncmp(err.message, "--glossary must be NAME=FILE", 28) == 0, "%s",
+                      err.message);
     }
     name_list_done(&options);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct error err = {0};
         write_text(path, files[i]);
         ck_assert_ptr_null(glossaries_open(&(struct glossaries_options){&options, path}, &err));
-        ck_assert_msg(err.code == ERROR_INPUT && strncmp(err.message, path, strlen(path)) == 0, "%s", err.message);
+        ck_assert_msg(err.code == ERROR_INPUT && strncmp(err.message, path, strlen(path)) == 0,
+                      "%s", err.message);
     }
 }
 END_TEST

@@ -57,7 +57,8 @@ START_TEST(pieces_are_joined) {
     for (size_t i = 0; i < PIECE; i++)
         ck_assert_int_eq(body_receive(bodies, &body, 1, "cde", 3), BODY_TAKEN);
     ck_assert_uint_eq(body.length, 2 + 3 * PIECE);
-    ck_assert(memcmp(body.bytes, "abcdecde", 8) == 0 && memcmp(body.bytes + body.length - 4, "ecde", 4) == 0);
+    ck_assert(memcmp(body.bytes, "abcdecde", 8) == 0 &&
+              memcmp(body.bytes + body.length - 4, "ecde", 4) == 0);
     check_gauges(body.capacity, 0);
     body_release(bodies, &body);
     body_release(bodies, &body);
@@ -65,7 +66,8 @@ START_TEST(pieces_are_joined) {
 }
 END_TEST
 
-/* A client's second body waits beyond a quarter of the budget, and goes on when the first is released. */
+/* A client's second body waits beyond a quarter of the budget, and goes on when the first is
+ * released. */
 START_TEST(a_client_has_a_quarter) {
     struct sender first, second, other;
     begin(&first);
@@ -86,7 +88,8 @@ START_TEST(a_client_has_a_quarter) {
 }
 END_TEST
 
-/* The oldest body of a client may be larger than its share, and the oldest of all larger than the budget: nobody waits for ever. */
+/* The oldest body of a client may be larger than its share, and the oldest of all larger than the
+ * budget: nobody waits for ever. */
 START_TEST(the_oldest_goes_on) {
     struct sender senders[6];
     for (uint64_t i = 0; i < 6; i++) {
@@ -101,7 +104,8 @@ START_TEST(the_oldest_goes_on) {
     ck_assert_int_eq(send(&senders[0], 0, sizeof piece - SHARE), BODY_TAKEN);
     check_gauges(sizeof piece + 3 * SHARE, 3);
     body_release(bodies, &senders[0].body);
-    ck_assert_int_eq(senders[1].woken, 1); /* the oldest now, although two others have waited longer */
+    ck_assert_int_eq(senders[1].woken,
+                     1); /* the oldest now, although two others have waited longer */
     ck_assert_int_eq(senders[4].woken, 0);
     for (size_t i = 1; i < 6; i++) {
         ck_assert_int_eq(senders[i].woken, i == 1 || i >= BODIES_CLIENT_SHARE);

@@ -35,13 +35,14 @@ END_TEST
 START_TEST(names) {
     ck_assert_uint_eq(client_of_name("key-1", 5), client_of_name("key-1 and more", 5));
     ck_assert_uint_ne(client_of_name("key-1", 5), client_of_name("key-2", 5));
-    ck_assert_uint_ne(client_of_name("192.0.2.1", 9), ipv4("192.0.2.1")); /* who may choose a name is not who has the address */
+    ck_assert_uint_ne(client_of_name("192.0.2.1", 9),
+                      ipv4("192.0.2.1")); /* who may choose a name is not who has the address */
 }
 END_TEST
 
 START_TEST(forwarded) {
-    static const char *const same[] = {"192.0.2.1", "192.0.2.1:80", "10.0.0.9, 192.0.2.1", "bogus,,\t192.0.2.1 \t",
-                                       "[::ffff:192.0.2.1]:80"};
+    static const char *const same[] = {"192.0.2.1", "192.0.2.1:80", "10.0.0.9, 192.0.2.1",
+                                       "bogus,,\t192.0.2.1 \t", "[::ffff:192.0.2.1]:80"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         ck_assert_msg(client_of_forwarded(same[i]) == ipv4("192.0.2.1"), "%s", same[i]);
     ck_assert_uint_eq(client_of_forwarded("2001:db8::1"), ipv6("2001:db8::2"));

@@ -6,11 +6,18 @@
 #include <zlib.h>
 
 START_TEST(who_takes_it) {
-    static const char *const yes[] = {
-        "gzip",  "gzip, deflate, br", "br;q=1.0, GZIP;q=0.5, *;q=0.1", "*", " gzip ", "identity,gzip;q=0.001", "deflate,\tgzip",
-        "br, *", "*;q=0, gzip"};
-    static const char *const no[] = {"",      "identity", "gzip;q=0", "gzip; q=0.000, *", "x-gzip", "br, deflate",
-                                     "*;q=0", ",,;,",     "gzipp",    "gzip;Q=0"};
+    static const char *const yes[] = {"gzip",
+                                      "gzip, deflate, br",
+                                      "br;q=1.0, GZIP;q=0.5, *;q=0.1",
+                                      "*",
+                                      " gzip ",
+                                      "identity,gzip;q=0.001",
+                                      "deflate,\tgzip",
+                                      "br, *",
+                                      "*;q=0, gzip"};
+    static const char *const no[] = {"",       "identity",    "gzip;q=0", "gzip; q=0.000, *",
+                                     "x-gzip", "br, deflate", "*;q=0",    ",,;,",
+                                     "gzipp",  "gzip;Q=0"};
     ck_assert(!compress_is_accepted(NULL));
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         ck_assert_msg(compress_is_accepted(yes[i]), "%s", yes[i]);
@@ -35,8 +42,10 @@ START_TEST(it_comes_back) {
     ck_assert(compress_is_worthwhile(&reply));
     compress_reply(&reply);
     ck_assert(reply.compressed && reply.length < whole.length / 20);
-    z_stream stream = {
-        .next_in = (Bytef *)reply.body, .avail_in = (uInt)reply.length, .next_out = (Bytef *)out, .avail_out = (uInt)whole.length};
+    z_stream stream = {.next_in = (Bytef *)reply.body,
+                       .avail_in = (uInt)reply.length,
+                       .next_out = (Bytef *)out,
+                       .avail_out = (uInt)whole.length};
     ck_assert_int_eq(inflateInit2(&stream, 15 + 16), Z_OK);
     ck_assert_int_eq(inflate(&stream, Z_FINISH), Z_STREAM_END);
     ck_assert_uint_eq(stream.total_out, whole.length);
@@ -52,7 +61,8 @@ END_TEST
 START_TEST(not_worth_it) {
     struct reply reply = reply_of(5000, true), same = reply_of(5000, true);
     compress_reply(&reply);
-    ck_assert(!reply.compressed && reply.length == 5000 && memcmp(reply.body, same.body, 5000) == 0);
+    ck_assert(!reply.compressed && reply.length == 5000 &&
+              memcmp(reply.body, same.body, 5000) == 0);
     reply.length = 1023;
     ck_assert(!compress_is_worthwhile(&reply));
     reply.length = 1024;

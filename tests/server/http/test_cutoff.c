@@ -1,5 +1,5 @@
-/* server/http/connection: which connection is cut when the places of a crowd are taken. Cutting by time is tested over HTTP
- * (tests/http/test_slow.c). */
+/* server/http/connection: which connection is cut when the places of a crowd are taken. Cutting by
+ * time is tested over HTTP (tests/http/test_slow.c). */
 #include "server/base/clock.h"
 #include "server/http/connection.h"
 #include "tests/suites.h"
@@ -34,7 +34,8 @@ static void teardown(void) {
 }
 
 static void add_of(size_t i, struct crowd *to, uint64_t client) {
-    timed[i] = (struct timed){.fd = pairs[i][0], .crowd = to, .client = client, .timeout_us = INT64_MAX - 1};
+    timed[i] = (struct timed){
+        .fd = pairs[i][0], .crowd = to, .client = client, .timeout_us = INT64_MAX - 1};
     cutoff_add(cutoff, &timed[i]);
 }
 
@@ -83,7 +84,8 @@ START_TEST(nobody_is_silent) {
 }
 END_TEST
 
-/* One whose next request has begun is silent again; of those the longest counts, not the oldest connection. */
+/* One whose next request has begun is silent again; of those the longest counts, not the oldest
+ * connection. */
 START_TEST(a_second_head_is_awaited_as_the_first) {
     for (size_t i = 0; i < MOST - 1; i++)
         add(i, &crowd);
@@ -112,7 +114,8 @@ START_TEST(unread_bytes_are_not_silent) {
 }
 END_TEST
 
-/* The client with the most connections loses the newest of those whose body arrives; who has few loses none, and so do proxies. */
+/* The client with the most connections loses the newest of those whose body arrives; who has few
+ * loses none, and so do proxies. */
 START_TEST(a_body_makes_room) {
     static const struct {
         uint64_t client;

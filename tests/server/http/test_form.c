@@ -48,10 +48,12 @@ static void check_refused(const char *content_type, const char *body, const char
 #define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 START_TEST(types) {
-    static const char *const forms[] = {URLENCODED, URLENCODED "; charset=utf-8", "Application/X-WWW-Form-Urlencoded", MULTIPART,
+    static const char *const forms[] = {URLENCODED, URLENCODED "; charset=utf-8",
+                                        "Application/X-WWW-Form-Urlencoded", MULTIPART,
                                         "multipart/form-data"};
-    static const char *const others[] = {"application/json",   "text/plain",           "",
-                                         "multipart/form-dat", "multipart/form-datas", "multipart/mixed"};
+    static const char *const others[] = {
+        "application/json",   "text/plain",           "",
+        "multipart/form-dat", "multipart/form-datas", "multipart/mixed"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         ck_assert_msg(form_is(forms[i]), "%s", forms[i]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -76,20 +78,25 @@ START_TEST(urlencoded) {
 END_TEST
 
 START_TEST(multipart) {
-    check_fields(MULTIPART, PART("q") "a\r\n" PART("r") "two\r\nlines\r\n--XX--\r\n", FIELDS("q=a", "r=two\r\nlines"));
-    check_fields(MULTIPART, "preamble\r\n" PART("q") "\r\n" PART("q") " --XX\r\n--XX-- after", FIELDS("q=", "q= --XX"));
+    check_fields(MULTIPART, PART("q") "a\r\n" PART("r") "two\r\nlines\r\n--XX--\r\n",
+                 FIELDS("q=a", "r=two\r\nlines"));
+    check_fields(MULTIPART, "preamble\r\n" PART("q") "\r\n" PART("q") " --XX\r\n--XX-- after",
+                 FIELDS("q=", "q= --XX"));
     check_fields(MULTIPART, PART("q") "\r\n--XXX\r\n\r\n--XX--", FIELDS("q=\r\n--XXX\r\n"));
     check_fields(MULTIPART, "--XX--", FIELDS(NULL));
     check_fields(MULTIPART,
-                 "--XX \t\r\ncontent-disposition:form-data; filename=\"a;name=b\" ; name = x; NAME=q\r\nX: y\r\n\r\n1\r\n--XX--",
+                 "--XX \t\r\ncontent-disposition:form-data; filename=\"a;name=b\" ; name = x; "
+                 "NAME=q\r\nX: y\r\n\r\n1\r\n--XX--",
                  FIELDS("q=1"));
     check_fields("multipart/form-data; charset=utf-8; Boundary=\"X\"; x=y",
-                 "--X\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\n1\r\n--X--\r\n", FIELDS("q=1"));
+                 "--X\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\n1\r\n--X--\r\n",
+                 FIELDS("q=1"));
 }
 END_TEST
 
 START_TEST(damaged_multipart) {
-    static const char boundary[] = "the content type multipart/form-data must have a boundary of 1 to 70 characters";
+    static const char boundary[] =
+        "the content type multipart/form-data must have a boundary of 1 to 70 characters";
     char type[128] = "multipart/form-data; boundary=", body[128] = "--";
     check_refused("multipart/form-data", "--XX--", boundary);
     check_refused("multipart/form-data; boundary=", "--XX--", boundary);
@@ -100,13 +107,16 @@ START_TEST(damaged_multipart) {
     check_fields(type, body, FIELDS(NULL));
     strcat(type, "x");
     check_refused(type, body, boundary);
-    check_refused(MULTIPART, "q=x", "the form does not contain the boundary given in its content type");
-    check_refused(MULTIPART, "--XXX\r\n", "the form does not contain the boundary given in its content type");
+    check_refused(MULTIPART, "q=x",
+                  "the form does not contain the boundary given in its content type");
+    check_refused(MULTIPART, "--XXX\r\n",
+                  "the form does not contain the boundary given in its content type");
     check_refused(MULTIPART, PART("q") "a", "the form ends in the middle of a part");
     check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; name=\"q\"\r\n--XX--",
                   "a part of the form has no empty line after its headers");
     check_refused(MULTIPART, "--XX\r\n\r\nx\r\n--XX--", "a part of the form has no name");
-    check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; filename=\"q\"\r\n\r\nx\r\n--XX--",
+    check_refused(MULTIPART,
+                  "--XX\r\nContent-Disposition: form-data; filename=\"q\"\r\n\r\nx\r\n--XX--",
                   "a part of the form has no name");
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* server/http/listen, health_ask: healthy replies, and a deadline for all others. The daemon here is a script. */
+/* server/http/listen, health_ask: healthy replies, and a deadline for all others. The daemon here
+ * is a script. */
 #include "server/base/clock.h"
 #include "server/http/http.h"
 #include "tests/suites.h"
@@ -13,7 +14,8 @@
 
 enum { PATIENCE_MS = 5000 };
 
-/* Listens on a Unix socket in a folder of its own, takes one connection, reads its request and says this. */
+/* Listens on a Unix socket in a folder of its own, takes one connection, reads its request and says
+ * this. */
 struct peer {
     char folder[32], path[48], address[64];
     const char *reply; /* NULL: nothing, until the client has gone */
@@ -28,7 +30,8 @@ static void *serve_one(void *argument) {
     ssize_t count = recv(fd, peer->request, sizeof peer->request - 1, 0);
     ck_assert_int_gt(count, 0);
     if (peer->reply)
-        ck_assert_int_eq(send(fd, peer->reply, strlen(peer->reply), MSG_NOSIGNAL), (ssize_t)strlen(peer->reply));
+        ck_assert_int_eq(send(fd, peer->reply, strlen(peer->reply), MSG_NOSIGNAL),
+                         (ssize_t)strlen(peer->reply));
     else
         ck_assert_int_eq(recv(fd, peer->request, 1, 0), 0);
     close(fd);
@@ -66,7 +69,8 @@ static const struct {
     {"HTTP/1.1 404 Not Found\r\n\r\n", "/ready answered with status 404"},
     {"HTTP/2 200\r\n", "the reply is not HTTP"},
     {"\x15\x03\x03\x00\x02\x02\x16", "the reply is not HTTP"}, /* TLS's alert */
-    {"a line that has no end, and goes on for longer than any status line does, for ever and ever", "the reply is not HTTP"},
+    {"a line that has no end, and goes on for longer than any status line does, for ever and ever",
+     "the reply is not HTTP"},
 };
 
 START_TEST(status_of_the_reply) {

@@ -108,23 +108,27 @@ START_TEST(unusable_paths) {
     ck_assert_int_eq(err.code, ERROR_INPUT);
     err = (struct error){0};
     ck_assert_int_eq(listen_open("unix:/nonexistent/socket", 0660, &listener, &err), -1);
-    ck_assert_str_eq(err.message, "cannot listen on unix:/nonexistent/socket: No such file or directory");
+    ck_assert_str_eq(err.message,
+                     "cannot listen on unix:/nonexistent/socket: No such file or directory");
 }
 END_TEST
 
 /* The system would listen on 99999 modulo 65536. */
 START_TEST(ports_out_of_range) {
-    static const char *const wrong[] = {"127.0.0.1:65536", "127.0.0.1:99999", "[::1]:100000",  ":4294967376",
-                                        "127.0.0.1:-1",    "127.0.0.1:http",  "127.0.0.1:80x", "127.0.0.1: 80"};
+    static const char *const wrong[] = {"127.0.0.1:65536", "127.0.0.1:99999", "[::1]:100000",
+                                        ":4294967376",     "127.0.0.1:-1",    "127.0.0.1:http",
+                                        "127.0.0.1:80x",   "127.0.0.1: 80"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char message[100];
         err = (struct error){0};
         ck_assert_msg(listen_open(wrong[i], 0, &listener, &err) == -1, "%s", wrong[i]);
         ck_assert_int_eq(err.code, ERROR_INPUT);
-        snprintf(message, sizeof message, "the port must be a number from 0 to 65535, got \"%s\"", wrong[i]);
+        snprintf(message, sizeof message, "the port must be a number from 0 to 65535, got \"%s\"",
+                 wrong[i]);
         ck_assert_str_eq(err.message, message);
     }
-    static const char *const right[] = {"[::1]:0", "::1:65535", ":00080"}, *const hosts[] = {"::1", "::1", ""};
+    static const char *const right[] = {"[::1]:0", "::1:65535", ":00080"}, *const hosts[] = {
+                                                                               "::1", "::1", ""};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         char host[LISTEN_HOST_BYTES];
         const char *port;
@@ -135,8 +139,8 @@ START_TEST(ports_out_of_range) {
 }
 END_TEST
 
-/* The same port on [::] and 0.0.0.0. A port that is free for the one may be taken for the other, by a daemon of another test, so
- * several are tried. */
+/* The same port on [::] and 0.0.0.0. A port that is free for the one may be taken for the other, by
+ * a daemon of another test, so several are tried. */
 START_TEST(both_families) {
     enum { TRIES = 20 };
     struct listener six[TRIES], four = {.fd = -1};
@@ -168,11 +172,13 @@ static int client(void) {
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
     ck_assert_int_ge(fd, 0);
     if (connect(fd, (struct sockaddr *)&address, size) != 0)
-        ck_assert_msg(errno == EINPROGRESS || errno == ENOENT || errno == ECONNREFUSED, "%s", strerror(errno));
+        ck_assert_msg(errno == EINPROGRESS || errno == ENOENT || errno == ECONNREFUSED, "%s",
+                      strerror(errno));
     return fd;
 }
 
-/* A client that comes too late never gets a connection, so it can try elsewhere without losing data. */
+/* A client that comes too late never gets a connection, so it can try elsewhere without losing
+ * data. */
 START_TEST(refuses_the_late) {
     ck_assert_int_eq(listen_open(_i == 0 ? "127.0.0.1:0" : where, 0600, &listener, &err), 0);
     int early = client(), accepted[2];

@@ -43,9 +43,11 @@ static size_t split(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-static struct markup_translation fake_translate(const struct fake *fake, const struct markup_segment *segment) {
+static struct markup_translation fake_translate(const struct fake *fake,
+                                                const struct markup_segment *segment) {
     static struct span words[MAX_WORDS];
-    char *source = arena_copy(&arena, segment->text, segment->length), *text = arena_alloc(&arena, segment->length + 1, 1);
+    char *source = arena_copy(&arena, segment->text, segment->length),
+         *text = arena_alloc(&arena, segment->length + 1, 1);
     size_t count = split(source, segment->length, words), length = 0;
     struct markup_link *links = arena_alloc(&arena, count, sizeof *links);
     for (size_t i = 0; i < count; i++) {
@@ -56,16 +58,20 @@ static struct markup_translation fake_translate(const struct fake *fake, const s
         links[i] = (struct markup_link){word, {length, length + word.end - word.begin}};
         length += word.end - word.begin;
     }
-    return (struct markup_translation){.text = text, .length = length, .links = links, .link_count = fake->linked ? count : 0};
+    return (struct markup_translation){
+        .text = text, .length = length, .links = links, .link_count = fake->linked ? count : 0};
 }
 
-static const struct fake same = {.linked = true}, backwards = {.reversed = true, .linked = true}, blind = {.reversed = true};
+static const struct fake same = {.linked = true}, backwards = {.reversed = true, .linked = true},
+                         blind = {.reversed = true};
 
 static char *run_bytes(const struct fake *fake, const char *markup, size_t bytes) {
     struct markup html;
     struct error error = {0};
-    ck_assert_msg(markup_parse_html(markup, bytes, &arena, &html, &error) == 0, "%.900s", error.message);
-    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    ck_assert_msg(markup_parse_html(markup, bytes, &arena, &html, &error) == 0, "%.900s",
+                  error.message);
+    struct markup_translation *translations =
+        arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translate(fake, &html.segments[i]);
     size_t length;
@@ -98,10 +104,10 @@ static bool read_name(const char *text, char name[32]) {
 }
 
 /* As ck_assert_msg, which writes to a file each time and is too slow for a million tags. */
-#define REQUIRE(condition, ...)                                                                                                    \
-    do {                                                                                                                           \
-        if (!(condition))                                                                                                          \
-            ck_abort_msg(__VA_ARGS__);                                                                                             \
+#define REQUIRE(condition, ...)                                                                    \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg(__VA_ARGS__);                                                             \
     } while (0)
 
 /* A reader of tags of its own: the parser shall not be its own judge. */
@@ -118,8 +124,8 @@ static void check_nests(const char *out, const char *markup) {
         const char *end = strchr(at, '>');
         REQUIRE(end != NULL, "a tag without end in %.900s", out);
         if (at[1] == '/' && read_name(at + 2, name)) {
-            REQUIRE(depth > 0 && strcasecmp(open[depth - 1], name) == 0, "</%.900s> ends nothing in\n%.2000s\nof\n%.2000s", name,
-                    out, markup);
+            REQUIRE(depth > 0 && strcasecmp(open[depth - 1], name) == 0,
+                    "</%.900s> ends nothing in\n%.2000s\nof\n%.2000s", name, out, markup);
             depth--;
         } else if (read_name(at + 1, name) && !is_void(name) && end[-1] != '/') {
             REQUIRE(depth < MARKUP_MAX_DEPTH + 8, "%zu elements are open", depth);
@@ -129,7 +135,8 @@ static void check_nests(const char *out, const char *markup) {
         }
         at = end + 1;
     }
-    REQUIRE(depth == 0, "%.900s is open at the end of\n%.2000s", depth > 0 ? open[depth - 1] : "", out);
+    REQUIRE(depth == 0, "%.900s is open at the end of\n%.2000s", depth > 0 ? open[depth - 1] : "",
+            out);
 }
 
 static size_t count_of(const char *text, const char *part) {
@@ -139,15 +146,15 @@ static size_t count_of(const char *text, const char *part) {
     return count;
 }
 
-/* Generated tags and words carry numbers: each must come out once. doubled: but that an element that no word is linked with may
- * stay as it was, beside its translation. */
+/* Generated tags and words carry numbers: each must come out once. doubled: but that an element
+ * that no word is linked with may stay as it was, beside its translation. */
 static void check_kept(const char *out, const char *markup, size_t numbers, bool doubled) {
     for (size_t i = 0; i < numbers; i++) {
         char tag[32], word[32];
         snprintf(tag, sizeof tag, " n=\"%zu\"", i);
         snprintf(word, sizeof word, "w%zuw", i);
-        ck_assert_msg(count_of(out, tag) == count_of(markup, tag), "%.900s is lost or doubled in\n%.900s\nof\n%.900s", tag, out,
-                      markup);
+        ck_assert_msg(count_of(out, tag) == count_of(markup, tag),
+                      "%.900s is lost or doubled in\n%.900s\nof\n%.900s", tag, out, markup);
         ck_assert_msg(count_of(out, word) == count_of(markup, word) ||
                           (doubled && count_of(out, word) == 2 * count_of(markup, word)),
                       "%.900s is lost or doubled in\n%.900s\nof\n%.900s", word, out, markup);
@@ -167,12 +174,14 @@ static uint32_t draw(struct maker *maker, uint32_t below) {
     return (maker->state >> 8) % below;
 }
 
-#define PRINT(maker, ...) ((maker)->length += (size_t)sprintf((maker)->text + (maker)->length, __VA_ARGS__))
+#define PRINT(maker, ...)                                                                          \
+    ((maker)->length += (size_t)sprintf((maker)->text + (maker)->length, __VA_ARGS__))
 
-static const char *const elements[] = {"b",      "i",      "a",       "em",    "strong", "span",  "p",        "div",
-                                       "ul",     "li",     "code",    "td",    "tr",     "table", "h1",       "x-y",
-                                       "small",  "pre",    "dl",      "dt",    "dd",     "u",     "B",        "P",
-                                       "select", "option", "section", "label", "font",   "sup",   "template", "blockquote"};
+static const char *const elements[] = {
+    "b",      "i",      "a",       "em",    "strong", "span",  "p",        "div",
+    "ul",     "li",     "code",    "td",    "tr",     "table", "h1",       "x-y",
+    "small",  "pre",    "dl",      "dt",    "dd",     "u",     "B",        "P",
+    "select", "option", "section", "label", "font",   "sup",   "template", "blockquote"};
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
 /* One piece: a word, a tag that may have no end, an end tag of something. */
@@ -254,8 +263,8 @@ struct example {
 static void check_examples(const struct fake *fake, const struct example *examples, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *out = run(fake, examples[i].markup);
-        ck_assert_msg(strcmp(out, examples[i].out) == 0, "%.900s became\n%.900s instead of\n%.900s", examples[i].markup, out,
-                      examples[i].out);
+        ck_assert_msg(strcmp(out, examples[i].out) == 0, "%.900s became\n%.900s instead of\n%.900s",
+                      examples[i].markup, out, examples[i].out);
         check_nests(out, examples[i].markup);
     }
 }
@@ -266,15 +275,18 @@ static void check_examples(const struct fake *fake, const struct example *exampl
 
 enum { FRAGMENTS = 40, SEEDS = 100, MOST_ELEMENTS = 256 };
 
-/* Words and nested elements, each with attributes that no browser knows; notes and signs among them. */
+/* Words and nested elements, each with attributes that no browser knows; notes and signs among
+ * them. */
 static void make_inline(struct maker *maker, size_t depth) {
     static const char *const names[] = {"b", "i", "q", "em", "span", "sup", "x-y", "kbd"};
-    static const char *const attributes[] = {"@click=\"a\"", "[href]=\"b &amp; c\"", "(go)=\"d()\"",  "*ngIf=\"e\"",
-                                             "#ref",         ":key=\"f\"",           "viewBox=\"g\"", "v-on:x.y=\"h\""};
+    static const char *const attributes[] = {
+        "@click=\"a\"", "[href]=\"b &amp; c\"", "(go)=\"d()\"",  "*ngIf=\"e\"",
+        "#ref",         ":key=\"f\"",           "viewBox=\"g\"", "v-on:x.y=\"h\""};
     for (uint32_t i = 0, count = 1 + draw(maker, 4); i < count; i++) {
         uint32_t kind = draw(maker, depth > 0 ? 8 : 4);
         if (kind < 2)
-            PRINT(maker, "%sword%u%s ", draw(maker, 6) ? "" : "#", draw(maker, 100), draw(maker, 5) ? "" : ",");
+            PRINT(maker, "%sword%u%s ", draw(maker, 6) ? "" : "#", draw(maker, 100),
+                  draw(maker, 5) ? "" : ",");
         else if (kind == 2)
             PRINT(maker, draw(maker, 2) ? "(one two)! " : "'x' ");
         else if (kind == 3)
@@ -282,18 +294,22 @@ static void make_inline(struct maker *maker, size_t depth) {
         if (kind < 4)
             continue;
         const char *name = names[draw(maker, 8)];
-        PRINT(maker, "<%s n=\"%zu\" %s %s>", name, maker->number++, attributes[draw(maker, 4)], attributes[4 + draw(maker, 4)]);
+        PRINT(maker, "<%s n=\"%zu\" %s %s>", name, maker->number++, attributes[draw(maker, 4)],
+              attributes[4 + draw(maker, 4)]);
         make_inline(maker, depth - 1);
         PRINT(maker, "</%s>%s", name, draw(maker, 3) ? " " : draw(maker, 2) ? "." : "");
     }
 }
 
-/* As models translate: words are left out, doubled, moved, and linked with the wrong ones; marks are words of their own. */
-static struct markup_translation translate_badly(struct maker *maker, const struct markup_segment *segment) {
+/* As models translate: words are left out, doubled, moved, and linked with the wrong ones; marks
+ * are words of their own. */
+static struct markup_translation translate_badly(struct maker *maker,
+                                                 const struct markup_segment *segment) {
     static struct span words[MAX_WORDS], made[MAX_WORDS];
     static char text[1 << 17];
-    size_t count = split(arena_copy(&arena, segment->text, segment->length), segment->length, words), length = 0, written = 0,
-           linked = 0;
+    size_t count =
+               split(arena_copy(&arena, segment->text, segment->length), segment->length, words),
+           length = 0, written = 0, linked = 0;
     struct markup_link *links = arena_alloc(&arena, 4 * count + 4, sizeof *links);
     uint32_t lost = draw(maker, 10);
     for (size_t i = 0; i < count; i++) {
@@ -310,15 +326,17 @@ static struct markup_translation translate_badly(struct maker *maker, const stru
             made[written++] = (struct span){begin, length};
         }
         if (draw(maker, 4) > 0)
-            links[linked++] = (struct markup_link){words[draw(maker, 6) ? i : draw(maker, (uint32_t)count)], made[written - 1]};
+            links[linked++] = (struct markup_link){
+                words[draw(maker, 6) ? i : draw(maker, (uint32_t)count)], made[written - 1]};
     }
-    return (struct markup_translation){.text = arena_copy(&arena, text, length),
-                                       .length = length,
-                                       .words =
-                                           memcpy(arena_alloc(&arena, written + 1, sizeof *made), made, written * sizeof *made),
-                                       .word_count = written,
-                                       .links = links,
-                                       .link_count = linked};
+    return (struct markup_translation){
+        .text = arena_copy(&arena, text, length),
+        .length = length,
+        .words =
+            memcpy(arena_alloc(&arena, written + 1, sizeof *made), made, written * sizeof *made),
+        .word_count = written,
+        .links = links,
+        .link_count = linked};
 }
 
 /* Which elements have words in them, by their numbers. */
@@ -330,7 +348,8 @@ static void find_words(const char *markup, bool *has) {
             if (at[1] == '/')
                 depth--;
             else
-                open[depth++] = number && number < end ? strtoul(number + 3, NULL, 10) : MOST_ELEMENTS;
+                open[depth++] =
+                    number && number < end ? strtoul(number + 3, NULL, 10) : MOST_ELEMENTS;
             at = end;
         } else if (isalnum((unsigned char)*at)) {
             for (size_t i = 0; i < depth; i++)
@@ -345,7 +364,8 @@ static void check_tags(const char *out, const char *markup) {
         char tag[256];
         snprintf(tag, sizeof tag, "%.*s", (int)(strchr(at, '>') + 1 - at), at);
         if (at[1] != '/')
-            ck_assert_msg(count_of(out, tag) == count_of(markup, tag), "%s is not in\n%s\nof\n%s", tag, out, markup);
+            ck_assert_msg(count_of(out, tag) == count_of(markup, tag), "%s is not in\n%s\nof\n%s",
+                          tag, out, markup);
     }
 }
 
@@ -362,7 +382,8 @@ START_TEST(elements_keep_words) {
         while (draw(&maker, 2) && maker.number < MOST_ELEMENTS / 8);
         ck_assert_uint_lt(maker.number, MOST_ELEMENTS);
         ck_assert_int_eq(markup_parse_html(text, maker.length, &arena, &html, NULL), 0);
-        struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+        struct markup_translation *translations =
+            arena_zalloc(&arena, html.count, sizeof *translations);
         for (size_t j = 0; j < html.count; j++)
             translations[j] = translate_badly(&maker, &html.segments[j]);
         const char *out = markup_write(&html, translations, &arena, &length, NULL);
@@ -371,7 +392,8 @@ START_TEST(elements_keep_words) {
         find_words(text, before);
         find_words(out, after);
         for (size_t j = 0; j < maker.number; j++)
-            ck_assert_msg(!before[j] || after[j], "element %zu is empty in\n%s\nof\n%s", j, out, text);
+            ck_assert_msg(!before[j] || after[j], "element %zu is empty in\n%s\nof\n%s", j, out,
+                          text);
         arena_reset(&arena);
     }
 }
@@ -393,7 +415,8 @@ START_TEST(odd_attributes) {
     };
     for (size_t i = 0; i < sizeof snippets / sizeof *snippets; i++)
         ck_assert_str_eq(run(&same, snippets[i]), snippets[i]);
-    ck_assert_str_eq(run(&same, "<a @b='c\"d' e=f/g h=i>j</a>"), "<a @b=\"c&quot;d\" e=\"f/g\" h=\"i\">j</a>");
+    ck_assert_str_eq(run(&same, "<a @b='c\"d' e=f/g h=i>j</a>"),
+                     "<a @b=\"c&quot;d\" e=\"f/g\" h=\"i\">j</a>");
 }
 END_TEST
 
@@ -402,12 +425,14 @@ static char *run_values(const char *markup, const char *language, const char *fr
     struct markup html;
     size_t length;
     ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
-    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = html.count - html.values; i < html.count; i++) {
         char *text = arena_copy(&arena, html.segments[i].text, html.segments[i].length);
         for (char *c = text; *c; c++)
             *c = (char)toupper((unsigned char)*c);
-        translations[i] = (struct markup_translation){.text = text, .length = html.segments[i].length};
+        translations[i] =
+            (struct markup_translation){.text = text, .length = html.segments[i].length};
     }
     html.language = language;
     html.from = from;
@@ -424,13 +449,16 @@ START_TEST(translated_attributes) {
          "<option label=\"A\" value=\"b\">c</option><i label=\"d\">e</i>"},
         {"<meta property=\"og:title\" content=\"a\"/><meta property=\"og:type\" content=\"b\"/>",
          "<meta property=\"og:title\" content=\"A\"/><meta property=\"og:type\" content=\"b\"/>"},
-        {"<i aria-description=\"a\" aria-controls=\"b\">c</i>", "<i aria-description=\"A\" aria-controls=\"b\">c</i>"},
-        {"<input placeholder=\"a &amp; b\" value=\"c\"/>", "<input placeholder=\"A &amp; B\" value=\"c\"/>"},
+        {"<i aria-description=\"a\" aria-controls=\"b\">c</i>",
+         "<i aria-description=\"A\" aria-controls=\"b\">c</i>"},
+        {"<input placeholder=\"a &amp; b\" value=\"c\"/>",
+         "<input placeholder=\"A &amp; B\" value=\"c\"/>"},
         {"<textarea placeholder=\"a\">b</textarea>", "<textarea placeholder=\"A\">b</textarea>"},
         {"<button aria-label=\"a\">b</button>", "<button aria-label=\"A\">b</button>"},
         {"<meta name=\"description\" content=\"a\"/><meta name=\"author\" content=\"b\"/>",
          "<meta name=\"description\" content=\"A\"/><meta name=\"author\" content=\"b\"/>"},
-        {"<b translate=\"no\" title=\"a\"><i title=\"b\">c</i></b>", "<b translate=\"no\" title=\"a\"><i title=\"b\">c</i></b>"},
+        {"<b translate=\"no\" title=\"a\"><i title=\"b\">c</i></b>",
+         "<b translate=\"no\" title=\"a\"><i title=\"b\">c</i></b>"},
         {"<i title=\"12\" alt=\"\">a</i>", "<i title=\"12\" alt=\"\">a</i>"},
         {"<i title=\"&nonesuch; a\">b</i>", "<i title=\"&nonesuch; a\">b</i>"},
     };
@@ -440,12 +468,14 @@ START_TEST(translated_attributes) {
 END_TEST
 
 START_TEST(languages) {
-    static const char page[] = "<html lang=\"en\" xml:lang=\"en\"><body><p lang=\"en-GB\">a</p><p lang=\"la\">b</p>"
-                               "<i lang=\"en\" translate=\"no\">c</i></body></html>";
+    static const char page[] =
+        "<html lang=\"en\" xml:lang=\"en\"><body><p lang=\"en-GB\">a</p><p lang=\"la\">b</p>"
+        "<i lang=\"en\" translate=\"no\">c</i></body></html>";
     ck_assert_str_eq(run_values(page, NULL, NULL), page);
-    ck_assert_str_eq(run_values(page, "fr", "en"),
-                     "<html lang=\"fr\" xml:lang=\"fr\"><body><p lang=\"fr\">a</p><p lang=\"la\">b</p>"
-                     "<i lang=\"en\" translate=\"no\">c</i></body></html>");
+    ck_assert_str_eq(
+        run_values(page, "fr", "en"),
+        "<html lang=\"fr\" xml:lang=\"fr\"><body><p lang=\"fr\">a</p><p lang=\"la\">b</p>"
+        "<i lang=\"en\" translate=\"no\">c</i></body></html>");
     ck_assert_str_eq(run_values("<p lang=\"en\">a</p>", "fr", "de"), "<p lang=\"en\">a</p>");
 }
 END_TEST
@@ -455,7 +485,8 @@ START_TEST(tags_in_text) {
     static const struct example examples[] = {
         {"<p>Use the &lt;div&gt; element &lt;b&gt;now&lt;/b&gt;.</p>",
          "<p>&lt;b&gt;now&lt;/b&gt;. element the &lt;div&gt; Use</p>"},
-        {"<p>one<sup><a href=\"#1\">[1]</a></sup> two</p>", "<p>two one<sup><a href=\"#1\">[1]</a></sup></p>"},
+        {"<p>one<sup><a href=\"#1\">[1]</a></sup> two</p>",
+         "<p>two one<sup><a href=\"#1\">[1]</a></sup></p>"},
         {"<p>a &amp;nbsp; b</p>", "<p>b a &amp;nbsp;</p>"},
     };
     CHECK(&backwards, examples);
@@ -480,7 +511,8 @@ START_TEST(markup_that_nests_is_unchanged) {
         "w<sup>2</sup> and H<sub>2</sub>O",
         "<ul><li>one</li><li>two <b>x</b></li></ul>",
         "<table><tr><td>a</td><td>b</td></tr></table>",
-        "<!DOCTYPE html><html><head><title>A &amp; B</title><meta charset=\"x\"/></head><body><p>c</p></body></html>",
+        "<!DOCTYPE html><html><head><title>A &amp; B</title><meta "
+        "charset=\"x\"/></head><body><p>c</p></body></html>",
         "<script>if (a < b && c > d) \"</b>\";</script><p>x</p>",
         "a <script>1 < 2</script> b",
         "<style>p > b { }</style>text",
@@ -502,7 +534,8 @@ START_TEST(markup_that_nests_is_unchanged) {
         "<picture><source srcset=\"x\"/><img src=\"y\"/></picture> a",
         "<?php echo 1?><p>a</p>",
         "<select><option>a</option><option>b</option></select>",
-        "<p><span class=\"h-card\"><a href=\"https://x.y/@z\" class=\"u-url mention\">@<span>z</span></a></span> hello</p>",
+        "<p><span class=\"h-card\"><a href=\"https://x.y/@z\" class=\"u-url "
+        "mention\">@<span>z</span></a></span> hello</p>",
     };
     for (size_t i = 0; i < sizeof snippets / sizeof *snippets; i++) {
         const char *out = run(&same, snippets[i]), *collapsed = "two spaces";
@@ -516,7 +549,8 @@ START_TEST(one_form_of_markup) {
     static const struct example examples[] = {
         {"<A HREF=x>link</A>", "<a HREF=\"x\">link</a>"},
         {"<I>a</i >", "<i>a</i>"},
-        {"<a title='x > \"y\"' n=1 n=2>a</a>", "<a title=\"x &gt; &quot;y&quot;\" n=\"1\" n=\"2\">a</a>"},
+        {"<a title='x > \"y\"' n=1 n=2>a</a>",
+         "<a title=\"x &gt; &quot;y&quot;\" n=\"1\" n=\"2\">a</a>"},
         {"x<br>y<br />z", "x<br/>y<br/>z"},
         {"<x id=\"1\"/> a", "<x id=\"1\"></x> a"},
         {"&apos;a&quot; &copy; &#233;&#xE9;", "'a\" \xc2\xa9 \xc3\xa9\xc3\xa9"},
@@ -537,8 +571,10 @@ START_TEST(broken_markup_is_mended) {
         {"<ul><li>a<li>b</ul>", "<ul><li>a</li><li>b</li></ul>"},
         {"<ul><li>a<ul><li>b</ul><li>c</ul>", "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"},
         {"<dl><dt>a<dd>b<dt>c</dl>", "<dl><dt>a</dt><dd>b</dd><dt>c</dt></dl>"},
-        {"<table><tr><td>a<td>b<tr><td>c</table>", "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"},
-        {"<div><table><tr><td>a</div>b</table></div>", "<div><table><tr><td>ab</td></tr></table></div>"},
+        {"<table><tr><td>a<td>b<tr><td>c</table>",
+         "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"},
+        {"<div><table><tr><td>a</div>b</table></div>",
+         "<div><table><tr><td>ab</td></tr></table></div>"},
         {"<b>a <p>b</p></b>", "<b>a </b><p>b</p>"},
         {"<b><p>a</b> c</p>", "<b></b><p>a c</p>"},
         {"a < b", "a &lt; b"},
@@ -580,13 +616,16 @@ END_TEST
 
 /* Texts as the translator gets them. */
 START_TEST(segments) {
-    static const char markup[] = "<p>A &amp; <b>b</b>\n c <code>x</code>.</p>\n<ul><li>1.</li><li>d<br>e</li></ul><pre>f</pre>g";
+    static const char markup[] =
+        "<p>A &amp; <b>b</b>\n c "
+        "<code>x</code>.</p>\n<ul><li>1.</li><li>d<br>e</li></ul><pre>f</pre>g";
     static const char *const texts[] = {"A & b c x.", "d", "e", "g"};
     struct markup html;
     ck_assert_int_eq(markup_parse_html(markup, sizeof markup - 1, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, sizeof texts / sizeof *texts);
     for (size_t i = 0; i < html.count; i++)
-        ck_assert_str_eq(arena_copy(&arena, html.segments[i].text, html.segments[i].length), texts[i]);
+        ck_assert_str_eq(arena_copy(&arena, html.segments[i].text, html.segments[i].length),
+                         texts[i]);
 }
 END_TEST
 
@@ -637,7 +676,8 @@ END_TEST
 START_TEST(texts_of_their_own_stay) {
     static const struct example examples[] = {
         {"<p><a>a b</a> | <a>c d</a></p>", "<p><a>b a</a> | <a>d c</a></p>"},
-        {"<p> <img src=\"x\"/> <b> a <i>b</i></b> </p>", "<p> <img src=\"x\"/> <b> <i>b</i> a</b> </p>"},
+        {"<p> <img src=\"x\"/> <b> a <i>b</i></b> </p>",
+         "<p> <img src=\"x\"/> <b> <i>b</i> a</b> </p>"},
         {"<button><svg></svg> a b</button>", "<button><svg></svg> b a</button>"},
         {"<p>a b <img src=\"x\"/></p>", "<p>b a <img src=\"x\"/></p>"},
     };
@@ -682,9 +722,12 @@ START_TEST(no_break_spaces_replace_spaces) {
         ck_assert_int_eq(markup_parse_html(markup, sizeof markup - 1, &arena, &html, NULL), 0);
         ck_assert_str_eq(arena_copy(&arena, html.segments->text, html.segments->length), "a ?");
         struct markup_link links[] = {{{0, 1}, {0, 1}}};
-        struct markup_translation translation = {
-            .text = examples[i].text, .length = strlen(examples[i].text), .links = links, .link_count = 1};
-        ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), examples[i].expected);
+        struct markup_translation translation = {.text = examples[i].text,
+                                                 .length = strlen(examples[i].text),
+                                                 .links = links,
+                                                 .link_count = 1};
+        ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL),
+                         examples[i].expected);
     }
 }
 END_TEST
@@ -693,10 +736,14 @@ START_TEST(translated_within_untranslated) {
     static const struct example examples[] = {
         {"<p translate=\"no\">a b <i><b translate=\"yes\">c d</b> e f</i> g</p> h i",
          "<p translate=\"no\">a b <i><b translate=\"yes\">d c</b> e f</i> g</p> i h"},
-        {"a <span class=\"notranslate\">b c <b translate=\"\">d <i translate=\"no\">e f</i> g</b></span> h",
-         "a <span class=\"notranslate\">b c <b translate=\"\">g d <i translate=\"no\">e f</i></b></span> h"},
-        {"<code>a b <img translate=\"yes\"/> c d</code> e f", "<code>a b <img translate=\"yes\"/> c d</code> f e"},
-        {"<script>a <b translate=\"yes\">b</b></script>c d", "<script>a <b translate=\"yes\">b</b></script>d c"},
+        {"a <span class=\"notranslate\">b c <b translate=\"\">d <i translate=\"no\">e f</i> "
+         "g</b></span> h",
+         "a <span class=\"notranslate\">b c <b translate=\"\">g d <i translate=\"no\">e "
+         "f</i></b></span> h"},
+        {"<code>a b <img translate=\"yes\"/> c d</code> e f",
+         "<code>a b <img translate=\"yes\"/> c d</code> f e"},
+        {"<script>a <b translate=\"yes\">b</b></script>c d",
+         "<script>a <b translate=\"yes\">b</b></script>d c"},
         {"<code translate=\"yes\">a b</code>", "<code translate=\"yes\">b a</code>"},
     };
     CHECK(&backwards, examples);
@@ -725,12 +772,14 @@ START_TEST(odd_translations) {
     translation.text = "";
     ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), markup);
     struct markup_link links[] = {{{2, 3}, {0, 1}}, {{0, 1}, {2, 3}}, {{0, 1}, {50, 60}}};
-    translation = (struct markup_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
+    translation =
+        (struct markup_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
     check_nests(markup_write(&html, &translation, &arena, &length, NULL), markup);
 }
 END_TEST
 
-/* Words that do not have white space between them: the translation's, with a bar before each, and links from words of the source.
+/* Words that do not have white space between them: the translation's, with a bar before each, and
+ * links from words of the source.
  */
 static const struct {
     const char *markup, *words, *expected;
@@ -739,12 +788,18 @@ static const struct {
         size_t word;
     } links[5];
 } cut_cases[] = {
-    {"I <b>like</b> snow.", "J'|aime| la| neige|.", "J'<b>aime</b> la neige.", {{"I", 0}, {"like", 1}, {"snow", 3}, {".", 4}}},
+    {"I <b>like</b> snow.",
+     "J'|aime| la| neige|.",
+     "J'<b>aime</b> la neige.",
+     {{"I", 0}, {"like", 1}, {"snow", 3}, {".", 4}}},
     {"<i>I</i> like <b>snow</b>.",
      "J'|aime| la| neige|.",
      "<i>J'</i>aime la <b>neige</b>.",
      {{"I", 0}, {"like", 1}, {"snow", 3}, {".", 4}}},
-    {"We <b>like</b> snow", "L’|amour| de| neige", "<b>L’</b>amour de neige", {{"We", 3}, {"like", 0}, {"snow", 3}}},
+    {"We <b>like</b> snow",
+     "L’|amour| de| neige",
+     "<b>L’</b>amour de neige",
+     {{"We", 3}, {"like", 0}, {"snow", 3}}},
     {"He gave <b>us</b> all",
      "Il| nous| donna| tout",
      "Il <b>nous</b> donna tout",
@@ -756,8 +811,14 @@ static const struct {
      "Il| co\xc3\xbbte| 5\xc2\xa0$| maintenant",
      "Il co\xc3\xbbte <b>5\xc2\xa0$</b> maintenant",
      {{"It", 0}, {"costs", 1}, {"$5", 2}, {"now", 3}}},
-    {"$<b>5</b> now", "5\xc2\xa0$| maintenant", "<b>5</b>\xc2\xa0$ maintenant", {{"$5", 0}, {"now", 1}}},
-    {"Only 19<b>99</b> now", "1999| maintenant", "19<b>99</b> maintenant", {{"1999", 0}, {"now", 1}}},
+    {"$<b>5</b> now",
+     "5\xc2\xa0$| maintenant",
+     "<b>5</b>\xc2\xa0$ maintenant",
+     {{"$5", 0}, {"now", 1}}},
+    {"Only 19<b>99</b> now",
+     "1999| maintenant",
+     "19<b>99</b> maintenant",
+     {{"1999", 0}, {"now", 1}}},
 };
 
 START_TEST(elements_of_words_without_space) {
@@ -780,11 +841,17 @@ START_TEST(elements_of_words_without_space) {
     for (; linked < 5 && cut_cases[_i].links[linked].source; linked++) {
         const char *word = cut_cases[_i].links[linked].source;
         size_t begin = (size_t)(strstr(source, word) - source);
-        links[linked] = (struct markup_link){{begin, begin + strlen(word)}, words[cut_cases[_i].links[linked].word]};
+        links[linked] = (struct markup_link){{begin, begin + strlen(word)},
+                                             words[cut_cases[_i].links[linked].word]};
     }
-    struct markup_translation translation = {
-        .text = text, .length = at, .words = words, .word_count = count, .links = links, .link_count = linked};
-    ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL), cut_cases[_i].expected);
+    struct markup_translation translation = {.text = text,
+                                             .length = at,
+                                             .words = words,
+                                             .word_count = count,
+                                             .links = links,
+                                             .link_count = linked};
+    ck_assert_str_eq(markup_write(&html, &translation, &arena, &length, NULL),
+                     cut_cases[_i].expected);
 }
 END_TEST
 
@@ -804,14 +871,18 @@ static const struct {
     const char *unit;
     bool deep;
 } units[] = {
-    {"<b>", true},        {"<div>", true},      {"<b>a ", true},     {"</b>", false},       {"<b></i>", true},
-    {"<p><b>", false},    {"<", false},         {"<a ", false},      {"<a b=\"", false},    {"<a b='>", false},
-    {"<!--", false},      {"<!", false},        {"</", false},       {"&", false},          {"&#x", false},
-    {"&unknown;", false}, {"<i>a</i> ", false}, {"a ", false},       {"<table>", true},     {"<li>", false},
-    {"<script>", false},  {"<title>", true},    {"<b><p>", false},   {"<td></b>", false},   {"<code>", true},
-    {"</script", false},  {"<a b=c ", false},   {"<b>a</b>", false}, {"<i></i>", false},    {"<b><i><u>a </b>", false},
-    {"<ul><li>", true},   {"\xc3\xa9", false},  {"<svg><p>", true},  {"<textarea><", true}, {"</a<", false},
-    {"a<!---->", false},
+    {"<b>", true},         {"<div>", true},      {"<b>a ", true},
+    {"</b>", false},       {"<b></i>", true},    {"<p><b>", false},
+    {"<", false},          {"<a ", false},       {"<a b=\"", false},
+    {"<a b='>", false},    {"<!--", false},      {"<!", false},
+    {"</", false},         {"&", false},         {"&#x", false},
+    {"&unknown;", false},  {"<i>a</i> ", false}, {"a ", false},
+    {"<table>", true},     {"<li>", false},      {"<script>", false},
+    {"<title>", true},     {"<b><p>", false},    {"<td></b>", false},
+    {"<code>", true},      {"</script", false},  {"<a b=c ", false},
+    {"<b>a</b>", false},   {"<i></i>", false},   {"<b><i><u>a </b>", false},
+    {"<ul><li>", true},    {"\xc3\xa9", false},  {"<svg><p>", true},
+    {"<textarea><", true}, {"</a<", false},      {"a<!---->", false},
 };
 
 enum { LEAST_BYTES = MEBIBYTE / 8 };
@@ -835,7 +906,8 @@ START_TEST(a_mebibyte_of_it) {
     ck_assert_uint_ge(length, LEAST_BYTES);
     if (units[_i].deep)
         return;
-    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translate(&backwards, &html.segments[i]);
     const char *out = markup_write(&html, translations, &arena, &length, NULL);
@@ -860,7 +932,8 @@ END_TEST
 
 /* A tag of so many attributes, no two of them the same. */
 static char *many_attributes(size_t count) {
-    char *markup = arena_alloc(&arena, 16 * count + sizeof "<i>x</i>", 1), *out = stpcpy(markup, "<i");
+    char *markup = arena_alloc(&arena, 16 * count + sizeof "<i>x</i>", 1),
+         *out = stpcpy(markup, "<i");
     for (size_t i = 0; i < count; i++)
         out += sprintf(out, " a%zx", i);
     strcpy(out, ">x</i>");
@@ -873,7 +946,8 @@ START_TEST(attributes) {
     struct markup html;
     ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 1);
-    const size_t too_many[] = {MARKUP_MAX_ATTRIBUTES + 1, 2 * MARKUP_MAX_ATTRIBUTES, 10 * MARKUP_MAX_ATTRIBUTES, 200000};
+    const size_t too_many[] = {MARKUP_MAX_ATTRIBUTES + 1, 2 * MARKUP_MAX_ATTRIBUTES,
+                               10 * MARKUP_MAX_ATTRIBUTES, 200000};
     for (size_t i = 0; i < sizeof too_many / sizeof *too_many; i++) {
         struct error error = {0};
         markup = many_attributes(too_many[i]);
@@ -892,19 +966,21 @@ START_TEST(pieces) {
     char *markup = repeat("<hr>", (size_t)UNIT_BYTES * (MARKUP_MAX_PIECES + 1));
     struct arena own;
     arena_init(&own, 16 * 1024);
-    ck_assert_int_eq(markup_parse_html(markup, (size_t)UNIT_BYTES * MARKUP_MAX_PIECES, &own, &html, NULL), 0);
+    ck_assert_int_eq(
+        markup_parse_html(markup, (size_t)UNIT_BYTES * MARKUP_MAX_PIECES, &own, &html, NULL), 0);
     ck_assert_uint_eq(html.piece_count, MARKUP_MAX_PIECES);
     ck_assert_uint_lt(arena_bytes(&own), (size_t)MARKUP_MAX_PIECES * 160);
     arena_reset(&own);
     ck_assert_int_eq(markup_parse_html(markup, strlen(markup), &own, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
-    ck_assert_str_eq(error.message, "line 1: the markup has more than 131072 tags, texts and comments");
+    ck_assert_str_eq(error.message,
+                     "line 1: the markup has more than 131072 tags, texts and comments");
     arena_done(&own);
 }
 END_TEST
 
-/* A tag begins with a letter: the parser takes anything else after '<' for text, and so must what hides attributes from it. It
- * reads on after an end tag without a name. */
+/* A tag begins with a letter: the parser takes anything else after '<' for text, and so must what
+ * hides attributes from it. It reads on after an end tag without a name. */
 START_TEST(tags_begin_with_letters) {
     ck_assert_str_eq(run(&same, "<:b x=1>hi there"), "&lt;:b x=1&gt;hi there");
     ck_assert_str_eq(run(&same, "<p>a <_b x=1>c</p>"), "<p>a &lt;_b x=1&gt;c</p>");
@@ -921,12 +997,13 @@ static bool look(void *looks) {
     return true;
 }
 
-/* Others have their turn while a long document is cut and written: the clock is looked at after so many segments, and so many bytes
- * of translations. */
+/* Others have their turn while a long document is cut and written: the clock is looked at after so
+ * many segments, and so many bytes of translations. */
 START_TEST(long_documents_take_turns) {
     enum { SEGMENTS = 4000, BYTES = 640, SEGMENTS_OF_LOOK = 128, BYTES_OF_LOOK = 2048 };
     size_t looks = 0;
-    struct budget budget = {.most_bytes = SIZE_MAX, .most_sentences = SIZE_MAX, .go_on = look, .owner = &looks};
+    struct budget budget = {
+        .most_bytes = SIZE_MAX, .most_sentences = SIZE_MAX, .go_on = look, .owner = &looks};
     char *text = arena_alloc(&arena, BYTES, 1);
     struct piece_builder builder = {.arena = &arena};
     struct markup_translation *translations = arena_zalloc(&arena, SEGMENTS, sizeof *translations);
@@ -976,7 +1053,8 @@ Suite *html_suite(void) {
     tcase_add_test(tests, rubies);
     tcase_add_test(tests, odd_translations);
     tcase_add_test(tests, long_documents_take_turns);
-    tcase_add_loop_test(tests, elements_of_words_without_space, 0, sizeof cut_cases / sizeof *cut_cases);
+    tcase_add_loop_test(tests, elements_of_words_without_space, 0,
+                        sizeof cut_cases / sizeof *cut_cases);
     tcase_add_loop_test(tests, a_mebibyte_of_it, 0, (int)(sizeof units / sizeof *units));
     suite_add_tcase(suite, tests);
     return suite;

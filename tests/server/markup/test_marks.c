@@ -38,7 +38,8 @@ static struct markup_translation translate(const struct markup_segment *segment,
         for (size_t at = word.begin; at < word.end; at++)
             text[length++] = (char)toupper((unsigned char)segment->text[at]);
     }
-    return (struct markup_translation){.text = text, .length = length, .links = links, .link_count = count};
+    return (struct markup_translation){
+        .text = text, .length = length, .links = links, .link_count = count};
 }
 
 /* NULL: there are no marks. */
@@ -50,7 +51,8 @@ static const char *run(const char *text, bool reversed) {
     if (!marked)
         return NULL;
     ck_assert(document_text_may_be_marked(text, strlen(text)));
-    struct markup_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
+    struct markup_translation *translations =
+        arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = translate(&html.segments[i], reversed);
     const char *out = markup_write(&html, translations, &arena, &length, NULL);
@@ -88,7 +90,8 @@ static const struct {
 } cases[] = {
     {"a <b>b</b> c", "A <b>B</b> C", "C <b>B</b> A"},
     {"a <0>b</0> <1/> c", "A <0>B</0> <1/> C", NULL},
-    {"a <a href=\"x > y\" t='<'>b</a>", "A <a href=\"x > y\" t='<'>B</a>", "<a href=\"x > y\" t='<'>B</a> A"},
+    {"a <a href=\"x > y\" t='<'>b</a>", "A <a href=\"x > y\" t='<'>B</a>",
+     "<a href=\"x > y\" t='<'>B</a> A"},
     {"a b.<br />c d", "A B.<br />C D", "B. A<br />D C"},
     {"<p>a b</p>\n<p>c</p>", "<p>A B</p>\n<p>C</p>", "<p>B A</p>\n<p>C</p>"},
     {"a <b>b <i>c</b> d", "A <b>B <i>C</b> D", NULL},
@@ -108,9 +111,11 @@ static const struct {
     {"a &lt;b&gt;b&lt;/b&gt; c", "A &lt;b&gt;B&lt;/b&gt; C", "C &lt;b&gt;B&lt;/b&gt; A"},
     {"run `make all` now", "RUN `make all` NOW", NULL},
     {"see ``x`` now", "SEE ``x`` NOW", "NOW ``x`` SEE"},
-    {"see `the book <http://a.b>`_ now", "SEE `THE BOOK <http://a.b>`_ NOW", "NOW `BOOK THE <http://a.b>`_ SEE"},
+    {"see `the book <http://a.b>`_ now", "SEE `THE BOOK <http://a.b>`_ NOW",
+     "NOW `BOOK THE <http://a.b>`_ SEE"},
     {"see `it`_ now", "SEE `IT`_ NOW", NULL},
-    {"see :ref:`the book <a-b>` now", "SEE :ref:`THE BOOK <a-b>` NOW", "NOW :ref:`BOOK THE <a-b>` SEE"},
+    {"see :ref:`the book <a-b>` now", "SEE :ref:`THE BOOK <a-b>` NOW",
+     "NOW :ref:`BOOK THE <a-b>` SEE"},
     {"see :class:`Foo` now", "SEE :class:`Foo` NOW", NULL},
 };
 
@@ -137,7 +142,8 @@ START_TEST(same_marks) {
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct bytes a = {pairs[i].a, strlen(pairs[i].a)}, b = {pairs[i].b, strlen(pairs[i].b)};
-        ck_assert_msg(marks_same(a, b, pairs[i].references) == pairs[i].same, "%s and %s", pairs[i].a, pairs[i].b);
+        ck_assert_msg(marks_same(a, b, pairs[i].references) == pairs[i].same, "%s and %s",
+                      pairs[i].a, pairs[i].b);
     }
 }
 END_TEST

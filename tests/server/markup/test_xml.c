@@ -6,7 +6,10 @@
 #include <string.h>
 
 static const char *const x[] = {"x", "keep"}, *const par[] = {"par", "br"}, *const b[] = {"b"};
-static const struct xml_tags outline = {.ignored = {x, 2}, .splitting = {par, 2}, .inline_names = {b, 1}, .outline = true},
+static const struct xml_tags outline = {.ignored = {x, 2},
+                                        .splitting = {par, 2},
+                                        .inline_names = {b, 1},
+                                        .outline = true},
                              flat = {.ignored = {x, 2}, .splitting = {par, 2}};
 
 static const struct {
@@ -24,7 +27,9 @@ static const struct {
     {"<b>A boy</b> <b>and a dog</b>", &outline, {"A boy and a dog"}}, /* never splitting */
     {"<p>A boy<par>and</par>a dog</p>", &outline, {"A boy", "and", "a dog"}},
     {"<p>A boy<i>and</i></p>", &flat, {"A boyand"}},
-    {"Tom &amp; &lt;Ann&gt; &#233;t&#xE9; &quot;x&quot;", &outline, {"Tom & <Ann> \xc3\xa9t\xc3\xa9 \"x\""}},
+    {"Tom &amp; &lt;Ann&gt; &#233;t&#xE9; &quot;x&quot;",
+     &outline,
+     {"Tom & <Ann> \xc3\xa9t\xc3\xa9 \"x\""}},
     {"Tom & Ann &c", &outline, {"Tom & Ann &c"}},
     {"A &nbsp; boy", &outline, {"A  boy"}},                /* a unit */
     {"A &#1; &#xffff; boy&#9;.", &outline, {"A   boy ."}}, /* XML has no such characters */
@@ -33,7 +38,9 @@ static const struct {
     {"<p translate=\"no\">A boy</p> <p>A dog</p>", &outline, {"A dog"}},
     {"<i=\"no\">A boy</i=\"no\">", &flat, {"A boy"}}, /* text before the tag is not an attribute */
     {"<i x-translate='no'>A boy</i>", &flat, {"A boy"}},
-    {"<p>A boy<x/>A dog<x>1</x>Cats <x/>run<x/>.</p>", &flat, {"A boy", "A dog", "Cats run."}}, /* parts words without space */
+    {"<p>A boy<x/>A dog<x>1</x>Cats <x/>run<x/>.</p>",
+     &flat,
+     {"A boy", "A dog", "Cats run."}}, /* parts words without space */
     {"<p>caf&eacute;s<!-- a -->b</p>", &flat, {"cafsb"}},
     {"", &outline, {NULL}},
     {" \n ", &outline, {NULL}},
@@ -44,7 +51,9 @@ static const struct {
 /* And untranslated, all comes out as it was, but for references that are not needed. */
 START_TEST(segments) {
     struct markup html;
-    ck_assert_int_eq(markup_parse_xml(cases[_i].markup, strlen(cases[_i].markup), cases[_i].tags, &arena, &html, &err), 0);
+    ck_assert_int_eq(markup_parse_xml(cases[_i].markup, strlen(cases[_i].markup), cases[_i].tags,
+                                      &arena, &html, &err),
+                     0);
     size_t count = 0, length;
     while (count < 5 && cases[_i].texts[count])
         count++;
@@ -67,7 +76,8 @@ START_TEST(references_are_written_again) {
     struct markup_translation none = {0};
     size_t length;
     ck_assert_int_eq(markup_parse_xml(markup, strlen(markup), &outline, &arena, &html, NULL), 0);
-    ck_assert_str_eq(markup_write(&html, &none, &arena, &length, NULL), "<p>Tom &amp; &lt;Ann&gt; \"x\" &nbsp;</p>");
+    ck_assert_str_eq(markup_write(&html, &none, &arena, &length, NULL),
+                     "<p>Tom &amp; &lt;Ann&gt; \"x\" &nbsp;</p>");
 }
 END_TEST
 
@@ -83,12 +93,15 @@ static const struct {
     {"<a b=\"x>", "line 1, column 1: incomplete tag"},
     {"<a <b>", "line 1, column 1: incomplete tag"},
     {"<!-- x", "line 1, column 1: missing end of <!--"},
-    {"<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>", "line 1, column 1: declarations, such as a document type, are not allowed"},
+    {"<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>",
+     "line 1, column 1: declarations, such as a document type, are not allowed"},
 };
 
 START_TEST(refusals) {
     struct markup html;
-    ck_assert_int_eq(markup_parse_xml(wrong[_i].markup, strlen(wrong[_i].markup), &outline, &arena, &html, &err), -1);
+    ck_assert_int_eq(
+        markup_parse_xml(wrong[_i].markup, strlen(wrong[_i].markup), &outline, &arena, &html, &err),
+        -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, wrong[_i].message);
 }
@@ -101,8 +114,10 @@ START_TEST(depth) {
         end = mempcpy(end, "<a>", 3);
     for (size_t i = 0; i < MARKUP_MAX_DEPTH; i++)
         end = mempcpy(end, "</a>", 4);
-    ck_assert_int_eq(markup_parse_xml(markup + 3, (size_t)(end - markup) - 3, &outline, &arena, &html, &err), 0);
-    ck_assert_int_eq(markup_parse_xml(markup, (size_t)(end - markup), &outline, &arena, &html, &err), -1);
+    ck_assert_int_eq(
+        markup_parse_xml(markup + 3, (size_t)(end - markup) - 3, &outline, &arena, &html, &err), 0);
+    ck_assert_int_eq(
+        markup_parse_xml(markup, (size_t)(end - markup), &outline, &arena, &html, &err), -1);
     ck_assert_str_eq(err.message, "line 1, column 769: elements nest deeper than 256");
     free(markup);
 }

@@ -1,4 +1,5 @@
-/* server/models/catalog: sets of models that follow each other, without HTTP. Meant to run under ThreadSanitizer too. */
+/* server/models/catalog: sets of models that follow each other, without HTTP. Meant to run under
+ * ThreadSanitizer too. */
 #include "server/base/log.h"
 #include "server/models/catalog.h"
 #include "tests/suites.h"
@@ -22,8 +23,11 @@ static void set_folder(const char *folder) {
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct catalog_options options = {
-        .folders = &folders, .loading.compute = "auto", .loading.workers = 2, .loading.rows = 4, .most_waiting = 8};
+    struct catalog_options options = {.folders = &folders,
+                                      .loading.compute = "auto",
+                                      .loading.workers = 2,
+                                      .loading.rows = 4,
+                                      .most_waiting = 8};
     folders = (struct name_list){first, 1};
     set_folder("tests/golden/luong-general-gru");
     log_set_level("error");
@@ -66,7 +70,8 @@ START_TEST(who_waits_is_told) {
     struct model_set *new = catalog_acquire(catalog);
     ck_assert_uint_eq(new->generation, 2);
     ck_assert_ptr_ne(new->all[0]->loaded->translator, used->translator);
-    ck_assert_str_eq(new->all[0]->loaded->info.name, used->info.name); /* both are there, the old one while it is used */
+    ck_assert_str_eq(new->all[0]->loaded->info.name,
+                     used->info.name); /* both are there, the old one while it is used */
     ck_assert(!loaded_model_used(used) && !old->all[0]->loaded);
     ck_assert_ptr_eq(new->all[0]->metrics, old->all[0]->metrics);
     ck_assert_str_eq(new->all[0]->loaded->info.compute, used->info.compute);
@@ -116,9 +121,11 @@ START_TEST(all_are_told_at_the_close) {
 }
 END_TEST
 
-/* A folder that is given twice is one model, and what is in the directory waits until it is asked for. */
+/* A folder that is given twice is one model, and what is in the directory waits until it is asked
+ * for. */
 START_TEST(given_twice) {
-    char once[] = "tests/golden/luong-general-gru", again[] = "tests/golden/luong-general-gru/", *twice[] = {once, again};
+    char once[] = "tests/golden/luong-general-gru", again[] = "tests/golden/luong-general-gru/",
+         *twice[] = {once, again};
     const struct name_list given = {twice, 2};
     const struct catalog_options options = {.folders = &given,
                                             .directory = "tests/golden",
@@ -145,7 +152,8 @@ START_TEST(places_are_left_out) {
     static const struct {
         const char *folder, *message, *kept;
     } rows[] = {
-        {"/srv/models/a", "cannot open /srv/models/a/config.json: No such file", "cannot open config.json: No such file"},
+        {"/srv/models/a", "cannot open /srv/models/a/config.json: No such file",
+         "cannot open config.json: No such file"},
         {"/srv/models/a/", "\"/srv/models/a/x\" and /srv/models/a/y", "\"x\" and y"},
         {"a", "a/manifest.json: a tensor, and a matrix", "manifest.json: a tensor, and a matrix"},
         {".", "./model.safetensors is listed in ./manifest.json. It has 3.5 MB.",
@@ -199,7 +207,8 @@ static void post_wait(struct model_wait *wait) {
     sem_post(wait->owner);
 }
 
-/* A request with the old set still loads the model, and the files are deleted when the set is released. */
+/* A request with the old set still loads the model, and the files are deleted when the set is
+ * released. */
 START_TEST(evicted_while_requests_have_it) {
     char directory[] = "/tmp/alignd-evicted-XXXXXX", line[256], folder[64];
     ck_assert_ptr_nonnull(mkdtemp(directory));
@@ -234,7 +243,8 @@ START_TEST(evicted_while_requests_have_it) {
     model_set_release(now);
 
     sem_t done;
-    struct model_wait wait = {.model = old->all[0], .deadline_us = INT64_MAX, .finish = post_wait, .owner = &done};
+    struct model_wait wait = {
+        .model = old->all[0], .deadline_us = INT64_MAX, .finish = post_wait, .owner = &done};
     sem_init(&done, 0, 0);
     ck_assert(catalog_await(other, &wait));
     while (sem_wait(&done) != 0) {

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ABC   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* SHA-256 of "abc", FIPS 180-2, B.1 */
+#define ABC                                                                                        \
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* SHA-256 of "abc", FIPS   \
+                                                                          180-2, B.1 */
 #define ENTRY "{\"format\": 1, \"files\": {\"%s\": {\"bytes\": %zu, \"sha256\": \"%s\"}}}"
 
 enum { LARGE = (1 << 20) + 1 };
@@ -67,11 +69,13 @@ END_TEST
 START_TEST(another_file_is_named) {
     list("model.safetensors", 3, ABC);
     ck_assert_int_eq(check(INTEGRITY_QUICK), -1);
-    ck_assert_ptr_nonnull(strstr(error.message, "model.safetensors is listed in manifest.json but cannot be read"));
+    ck_assert_ptr_nonnull(
+        strstr(error.message, "model.safetensors is listed in manifest.json but cannot be read"));
     write_file(path, "abcd", 4);
     ck_assert_int_eq(check(INTEGRITY_QUICK), -1);
     ck_assert_int_eq(error.code, ERROR_FORMAT);
-    ck_assert_ptr_nonnull(strstr(error.message, "model.safetensors is not the file that manifest.json lists"));
+    ck_assert_ptr_nonnull(
+        strstr(error.message, "model.safetensors is not the file that manifest.json lists"));
     write_file(path, "abd", 3);
     ck_assert_int_eq(check(INTEGRITY_QUICK), -1);
     ck_assert_ptr_nonnull(strstr(error.message, "model.safetensors is not the file"));
@@ -113,10 +117,14 @@ START_TEST(manifests_that_are_none) {
         {"[", "manifest.json: line 1"},
         {"{}", "the format must be 1"},
         {"{\"format\": 2, \"files\": {}}", "the format must be 1"},
-        {"{\"format\": 1, \"files\": {\"../x\": {\"bytes\": 1, \"sha256\": \"" ABC "\"}}}", "not the name of a file"},
-        {"{\"format\": 1, \"files\": {\"..\": {\"bytes\": 1, \"sha256\": \"" ABC "\"}}}", "not the name of a file"},
-        {"{\"format\": 1, \"files\": {\"x\": {\"bytes\": -1, \"sha256\": \"" ABC "\"}}}", "bytes must be a whole number"},
-        {"{\"format\": 1, \"files\": {\"x\": {\"bytes\": 1, \"sha256\": \"ba78\"}}}", "64 hexadecimal digits"},
+        {"{\"format\": 1, \"files\": {\"../x\": {\"bytes\": 1, \"sha256\": \"" ABC "\"}}}",
+         "not the name of a file"},
+        {"{\"format\": 1, \"files\": {\"..\": {\"bytes\": 1, \"sha256\": \"" ABC "\"}}}",
+         "not the name of a file"},
+        {"{\"format\": 1, \"files\": {\"x\": {\"bytes\": -1, \"sha256\": \"" ABC "\"}}}",
+         "bytes must be a whole number"},
+        {"{\"format\": 1, \"files\": {\"x\": {\"bytes\": 1, \"sha256\": \"ba78\"}}}",
+         "64 hexadecimal digits"},
         {"{\"format\": 1, \"files\": {\"x\": 3}}", "bytes must be a whole number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -132,9 +140,11 @@ END_TEST
 START_TEST(entries_are_updated) {
     static const char *const names[] = {"model.safetensors"}, *const missing[] = {"config.json"};
     write_file(path, "abc", 3);
-    ck_assert_int_eq(manifest_update(folder, names, 1, &error), 0); /* no manifest: there is none afterwards */
+    ck_assert_int_eq(manifest_update(folder, names, 1, &error),
+                     0); /* no manifest: there is none afterwards */
     ck_assert_int_ne(access(manifest_path, F_OK), 0);
-    static const char before[] = "{\"format\": 1, \"files\": {\"model.safetensors\": {\"bytes\": 9, \"sha256\": \"00\"}}}";
+    static const char before[] =
+        "{\"format\": 1, \"files\": {\"model.safetensors\": {\"bytes\": 9, \"sha256\": \"00\"}}}";
     write_file(manifest_path, before, strlen(before));
     ck_assert_int_eq(manifest_update(folder, missing, 1, &error), -1);
     ck_assert_int_eq(error.code, ERROR_FILE);

@@ -11,7 +11,8 @@ struct bytes archive_translate(struct document document, enum fake_kind kind, st
 const char *archive_text(struct bytes archive, const char *name, struct arena *arena);
 
 /* A file of this format whose part holds `before` gets `after` there. */
-void archive_expect(const char *format, const char *part, enum fake_kind kind, const char *before, const char *after);
+void archive_expect(const char *format, const char *part, enum fake_kind kind, const char *before,
+                    const char *after);
 /* An archive is refused with this message. */
 void archive_refused(const char *format, const char *bytes, size_t length, const char *message);
 
