@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """layers.py BUILD: dependencies point one way, and one module prints: prints every exception, and fails if there is one.
+layers.py BUILD --names lists the exported functions that do not begin with their module's name, by room.
+layers.py BUILD --figures prints for each room its size, its functions of more than five parameters, and its share of
+comments.
 
 A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it may include, and its doors:
 the headers that other rooms may include. Within a room modules (files of one name; NAME_kind.h and NAME_parts.h, which only the room includes,
 belong to NAME) include each other without circles. The same holds for what the linker sees: an object file of BUILD needs symbols only of
 rooms that its own sees, and objects of a room need each other without circles, except for TIED. LIBRARIES says which
-files may use a library, PRINTERS which ones may print to stdout and stderr.
+files may use a library, PRINTERS which ones may print to stdout and stderr, PREFIXES which exported functions begin with
+another name than their module's.
 """
 import re
 import subprocess
@@ -83,7 +87,17 @@ LIBRARIES = {  # pattern of the header: files that may include it
 PRINTERS = "server/base/print.c server/base/log.c weights/gibbs/main.c"
 PRINTS = re.compile(r"(?<![\w.>])(?:v?printf|puts|putchar|perror|psignal|v?dprintf)\s*\(|"
                     r"\b(?:v?fprintf|f?putc|fputs|fwrite|write)(?:_unlocked)?\s*\([^;]*\b(?:stdout|stderr|STDOUT_FILENO|STDERR_FILENO)\b|\bstd::(?:cout|cerr|clog)\b")
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
+
+# An exported function begins with the name of its file, or of a header that declares it. PREFIXES: other names, each with
+# the file or header whose functions may begin with it, and the reason.
+PREFIXES: list[tuple[str, str, str]] = []
+NAMES_FAIL = False  # True: a wrong name is an exception like the others
+
+
+def code_of(path: Path) -> str:
+    """A source without its comments."""
+    return COMMENT.sub("", (ROOT / path).read_text())
 
 
 def sources() -> Iterator[Path]:
@@ -135,12 +149,12 @@ def circles(needs: dict[str, set[str]]) -> Iterator[str]:
         yield from walk(module, [])
 
 
-def symbols(path: Path) -> tuple[set[str], set[str]]:
-    """What an object defines and what it needs."""
+def symbols(path: Path, kinds: str = "TDBRC") -> tuple[set[str], set[str]]:
+    """What an object defines of these kinds, and what it needs."""
     defined, needed = set(), set()
     for line in subprocess.run(["nm", "--extern-only", path], capture_output=True, text=True, check=True).stdout.splitlines():
         *_, kind, name = line.split()
-        (needed if kind == "U" else defined if kind in "TDBRC" else set()).add(name)
+        (needed if kind == "U" else defined if kind in kinds else set()).add(name)
     return defined, needed
 
 
@@ -200,7 +214,84 @@ def knots(needs: dict[str, dict[str, set[str]]]) -> Iterator[set[str]]:
             yield knot
 
 
-def main(build: Path) -> int:
+def wrong_names(build: Path) -> dict[str, list[str]]:
+    """For each room the exported functions that do not begin with a name of their module."""
+    declared: dict[str, list[Path]] = {}  # the headers that declare a name
+    for path in sources():
+        if path.suffix == ".h":
+            for name in set(re.findall(r"\b(\w+)\s*\(", code_of(path))):
+                declared.setdefault(name, []).append(path)
+    others: dict[str, list[str]] = {}
+    for prefix, file, _ in PREFIXES:
+        others.setdefault(file, []).append(prefix)
+    wrong: dict[str, list[str]] = {}
+    for path in sources():
+        if path.suffix == ".h":
+            continue
+        names = set()
+        for compiled in {build / path.with_suffix(".o"), *(build / path.parent).glob(f"{path.stem}-*.o")}:
+            if compiled.exists():
+                names |= symbols(compiled, "T")[0]
+        for name in sorted(names):
+            if name == "main" or name.startswith("_Z"):  # C++ has namespaces
+                continue
+            files = [path, *declared.get(name, ())]
+            allowed = {Path(module_of(file)).name for file in files}
+            allowed.update(prefix for file in files for prefix in others.get(str(file), ()))
+            if not any(name == prefix or name.startswith(prefix + "_") for prefix in allowed):
+                wrong.setdefault(str(path.parent), []).append(f"{name} ({', '.join(file.name for file in files)})")
+    return wrong
+
+
+FUNCTION = re.compile(r"^(?!typedef\b|struct \w+ \{)[A-Za-z_][\w \t*]*?[ *](\w+)\(([^;{}]*)\)\s*\{", re.M)
+MOST_PARAMETERS = 5
+
+
+def parameters(written: str) -> int:
+    depth, found = 0, 1
+    for character in written:
+        depth += (character in "([") - (character in ")]")
+        found += character == "," and depth == 0
+    return found if written.strip() not in ("", "void") else 0
+
+
+class Figures(NamedTuple):
+    files: int = 0
+    lines: int = 0
+    written: int = 0  # lines that are not empty
+    comments: int = 0  # lines on which there is a part of a comment
+    functions: int = 0
+    long: int = 0  # functions of more than MOST_PARAMETERS
+
+
+def figures_of(path: Path) -> Figures:
+    text = (ROOT / path).read_text()
+    counts = [parameters(written) for _, written in FUNCTION.findall(code_of(path))]
+    return Figures(1, text.count("\n"), sum(bool(line.strip()) for line in text.splitlines()),
+                   sum(found[0].count("\n") + 1 for found in COMMENT.finditer(text)),
+                   len(counts), sum(count > MOST_PARAMETERS for count in counts))
+
+
+def print_figures() -> None:
+    rooms = {room: [figures_of(path) for path in sources() if str(path.parent) == room] for room in ROOMS}
+    rooms["all"] = [figures for room in rooms.values() for figures in room]
+    print(f"{'room':18} files  lines functions >{MOST_PARAMETERS} parameters comments")
+    for room, each in rooms.items():
+        sums = Figures(*map(sum, zip(*each)))
+        print(f"{room:18} {sums.files:5} {sums.lines:6} {sums.functions:9} {sums.long:13} "
+              f"{sums.comments / sums.written:8.1%}")
+
+
+def main(build: Path, report: str = "") -> int:
+    if report == "--names":
+        off = wrong_names(build)
+        for room, names in off.items():
+            print(f"{room}: {len(names)}\n  " + "\n  ".join(names))
+        print(f"{sum(map(len, off.values()))} exported functions do not begin with their module's name")
+        return 0
+    if report == "--figures":
+        print_figures()
+        return 0
     wrong: list[str] = []
     needs: dict[str, set[str]] = {}
     rooms = list(ROOMS)
@@ -225,10 +316,13 @@ def main(build: Path) -> int:
     wrong += [f"a circle: {circle}" for circle in circles(needs)]
     links = linked(build)
     wrong += wrong_links(links)
+    if NAMES_FAIL:
+        wrong += [f"{room}: {name} does not begin with its module's name"
+                  for room, names in wrong_names(build).items() for name in names]
     print("\n".join(wrong) if wrong else f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules by their headers and "
           f"{sum(map(len, links.values()))} by their symbols, 0 back")
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))
