@@ -6,6 +6,7 @@
 #include "server/base/log.h"
 #include "server/base/print.h"
 #include "server/commands.h"
+#include "server/decode/admission.h"
 #include "server/decode/worker.h"
 #include "server/endpoints/routes.h"
 #include "server/get/get.h"

@@ -8,6 +8,7 @@
 #include "server/base/clock.h"
 #include "server/base/print.h"
 #include "server/commands.h"
+#include "server/decode/admission.h"
 #include "server/decode/outcome.h"
 #include "server/decode/worker.h"
 #include "server/documents/document.h"

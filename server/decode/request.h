@@ -78,7 +78,7 @@ struct job {
     uint32_t steps;      /* expected steps: one per token, or as many as the request asks for */
     uint32_t written;    /* tokens of the translation, once it has ended */
     uint32_t live_index; /* place in its worker's list of live jobs */
-    bool express;        /* admitted by the express lane (server/decode/worker.h) */
+    bool express;        /* admitted by the express lane (admission.h) */
 
     /* of a lean request */
     const struct text *text;

@@ -4,7 +4,7 @@
  * No client starves. If the first job of the next client does not fit yet, others overtake it, but
  * only OVERTAKES times (scheduler.c); then all wait until it fits. A client whose earlier jobs the
  * worker is decoding may be overtaken without limit until those jobs have ended. Jobs for which the
- * worker reserves room (the express lane in worker.h) neither overtake others nor wait for them.
+ * worker reserves room (the express lane in admission.h) neither overtake others nor wait for them.
  *
  * There are two priorities (request.priority). While interactive jobs wait, batch jobs get a tenth
  * of the work. A batch job whose turn has come waits for room like any other, and is overtaken no

@@ -1,5 +1,5 @@
 /* server/decode/admission: admissions by a worker, with made-up durations. */
-#include "server/decode/worker.h"
+#include "server/decode/admission.h"
 #include "tests/suites.h"
 #include <math.h>
 #include <string.h>
@@ -160,10 +160,10 @@ START_TEST(rows_are_spared) {
     admission = admission_create(256, 0);
     admission_enter(admission, &loads[0], 200, 0, false);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 24, 1, ADMISSION_MOST));
-    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[0], 24, 1, ADMISSION_UNRESERVED));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_UNRESERVED));
     ck_assert(admission_claim(admission, &loads[0], 31, 1, ADMISSION_ALL));
-    ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_MOST));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_UNRESERVED));
     ck_assert(admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
 }
@@ -174,12 +174,12 @@ START_TEST(few_rows_are_not_spared) {
     admission_free(admission);
     admission = admission_create(256, 0);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 256, 1, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[0], 256, 1, ADMISSION_UNRESERVED));
     admission_free(admission);
     admission = admission_create(64, 0);
     admission_enter(admission, &loads[0], 32, 0, false);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 32, 1, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[0], 32, 1, ADMISSION_UNRESERVED));
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(time_is_spared) {
     measure(0);
     admission_enter(admission, &loads[0], 83, 0, false);
     admission_round(admission);
-    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_UNRESERVED));
     ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
 }
 END_TEST
@@ -395,7 +395,7 @@ START_TEST(the_lane_is_in_nobodys_way) {
     ck_assert_uint_gt(enter_lane(4), 10);
     admission_leave(admission, &loads[0], 256, 100, false);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 256, 100, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[0], 256, 100, ADMISSION_UNRESERVED));
     admission_settle(admission);
     ck_assert(loads[0].used); /* by the lane */
 }
