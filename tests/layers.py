@@ -49,7 +49,7 @@ ROOMS = {
     "server/markup": Room("model/base model/text model server/base", "markup piece encoding"),
     "server/office": Room("model/base model/text model server/base server/markup", "office"),
     "server/documents": Room("model/base model/text model server/base server/decode server/markup server/office", "document"),
-    "server/api": Room("model/base model/text model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "answer api dialect endpoint json keys languages page pairs plan reach warnings"),
+    "server/api": Room("model/base model/text model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "answer api dialect endpoint json keys languages order page pairs plan reach wait warnings"),
     "server/dialects": Room("model/base model/text model server/base server/glossaries server/models server/decode server/markup server/documents server/api", ""),
     "server/endpoints": Room("server/api server/dialects", "routes"),
     "server/http": Room("model/base model server/base server/decode server/api server/endpoints", "http"),

@@ -266,9 +266,6 @@ __attribute__((format(printf, 4, 5))) int api_fail(struct reply *reply, unsigned
 /* The same for errors whose code does not follow from the status. message: valid UTF-8. */
 int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field,
                    const char *message);
-/* Returns true if the request was not prepared because its model is not in memory yet. Once it is
- * submitted and finished, start must be called again. */
-bool api_waits(const struct request *request);
 /* Makes the jobs of the second model if its jobs have ended and pivot_goes_on (server/decode). -1:
  * the reply is set. */
 int api_go_on(struct request *request, struct reply *reply);

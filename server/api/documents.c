@@ -6,7 +6,9 @@
 #include "server/api/dialect.h"
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
+#include "server/api/order.h"
 #include "server/api/plan.h"
+#include "server/api/wait.h"
 #include "server/api/warnings.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
@@ -275,7 +277,7 @@ static int read_order(const struct service *service, const struct call *call,
 
 static void start(const struct service *service, const struct call *call,
                   enum document_dialect dialect, struct request *request, struct reply *reply) {
-    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
+    if (!api_admit(service, request, reply) || !wait_finds_models(service, request, reply))
         return;
     const struct order begun = {.text_name = "file",
                                 .source_name = names_of[dialect][SOURCE_FIELD],

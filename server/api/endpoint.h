@@ -6,18 +6,6 @@
 #include "server/api/plan.h"
 #include <jansson.h>
 
-/* Returns true if requests like this one may have models downloaded (--fetch). */
-bool api_fetches(const struct service *service, const struct request *request);
-/* Returns true if no model in service translates between these languages, and a model that does, or
- * a missing one of two via a pivot, is being downloaded: then either the request waits for it
- * (api_waits) or the reply is set to 503, "fetching". Otherwise returns false. */
-bool api_fetch_missing(const struct service *service, const char *source, const char *target,
-                       struct request *request, struct reply *reply);
-
-/* Returns false if no model is in service and none can be downloaded for an admitted request; the
- * reply is set. */
-bool api_has_models(const struct service *service, const struct request *request,
-                    struct reply *reply);
 /* Finds the kept glossary of this name or id for the languages of the request's model, and sets
  * request->glossary and kept. -1: the request may use no such glossary; the reply is set. */
 int api_use_glossary(const struct service *service, const char *asked, struct request *request,
@@ -42,11 +30,6 @@ void api_fail_length(const struct service *service, size_t least, struct reply *
  * reply, which is 413 if the answer is too long. */
 struct writer api_begin_answer(const struct service *service);
 void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w);
-/* Returns true and sets the reply if the answer to a parsed request is in the cache; otherwise the
- * answer may be kept later. The question is root without api_key, the dialect, the models of the
- * request's key, and its kept glossary. */
-bool api_recall(const struct service *service, const char *dialect, const json_t *root,
-                struct request *request, struct reply *reply);
 /* Replies 500, or 503 if memory runs out, and returns true if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 

@@ -10,6 +10,8 @@
 #include "server/api/languages.h"
 #include "server/api/pairs.h"
 #include "server/api/plan.h"
+#include "server/api/recall.h"
+#include "server/api/wait.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/documents/document.h"
@@ -175,7 +177,7 @@ static int choose(const struct service *service, const struct api_form *form,
         pair_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
         last = text->second;
     if (!last && pair &&
-        api_fetch_missing(service, form->source, form->target_language, request, reply))
+        wait_fetch_missing(service, form->source, form->target_language, request, reply))
         return -1;
     if (!last)
         return fail_model(models, form, reply);
@@ -226,7 +228,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* one for each code */
     if (!codes.all || !chosen)
         return api_fail_memory(reply);
-    if (codes.count == 0 && pairs && api_fetches(service, request)) {
+    if (codes.count == 0 && pairs && wait_may_fetch(service, request)) {
         /* detect the first text's language among those from which a model to the target can be
          * downloaded */
         enum { MOST_SOURCES = 128 };
@@ -243,7 +245,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         struct language_guess guess = language_detect(
             json_string_value(text), json_string_length(text), false, list, source_count);
         if (!guess.failed &&
-            api_fetch_missing(service, list[guess.index], form->target_language, request, reply))
+            wait_fetch_missing(service, list[guess.index], form->target_language, request, reply))
             return -1;
     }
     if (codes.count == 0)
@@ -667,7 +669,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->search.tree = (form.include & INCLUDE_BEAM) != 0;
     request->search.max_rows = service->options.rows;
     if ((kind == API_ATTENTION || read_markup(&form, request, reply) == 0) &&
-        !api_recall(service, dialect->name, root, request, reply))
+        !recall_answer(service, dialect->name, root, request, reply))
         api_prepare(service, "text", request, reply);
 }
 

@@ -4,6 +4,7 @@
 #include "server/api/endpoint.h"
 #include "server/api/json.h"
 #include "server/api/languages.h"
+#include "server/api/order.h"
 #include "server/api/pairs.h"
 #include "server/api/plan.h"
 #include "server/base/strings.h"

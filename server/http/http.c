@@ -3,6 +3,7 @@
 #include "server/http/http.h"
 #include "server/api/api.h"
 #include "server/api/reach.h"
+#include "server/api/wait.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/chores.h"
@@ -694,7 +695,7 @@ static void prepare_again(struct request *request) {
 static bool submit(struct exchange *exchange, bool suspended) {
     struct http *http = exchange->http;
     struct request *request = &exchange->request;
-    bool streamed = exchange->stream != NULL, waits = api_waits(request);
+    bool streamed = exchange->stream != NULL, waits = wait_is_needed(request);
     request->finish = waits ? prepare_again : work_finish;
     request->owner = exchange;
     request->accepted |= waits;
@@ -725,7 +726,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     struct reply *reply = &exchange->reply;
     if (request_reason(request) != CANCEL_NONE)
         fail_cancelled(exchange);
-    if (reply->status == 0 && api_waits(request))
+    if (reply->status == 0 && wait_is_needed(request))
         return keep_request(exchange) && submit(exchange, suspended);
     if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) &&
         request->streamed) {
@@ -820,7 +821,7 @@ static void run_preparation(void *owner) {
         prepare(exchange);
     end_budget(exchange);
     watch_remove(exchange->http->watch, &exchange->watched);
-    if (exchange->reply.status != 0 || !api_waits(&exchange->request))
+    if (exchange->reply.status != 0 || !wait_is_needed(&exchange->request))
         release_body(exchange);
     if (go_on(exchange, true))
         return;
