@@ -15,8 +15,6 @@ void api_render_text(struct request *request, const struct text *text, const str
  * its end. */
 void api_put_sentence(struct request *request, const struct text *text, size_t i,
                       struct api_places *at, struct writer *out);
-/* The names by enum finish. */
-extern const char *const finish_reasons[];
 /* Writes "pivot", the names of a text's two models. */
 void api_put_pivot(const struct text *text, struct writer *out);
 /* The same as api_render_text for an item of request->plan. */

@@ -278,7 +278,7 @@ void api_fail_unread(const struct service *service, struct reply *reply);
 
 /* Returns true if the answer of a decoded request is large, so that a thread that others wait for
  * must not write it. For a stream this applies to each part. */
-bool api_is_large(const struct request *request);
+bool api_is_large(struct request *request);
 
 /* Replies 503 because memory has run out; it may be available again soon. */
 int api_fail_memory(struct reply *reply);

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Writes docs.html, which GET /docs serves, from openapi.json beside it: python3 server/api/docs.py. With --check it only says whether they agree."""
+"""Writes what follows from server/decode/reply.def and openapi.json: python3 server/api/docs.py.
+
+openapi.json itself where its parts repeat each other (schema.py), docs.html, which GET /docs serves, the types of the
+npm package, and tables in the documents. With --check it only says which files differ."""
 import json
 import sys
 from html import escape
 from pathlib import Path
 from typing import Any
+
+import schema
 
 HERE = Path(__file__).resolve().parent
 HEAD = """<!doctype html>
@@ -91,13 +96,18 @@ def page(document: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    made, path = page(json.loads((HERE / "openapi.json").read_text())), HERE / "docs.html"
-    if sys.argv[1:] != ["--check"]:
-        path.write_text(made)
-    elif path.read_text() != made:
-        print("server/api/docs.html is not what openapi.json says: python3 server/api/docs.py writes it anew")
-        return 1
-    return 0
+    document = json.loads((HERE / "openapi.json").read_text())
+    schema.derive(document)
+    made, wrong = {**schema.files(document), HERE / "docs.html": page(document)}, 0
+    for path, contents in made.items():
+        if path.read_text() == contents:
+            continue
+        if "--check" not in sys.argv[1:]:
+            path.write_text(contents)
+            continue
+        print(f"{path.relative_to(schema.ROOT)} differs: python3 server/api/docs.py writes it anew")
+        wrong = 1
+    return wrong
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ const char *api_glossary_owner(const struct request *request);
 void api_prepare(const struct service *service, const char *field, struct request *request,
                  struct reply *reply);
 /* Returns the minimum length of the answer to a prepared request. */
-size_t api_least_bytes(const struct request *request);
+size_t api_least_bytes(struct request *request);
 /* Makes a prepared request end, as api_fail_length does, when the sentences that have been decoded
  * make its answer too long. */
 void api_bound_answer(const struct service *service, struct request *request);

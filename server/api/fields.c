@@ -20,14 +20,14 @@ static const struct {
     const char *name;
     unsigned bit;
 } includes[] = {
-    {"tokens", INCLUDE_TOKENS},       {"log_probs", INCLUDE_LOG_PROBS},
-    {"attention", INCLUDE_ATTENTION}, {"soft_alignment", INCLUDE_SOFT_ALIGNMENT},
-    {"words", INCLUDE_WORDS},         {"alignment", INCLUDE_ALIGNMENT},
-    {"offsets", INCLUDE_OFFSETS},     {"entropy", INCLUDE_ENTROPY},
-    {"timing", INCLUDE_TIMING},       {"eos", INCLUDE_EOS},
-    {"top_k", INCLUDE_TOP_K},         {"beam", INCLUDE_BEAM},
-    {"quality", INCLUDE_QUALITY},     {"heads", INCLUDE_HEADS},
+#define PART(name, NAME, bit, text) {#name, INCLUDE_##NAME},
+#include "server/decode/reply.def"
 };
+
+static const char include_names[] =
+#define PART(name, NAME, bit, text) #name ", "
+#include "server/decode/reply.def"
+    ;
 
 enum { INCLUDE_COUNT = sizeof includes / sizeof includes[0] };
 
@@ -174,12 +174,8 @@ static int read_include(const struct field *field, json_t *value, void *out, str
                                              memcmp(at, includes[known].name, length) != 0))
                 known++;
             if (!all && known == INCLUDE_COUNT)
-                return api_refuse(
-                    reply, field->name,
-                    "%s must be all, or any of tokens, log_probs, attention, soft_alignment, "
-                    "alignment, words, "
-                    "offsets, entropy, top_k, beam, quality, heads, timing, eos, got \"%.*s\"",
-                    field->name, length < 60 ? (int)length : 60, at);
+                return api_refuse(reply, field->name, "%s must be all, or any of %sgot \"%.*s\"",
+                                  field->name, include_names, length < 60 ? (int)length : 60, at);
             bits |= all ? INCLUDE_ALL : includes[known].bit;
             at += length;
         }

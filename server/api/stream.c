@@ -1,5 +1,6 @@
 /* This file writes the answer of a streamed request as server-sent events. */
 #include "server/api/answer.h"
+#include "server/api/members.h"
 #include "server/api/dialect.h"
 #include "server/api/plan.h"
 #include "server/api/warnings.h"

@@ -33,7 +33,17 @@ static char *reserve(struct writer *w, size_t bytes) {
     return w->bytes + w->length;
 }
 
+/* Adds to the length of a writer that counts. */
+static void count_bytes(struct writer *w, size_t bytes) {
+    w->too_long |= bytes > w->most - w->length;
+    w->length += w->too_long ? 0 : bytes;
+}
+
 static void writer_append(struct writer *w, const char *bytes, size_t length) {
+    if (w->number_bytes) {
+        count_bytes(w, length);
+        return;
+    }
     char *to = reserve(w, length);
     if (!to)
         return;
@@ -128,6 +138,10 @@ void writer_string_of(struct writer *w, const char *key, const char *bytes, size
                                                                 that follows its backslash */
     unsigned char all = 0; /* the OR of all bytes: only text outside ASCII can be invalid UTF-8 */
     put_key(w, key);
+    if (w->number_bytes) {
+        count_bytes(w, length + 2);
+        return;
+    }
     writer_append(w, "\"", 1);
     for (size_t at = 0; at < length;) {
         size_t end = at;
@@ -195,7 +209,9 @@ void writer_integer(struct writer *w, const char *key, int64_t number) {
 void writer_number(struct writer *w, const char *key, double number) {
     char text[DECIMAL_BYTES(DECIMAL_DIGITS)];
     put_key(w, key);
-    if (isfinite(number))
+    if (w->number_bytes)
+        count_bytes(w, w->number_bytes);
+    else if (isfinite(number))
         writer_append(w, text, (size_t)(decimal_write(text, number, DECIMAL_DIGITS) - text));
     else
         writer_fail(w);
@@ -205,6 +221,11 @@ void writer_number(struct writer *w, const char *key, double number) {
 void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count,
                     int digits) {
     writer_begin_array(w, key);
+    if (w->number_bytes) {
+        count_bytes(w, count > 0 ? count * (w->number_bytes + 1) - 1 : 0);
+        writer_end_array(w);
+        return;
+    }
     char *out = reserve(w, count * (DECIMAL_BYTES((size_t)digits) + 1));
     for (size_t i = 0; out && i < count; i++) {
         if (!isfinite(numbers[i])) {

@@ -20,6 +20,11 @@
  * Objects and arrays nest up to WRITER_DEPTH; the caller that begins one must end it, even after a
  * failure. Every function that writes a value takes its key: in an object a string without
  * characters that need escapes; in an array and at the top level NULL.
+ *
+ * A writer that counts (number_bytes > 0) writes nothing: its length grows as if each number had
+ * number_bytes and no character needed an escape. The values of numbers are not read and may be
+ * NULL, and an array of numbers takes constant time, so that the length of a reply is known for a
+ * fraction of the time of writing it.
  */
 
 enum {
@@ -30,11 +35,16 @@ enum {
 /* The longest number with this many digits: -1.23457e-308. */
 #define DECIMAL_BYTES(digits) ((digits) + 7)
 
+/* The shortest number: 0.0, 1e6. A writer that counts with it never exceeds what would be written.
+ */
+enum { WRITER_LEAST_NUMBER = 3 };
+
 /* Starts as {.most = ...}. */
 struct writer {
     char *bytes; /* [length] and a NUL, malloc'ed; NULL: empty */
     size_t length, capacity;
     size_t most;           /* limit of length; SIZE_MAX: none */
+    size_t number_bytes;   /* the writer counts; 0: it writes */
     bool too_long, failed; /* the limit was exceeded; any other failure */
     bool comma;            /* a comma must precede the next value */
     unsigned depth;        /* open objects and arrays */

@@ -25,22 +25,10 @@ enum { REQUEST_MAX_BEAM = SEARCH_MAX_ROWS };
 /* CANCEL_LENGTH: the answer would be too long. */
 enum cancel_reason { CANCEL_NONE, CANCEL_CLIENT, CANCEL_DEADLINE, CANCEL_SHUTDOWN, CANCEL_LENGTH };
 
-/* Parts that an answer may contain beside the text. */
+/* Parts that an answer may contain beside the text, one bit each: INCLUDE_TOKENS. */
 enum include {
-    INCLUDE_TOKENS = 1 << 0,
-    INCLUDE_LOG_PROBS = 1 << 1,
-    INCLUDE_ATTENTION = 1 << 2,
-    INCLUDE_ALIGNMENT = 1 << 3,
-    INCLUDE_WORDS = 1 << 4,
-    INCLUDE_OFFSETS = 1 << 5,
-    INCLUDE_ENTROPY = 1 << 6,
-    INCLUDE_TIMING = 1 << 7,
-    INCLUDE_EOS = 1 << 8,
-    INCLUDE_TOP_K = 1 << 9,
-    INCLUDE_BEAM = 1 << 10,
-    INCLUDE_SOFT_ALIGNMENT = 1 << 11,
-    INCLUDE_QUALITY = 1 << 12,
-    INCLUDE_HEADS = 1 << 13,
+#define PART(name, NAME, bit, text) INCLUDE_##NAME = 1 << bit,
+#include "server/decode/reply.def"
 };
 
 struct events;

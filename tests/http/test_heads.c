@@ -225,7 +225,7 @@ START_TEST(refused) {
     refuse(400, "'model': '" BIG "', 'text': 'A boy.', 'max_length': 129", "include",
            "include: heads needs a translation of at most 128 tokens, got 129");
     refuse(413, "'model': '" BIG "', 'text': 'A boy.', 'min_length': 128, 'max_length': 128", NULL,
-           "the reply must have at most 200000 bytes, but would have at least 223055");
+           "the reply must have at most 200000 bytes, but would have at least 446045");
 }
 END_TEST
 

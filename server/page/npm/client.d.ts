@@ -1,46 +1,74 @@
 import type { Answer, Sentence, Warning } from "./index.js";
 
-/** Fields of `/translate` and `/attention`; `/openapi.json` describes them. */
+/* written by server/api/docs.py: fields of requests */
+/** Fields of `/translate` and `/attention`. */
 export interface Request {
+  /** text to translate: a string, or an array of 1 to 64 strings */
   text: string | string[];
+  /** a model name from /models; by default the first that fits source and target */
   model?: string;
+  /** language code of the text; without it, or auto: detected, of each text by itself, if target is given */
   source?: string;
+  /** language code of the translation */
   target?: string;
-  /** Of a model that writes several languages: which one. */
+  /** of a model that writes several languages: which one, as variants of /models names it; by default that of target */
   variant?: string;
-  strategy?: "greedy" | "beam" | "sample" | "exact";
-  beam_size?: number;
-  n_best?: number;
-  length_penalty?: number;
-  coverage_penalty?: number;
-  temperature?: number;
-  top_k?: number;
-  top_p?: number;
-  seed?: number;
-  min_length?: number;
-  max_length?: number;
-  no_repeat_ngram?: number;
-  repetition_penalty?: number;
-  prefix?: string;
-  replace_unknowns?: boolean;
+  /** split texts into sentences; default true, or false when a translation is given */
   split_sentences?: boolean;
-  glossary?: { [phrase: string]: string } | string;
-  protect?: (string | { pattern: string })[];
-  digits?: number;
-  /** How `words.alignment` links words. */
-  links?: "best" | "mutual" | "balanced" | "several";
+  /** replace unknown words by the source words that they are aligned with */
+  replace_unknowns?: boolean;
+  /** what the text is: text, html or xml; well-formed markup in text stays as it is, too */
   format?: "text" | "html" | "xml";
-  /** true: what the model does, without opaque runs, comparison of numbers and signs, and doubt. */
-  verbatim?: boolean;
-  /** false: without the warning "doubtful". */
+  /** what each sentence contains besides its text; all: everything that the model has, except heads and beam */
+  include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "quality" | "heads" | "timing" | "eos" | "all")[];
+  /** significant digits of the weights of attention and alignment */
+  digits?: number;
+  /** how words.alignment links words. best: each target word with its best source word; mutual: those that are best in both directions; balanced: mutual, after the weights are brought to sum 1 by columns and rows in turn; several: the best of each word on either side if it is sure enough, so that a compound has a link with each word that it stands for */
+  links?: "best" | "mutual" | "balanced" | "several";
+  /** text that each translation must begin with */
+  prefix?: string;
+  /** false: leave out the warning doubtful */
   warnings?: boolean;
-  /** Names with commas between them, or all, or an array of names. */
-  include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads" | "all")[];
+  /** true: exactly what the model does; nothing is kept but what protect names, no number is checked, nothing is estimated unasked */
+  verbatim?: boolean;
+  /** target phrases that must be used to translate these source phrases; or the name of a glossary that the server keeps */
+  glossary?: string | { [name: string]: string };
+  /** what is not translated and stays as it is: strings, found as whole words, and patterns in RE2's syntax */
+  protect?: (string | { pattern: string })[];
+  /** how to search */
+  strategy?: "greedy" | "beam" | "sample" | "exact";
+  /** size of the beam; by default the model's, which is 5 for most */
+  beam_size?: number;
+  /** number of hypotheses to return; with beam at most beam_size, with greedy 1 */
+  n_best?: number;
+  /** score = log_prob / length ^ length_penalty; 0: none; by default the model's, which is 1 for most */
+  length_penalty?: number;
+  /** minimum number of target tokens */
+  min_length?: number;
+  /** maximum number of target tokens; by default the model's ratio to the source */
+  max_length?: number;
+  /** score += coverage_penalty * sum over the source tokens of log(min(1, attention received)) */
+  coverage_penalty?: number;
+  /** no sequence of this many tokens may occur twice; 0: off */
+  no_repeat_ngram?: number;
+  /** factor on the log-probability of a token that has already occurred */
+  repetition_penalty?: number;
+  /** log-probabilities are divided by it; only for strategy sample */
+  temperature?: number;
+  /** draw only from this many of the best tokens; 0: all; only for strategy sample */
+  top_k?: number;
+  /** draw only from the fewest best tokens that together have this probability; only for strategy sample */
+  top_p?: number;
+  /** the same seed gives the same texts; random by default; only for strategy sample */
+  seed?: number;
 }
 export interface AttentionRequest extends Request {
+  /** the translation to score and align instead of alignd's own: a string if text is a string, otherwise an array as long as text */
   translation?: string | string[];
+  /** attention weights for these steps, instead of the decoder's own */
   force_attention?: { step: number; weights: number[] }[];
 }
+/* end of fields of requests */
 export interface Translated { text: string; sentences: Sentence[]; warnings?: Warning[]; detected?: { language: string; confidence: number }; model?: string; source?: string; pivot?: [string, string] }
 export interface TranslateReply { model: string; source: string; target: string; translations: Translated[] }
 export interface AttentionReply { model: string; source: string; target: string; results: Translated[] }

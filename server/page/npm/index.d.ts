@@ -1,24 +1,49 @@
 /** One of a token's or word's places, half open: [start, end). */
 export interface Place { start: number; end: number; start_utf16: number; end_utf16: number }
 
-/** A sentence as `/attention` and `/translate` answer it. What is drawn needs the members that are not optional, and a matrix. */
+/* written by server/api/docs.py: members of a sentence */
+/** A sentence as `/attention` and `/translate` answer it. What is drawn needs the members that are not
+ * optional, and a matrix. n: the number of target tokens, m: of source tokens. */
 export interface Sentence {
   source_text: string;
   text: string;
+  /** m tokens */
   source_tokens: string[];
+  /** n tokens of the translation */
   tokens: string[];
+  /** hypotheses are ordered by it, best first */
+  score?: number;
+  log_prob?: number;
+  finish_reason?: "eos" | "length" | "budget";
+  /** strategy exact: no translation has a better score */
+  optimal?: boolean;
+  /** log-probability of each target token */
   log_probs: number[];
-  offsets: { source: Place[]; target: Place[] };
+  /** [n][m]: weights of the source tokens for each target token; each row sums to 1 */
   attention?: number[][];
+  /** [n][m]: what the alignment head says of each target token; attention if there is none */
   soft_alignment?: number[][];
+  /** pairs of indexes: source token, target token; by soft_alignment */
   alignment?: [number, number][];
   words?: { source: string[]; target: string[]; attention: number[][]; soft_alignment: number[][]; alignment: [number, number][]; offsets: { source: Place[]; target: Place[] } };
-  entropy?: number[];
-  top_k?: { token: string; log_prob: number }[][];
   quality?: { sentence: number; words: number[] };
+  offsets: { source: Place[]; target: Place[]; span?: { source: Place; target: Place } };
+  /** runs that came through as they are; with offsets */
+  opaque?: ({ source: Place; target: Place; kind: "emoji" | "symbol" | "word" | "code" | "number" | "markup" | "url" | "email" | "protect" })[];
+  /** in nats, for each target token */
+  entropy?: number[];
+  /** the five most likely tokens at each step */
+  top_k?: { token: string; log_prob: number }[][];
+  timing?: { queue_ms: number; decode_ms: number; steps: number };
+  /** what the heads of a transformer looked at; of the best hypothesis */
   heads?: { encoder?: number[][][][]; decoder?: number[][][][]; cross?: number[][][][] };
+  /** the search tree */
+  beam?: ({ id: number; parent: number | null; step: number; token: string; log_prob: number; score: number; state: "kept" | "pruned" | "finished" })[];
+  /** all hypotheses, best first; only if n_best > 1 */
+  hypotheses?: Sentence[];
   [more: string]: unknown;
 }
+/* end of members of a sentence */
 /** What is likely wrong: the text is in another language (`language`: its code), has many unknown tokens, or was shortened. */
 export interface Warning { code: "language" | "untranslated" | "unknown" | "shortened" | "numbers" | "signs" | "glossary" | "doubtful" | "encoding" | "changed"; message: string; language?: string; source?: string[]; target?: string[]; quality?: number; words?: Place[]; entries?: { source: string; target: string }[] }
 export interface Answer { model?: string; source?: string; target?: string; text?: string; sentences: Sentence[]; warnings?: Warning[]; pivot?: [string, string] }

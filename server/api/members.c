@@ -1,0 +1,474 @@
+/* This file writes the members of a sentence's object. server/decode/reply.def lists them; each has
+ * a function here, which writes to any writer: to one that counts, it gives a lower bound of its
+ * length. What has not been computed yet (a hypothesis, its rendering) is NULL then. */
+#include "server/api/members.h"
+#include "server/base/strings.h"
+#include "server/decode/outcome.h"
+#include <string.h>
+
+/* One hypothesis of one sentence. */
+struct sentence_view {
+    struct request *request;
+    const struct sentence *sentence;
+    const struct hypothesis *hypothesis;
+    const struct rendering *rendering; /* NULL: not rendered, since its length is counted */
+    const struct api_places *begin;    /* its place in the whole text; NULL: not written */
+    size_t rows;                       /* target tokens to write; `eos` adds the final </s> */
+    bool inner;                        /* it is one of `hypotheses` */
+    struct arena *arena;               /* scratch */
+    struct writer *out;
+};
+
+static struct sentence_view view_choose(const struct sentence_view *view,
+                                        const struct hypothesis *hypothesis) {
+    struct sentence_view chosen = *view;
+    bool eos = hypothesis->ended && view->request->include & INCLUDE_EOS;
+    chosen.hypothesis = hypothesis;
+    chosen.rows = hypothesis->length + eos;
+    return chosen;
+}
+
+static bool is_over(struct request *request, const struct writer *out) {
+    return writer_ended(out) || request_is_over(request);
+}
+
+bool members_are_over(const struct members *members) {
+    return is_over(members->request, members->out);
+}
+
+/* ---- places ---- */
+
+static void put_pair(const struct sentence_view *view, size_t source, size_t target) {
+    writer_begin_array(view->out, NULL);
+    writer_count(view->out, NULL, source);
+    writer_count(view->out, NULL, target);
+    writer_end_array(view->out);
+}
+
+static void put_offset(const struct sentence_view *view, struct utf16_cursor *cursor, size_t begin,
+                       size_t end) {
+    struct api_place from = {begin, utf16_position(cursor, begin)},
+                     to = {end, utf16_position(cursor, end)};
+    api_put_place(view->out, NULL, from, to);
+}
+
+/* tokens: [count], or NULL if they are not known. end: the place of </s> follows. */
+static void put_token_offsets(const struct sentence_view *view, const char *key, const char *text,
+                              const struct token *tokens, size_t count, bool end) {
+    struct utf16_cursor cursor = {.text = text};
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < count; i++)
+        put_offset(view, &cursor, tokens ? tokens[i].begin : 0, tokens ? tokens[i].end : 0);
+    if (end)
+        put_offset(view, &cursor, strlen(text), strlen(text));
+    writer_end_array(view->out);
+}
+
+/* Moves a position past the first `bytes` bytes of a text. */
+static struct api_place place_after(struct api_place place, const char *text, size_t bytes) {
+    struct utf16_cursor cursor = {.text = text};
+    return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
+}
+
+/* ---- the members, in the order of reply.def ---- */
+
+static void put_source_text(const struct sentence_view *view, const char *key) {
+    writer_string_of(view->out, key, sentence_text(view->sentence),
+                     sentence_text_length(view->sentence));
+}
+
+static void put_text(const struct sentence_view *view, const char *key) {
+    writer_string(view->out, key, view->rendering ? view->rendering->text : "");
+}
+
+static void put_source_tokens(const struct sentence_view *view, const char *key) {
+    writer_begin_array(view->out, key);
+    for (size_t j = 0; j < view->sentence->length; j++)
+        writer_string(view->out, NULL, view->sentence->tokens[j].piece);
+    writer_end_array(view->out);
+}
+
+static void put_tokens(const struct sentence_view *view, const char *key) {
+    size_t length = view->hypothesis->length;
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < length; i++)
+        writer_string(view->out, NULL, view->rendering ? view->rendering->tokens[i].piece : "");
+    if (view->rows > length)
+        writer_string(view->out, NULL, "</s>");
+    writer_end_array(view->out);
+}
+
+static void put_score(const struct sentence_view *view, const char *key) {
+    writer_number(view->out, key, view->hypothesis->score);
+}
+
+static void put_log_prob(const struct sentence_view *view, const char *key) {
+    writer_number(view->out, key, view->hypothesis->log_prob);
+}
+
+const char *const finish_reasons[] = {
+    [FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
+
+static void put_finish_reason(const struct sentence_view *view, const char *key) {
+    writer_string(view->out, key, finish_reasons[view->hypothesis->finish]);
+}
+
+static void put_optimal(const struct sentence_view *view, const char *key) {
+    const struct search_options *options = &view->sentence->options;
+    if (options->strategy == &search_exact || options->approximates)
+        writer_boolean(view->out, key, view->hypothesis->finish != FINISH_BUDGET);
+}
+
+static void put_log_probs(const struct sentence_view *view, const char *key) {
+    writer_numbers(view->out, key, view->hypothesis->log_probs, view->rows, DECIMAL_DIGITS);
+}
+
+static void put_entropy(const struct sentence_view *view, const char *key) {
+    writer_numbers(view->out, key, view->hypothesis->entropies, view->rows, DECIMAL_DIGITS);
+}
+
+static void put_rows(const struct sentence_view *view, const char *key, const float *const *rows) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < view->rows; i++)
+        writer_numbers(view->out, NULL, rows ? rows[i] : NULL, view->sentence->length,
+                       view->request->digits);
+    writer_end_array(view->out);
+}
+
+static void put_attention(const struct sentence_view *view, const char *key) {
+    put_rows(view, key, view->hypothesis->attention);
+}
+
+static void put_soft_alignment(const struct sentence_view *view, const char *key) {
+    put_rows(view, key, view->hypothesis->alignment);
+}
+
+static void put_alignment(const struct sentence_view *view, const char *key) {
+    struct span own = sentence_own(view->sentence);
+    bool has_end = own.end < view->sentence->length;
+    writer_begin_array(view->out, key);
+    for (size_t i = 0, j; view->rendering && i < view->hypothesis->length; i++) {
+        const float *row = view->hypothesis->alignment[i];
+        if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0, &j))
+            put_pair(view, own.begin + j, i);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_matrix(const struct sentence_view *view, const char *key,
+                       const struct word_matrix *matrix) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < matrix->target_count; i++)
+        writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count,
+                       matrix->source_count, view->request->digits);
+    writer_end_array(view->out);
+}
+
+/* Writes the members of `words`. Returns -1 if memory runs out. */
+static int put_word_members(const struct sentence_view *view) {
+    const struct hypothesis *hypothesis = view->hypothesis;
+    struct word_sides sides;
+    const struct word_side *const both[] = {&sides.source, &sides.target};
+    const char *const names[] = {"source", "target"};
+    const char *const texts[] = {sentence_text(view->sentence), view->rendering->text};
+    struct writer *out = view->out;
+    struct word_matrix attention, alignment;
+    const struct links_kind *kind =
+        view->request->links ? view->request->links : links_kind_find("best");
+    bool head = translator_info(view->sentence->translator).alignment_head;
+    struct links links = {0};
+    if (render_words(view->sentence, WORDS_UNICODE, hypothesis, view->rendering, view->arena,
+                     &sides, NULL) != 0 ||
+        render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) != 0 ||
+        render_merge(&sides, hypothesis->alignment, view->arena, &alignment, NULL) != 0)
+        return -1;
+    for (size_t i = 0; i < 2; i++) {
+        writer_begin_array(out, names[i]);
+        for (size_t word = 0; word < both[i]->count; word++) {
+            struct span span = both[i]->words[word];
+            writer_string_of(out, NULL, texts[i] + span.begin, span.end - span.begin);
+        }
+        writer_end_array(out);
+    }
+
+    put_matrix(view, "attention", &attention);
+    put_matrix(view, "soft_alignment", &alignment);
+    links_prepare(kind, &alignment, !head);
+    if (links_make(kind, &alignment, view->arena, &links, NULL) != 0)
+        return -1;
+    writer_begin_array(out, "alignment");
+    for (size_t i = 0; i < links.count; i++)
+        put_pair(view, links.all[i].source, links.all[i].target);
+    writer_end_array(out);
+
+    writer_begin_object(out, "offsets");
+    for (size_t i = 0; i < 2; i++) {
+        struct utf16_cursor cursor = {.text = texts[i]};
+        writer_begin_array(out, names[i]);
+        for (size_t word = 0; word < both[i]->count; word++)
+            put_offset(view, &cursor, both[i]->words[word].begin, both[i]->words[word].end);
+        writer_end_array(out);
+    }
+    writer_end_object(out);
+    return 0;
+}
+
+static int put_quality_members(const struct sentence_view *view) {
+    struct word_sides sides;
+    struct quality quality;
+    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, view->rendering, view->arena,
+                     &sides, NULL) != 0 ||
+        translator_quality(view->sentence, view->hypothesis, sides.target.tokens,
+                           sides.target.count, view->arena, &quality, NULL) != 0)
+        return -1;
+    writer_number(view->out, "sentence", (double)quality.sentence);
+    writer_numbers(view->out, "words", quality.words, quality.count, DECIMAL_DIGITS);
+    return 0;
+}
+
+/* Writes an object whose members are computed from the rendering in scratch memory. */
+static void put_computed(const struct sentence_view *view, const char *key,
+                         int (*put)(const struct sentence_view *view)) {
+    struct arena_mark mark = arena_mark(view->arena);
+    writer_begin_object(view->out, key);
+    if (view->rendering && put(view) != 0)
+        writer_fail(view->out);
+    writer_end_object(view->out);
+    arena_release(view->arena, mark);
+}
+
+static void put_words(const struct sentence_view *view, const char *key) {
+    put_computed(view, key, put_word_members);
+}
+
+static void put_quality(const struct sentence_view *view, const char *key) {
+    put_computed(view, key, put_quality_members);
+}
+
+static void put_offsets(const struct sentence_view *view, const char *key) {
+    const struct sentence *sentence = view->sentence;
+    const struct rendering *rendering = view->rendering;
+    const char *source = sentence_text(sentence), *target = rendering ? rendering->text : "";
+    size_t length = view->hypothesis->length;
+    writer_begin_object(view->out, key);
+    put_token_offsets(view, "source", source, sentence->tokens, sentence->length, false);
+    put_token_offsets(view, "target", target, rendering ? rendering->tokens : NULL, length,
+                      view->rows > length);
+    if (view->begin) {
+        const struct api_places *begin = view->begin;
+        writer_begin_object(view->out, "span");
+        api_put_place(view->out, "source", begin->source,
+                      place_after(begin->source, source, sentence_text_length(sentence)));
+        api_put_place(view->out, "target", begin->target,
+                      place_after(begin->target, target, strlen(target)));
+        writer_end_object(view->out);
+    }
+    writer_end_object(view->out);
+}
+
+/* Writes the opaque runs, which the translation copies unchanged. */
+static void put_opaque(const struct sentence_view *view, const char *key) {
+    static const struct api_place start = {0, 0};
+    const struct sentence *sentence = view->sentence;
+    const char *source = sentence_text(sentence);
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; view->rendering && i < view->hypothesis->length; i++) {
+        const struct opaque_run *run = glossary_run(sentence, view->hypothesis->tokens[i]);
+        const struct token *written = &view->rendering->tokens[i];
+        if (!run)
+            continue;
+        writer_begin_object(view->out, NULL);
+        api_put_place(view->out, "source", place_after(start, source, run->begin),
+                      place_after(start, source, run->end));
+        api_put_place(view->out, "target",
+                      place_after(start, view->rendering->text, written->begin),
+                      place_after(start, view->rendering->text, written->end));
+        writer_string(view->out, "kind", opaque_name(run->kind));
+        writer_end_object(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_top_k(const struct sentence_view *view, const char *key) {
+    writer_begin_array(view->out, key);
+    for (size_t row = 0; view->hypothesis->alternatives && row < view->rows; row++) {
+        const struct alternatives *step = view->hypothesis->alternatives[row];
+        writer_begin_array(view->out, NULL);
+        for (size_t i = 0; i < step->count; i++) {
+            writer_begin_object(view->out, NULL);
+            writer_string(view->out, "token", translator_piece(view->sentence, step->tokens[i]));
+            writer_number(view->out, "log_prob", (double)step->log_probs[i]);
+            writer_end_object(view->out);
+        }
+        writer_end_array(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_timing(const struct sentence_view *view, const char *key) {
+    const struct job *job = sentence_job(view->sentence);
+    writer_begin_object(view->out, key);
+    writer_number(view->out, "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000);
+    writer_number(view->out, "decode_ms", (double)(job->done_us - job->admitted_us) / 1000);
+    writer_count(view->out, "steps", view->sentence->steps);
+    writer_end_object(view->out);
+}
+
+/* Writes one part as [layer][head][row][column]. Pads decoder rows with zeros, since a step attends
+ * to no later step. */
+static void put_looks(const struct sentence_view *view, enum looks_part part, size_t rows,
+                      const char *key) {
+    const struct look_set *set = &view->sentence->looks->parts[part];
+    float row[REQUEST_HEADS_TOKENS + 1];
+    if (set->layers == 0)
+        return;
+    writer_begin_array(view->out, key);
+    for (size_t layer = 0; layer < set->layers && !is_over(view->request, view->out); layer++) {
+        writer_begin_array(view->out, NULL);
+        for (size_t head = 0; head < set->heads; head++) {
+            writer_begin_array(view->out, NULL);
+            for (size_t i = 0, count; i < rows; i++) {
+                const float *seen = looks_row(view->sentence->looks, part, layer, head, i, &count);
+                memset(row, 0, sizeof row);
+                memcpy(row, seen, count * sizeof *row);
+                writer_numbers(view->out, NULL, row, part == LOOKS_DECODER ? rows : count,
+                               view->request->digits);
+            }
+            writer_end_array(view->out);
+        }
+        writer_end_array(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_heads(const struct sentence_view *view, const char *key) {
+    if (view->inner)
+        return;
+    if (!view->rendering) {
+        size_t weights = sentence_looks(view->sentence, view->rows);
+        writer_numbers(view->out, key, NULL, weights, view->request->digits);
+        return;
+    }
+    writer_begin_object(view->out, key);
+    put_looks(view, LOOKS_ENCODER, view->sentence->length, "encoder");
+    put_looks(view, LOOKS_DECODER, view->rows, "decoder");
+    put_looks(view, LOOKS_CROSS, view->rows, "cross");
+    writer_end_object(view->out);
+}
+
+/* Writes the nodes of the search tree. */
+static void put_beam(const struct sentence_view *view, const char *key) {
+    static const char *const states[] = {
+        [BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
+    size_t count = view->sentence->hypotheses ? view->sentence->search.tree.count : 0;
+    if (view->inner)
+        return;
+    writer_begin_array(view->out, key);
+    for (size_t id = 0; id < count; id++) {
+        const struct branch *b = search_branch(&view->sentence->search, id);
+        writer_begin_object(view->out, NULL);
+        writer_count(view->out, "id", id);
+        if (b->parent == BRANCH_START)
+            writer_null(view->out, "parent");
+        else
+            writer_count(view->out, "parent", b->parent);
+        writer_count(view->out, "step", b->step);
+        writer_string(view->out, "token", translator_piece(view->sentence, b->token));
+        writer_number(view->out, "log_prob", (double)b->log_prob);
+        writer_number(view->out, "score", (double)b->score);
+        writer_string(view->out, "state", states[b->state]);
+        writer_end_object(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_members(const struct sentence_view *view);
+
+/* Returns how many hypotheses a sentence has or, before it is decoded, will have at least: sampling
+ * yields as many as the request asks for, a beam at least one. */
+static size_t least_hypotheses(const struct sentence_view *view) {
+    const struct search_options *search = &view->request->search;
+    if (view->sentence->hypotheses)
+        return view->sentence->count;
+    return search->strategy == &search_sample ? search->n_best : 1;
+}
+
+/* The best hypothesis comes first and repeats the sentence's object. */
+static void put_hypotheses(const struct sentence_view *view, const char *key) {
+    const struct sentence *sentence = view->sentence;
+    if (view->inner || view->request->search.n_best <= 1)
+        return;
+    writer_begin_array(view->out, key);
+    for (size_t h = 0; h < least_hypotheses(view) && !is_over(view->request, view->out); h++) {
+        struct arena_mark mark = arena_mark(view->arena);
+        const struct hypothesis *hypothesis =
+            sentence->hypotheses ? &sentence->hypotheses[h] : view->hypothesis;
+        struct sentence_view one = view_choose(view, hypothesis);
+        struct rendering rendering;
+        one.inner = true;
+        if (h > 0)
+            one.begin = NULL;
+        if (one.rendering)
+            one.rendering = &rendering;
+        writer_begin_object(view->out, NULL);
+        if (!one.rendering ||
+            translator_render(sentence, hypothesis, view->arena, &rendering, NULL) == 0)
+            put_members(&one);
+        else
+            writer_fail(view->out);
+        writer_end_object(view->out);
+        arena_release(view->arena, mark);
+    }
+    writer_end_array(view->out);
+}
+
+static const struct member {
+    const char *name;
+    unsigned parts; /* 0: always written */
+    void (*put)(const struct sentence_view *view, const char *key);
+} all_members[] = {
+#define MEMBER(name, parts, type, text) {#name, parts, put_##name},
+#include "server/decode/reply.def"
+};
+
+static void put_members(const struct sentence_view *view) {
+    for (size_t i = 0; i < sizeof all_members / sizeof *all_members; i++) {
+        const struct member *member = &all_members[i];
+        if (!member->parts || member->parts & view->request->include)
+            member->put(view, member->name);
+    }
+}
+
+/* ---- sentences ---- */
+
+void members_put(const struct members *members, size_t i, const struct rendering *best) {
+    const struct text *text = members->text;
+    const struct sentence *sentence = &text->sentences[i];
+    struct api_places *at = members->at;
+    struct span gap = render_gap(text, i);
+    at->source = place_after(at->source, text->source + gap.begin, gap.end - gap.begin);
+    at->target = place_after(at->target, text->source + gap.begin, gap.end - gap.begin);
+    struct sentence_view view = {.request = members->request,
+                                 .sentence = sentence,
+                                 .rendering = best,
+                                 .begin = members->apart ? NULL : at,
+                                 .arena = members->arena,
+                                 .out = members->out};
+    view = view_choose(&view, &sentence->hypotheses[0]);
+    put_members(&view);
+    at->source = place_after(at->source, sentence_text(sentence), sentence_text_length(sentence));
+    at->target = place_after(at->target, best->text, strlen(best->text));
+}
+
+void members_count(struct request *request, const struct sentence *sentence, struct writer *out) {
+    const struct hypothesis shortest = {.length = sentence->options.min_length};
+    struct arena arena; /* nothing is allocated while lengths are counted */
+    arena_init(&arena, 1);
+    struct sentence_view view = {
+        .request = request, .sentence = sentence, .arena = &arena, .out = out};
+    view = view_choose(&view, sentence->hypotheses ? &sentence->hypotheses[0] : &shortest);
+    writer_begin_object(out, NULL);
+    put_members(&view);
+    writer_end_object(out);
+    arena_done(&arena);
+}

@@ -1,0 +1,211 @@
+"""What follows from one table each: the schema of a sentence from server/decode/reply.def, the fields of /attention and
+those of the query strings from the schema TranslateRequest. docs.py writes all of it into the files that repeat it."""
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Schema = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parents[2]
+REPLY = ROOT / "server/decode/reply.def"
+WIDTH = 130  # of openapi.json: a value that fits in a line stands in one
+DEFINED = "#/components/schemas/"
+TRANSLATE_ONLY = {"format"}
+ATTENTION_OWN = {"target", "translation", "include", "force_attention"}  # not as those of /translate
+CLIENT_SETS = {"stream"}  # by the method that is called
+DRAWN = {"source_text", "text", "source_tokens", "tokens", "log_probs", "offsets"}  # what the page's element needs
+SCALARS = {"string", "number", "integer", "boolean"}
+
+
+class Part(NamedTuple):
+    """A name that `include` may have."""
+    name: str
+    text: str
+
+
+class Member(NamedTuple):
+    """A member of a sentence's object."""
+    name: str
+    parts: str
+    type: str
+    text: str
+
+
+def unquote(literal: str) -> str:
+    return json.loads(literal)
+
+
+def read_reply() -> tuple[list[Part], list[Member]]:
+    """The rows of reply.def, in its order."""
+    parts, members = [], []
+    for line in REPLY.read_text().splitlines():
+        if row := re.fullmatch(r'PART\((\w+), \w+, \d+, (".*")\)', line):
+            parts.append(Part(row[1], unquote(row[2])))
+        elif row := re.fullmatch(r'MEMBER\((\w+), (\w+), "([^"]*)", (".*")\)', line):
+            members.append(Member(row[1], row[2], row[3], unquote(row[4])))
+        elif line.startswith(("PART(", "MEMBER(")):
+            raise ValueError(f"{REPLY.name}: not a row: {line}")
+    return parts, members
+
+
+# ---- schemas ----
+
+def schema_of(kind: str) -> Schema:
+    """The schema of a type in reply.def."""
+    kind = kind.removesuffix("?")
+    if kind.endswith("[]"):
+        return {"type": "array", "items": schema_of(kind[:-2])}
+    if kind == "pair":
+        return {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+    if "|" in kind:
+        return {"type": "string", "enum": kind.split("|")}
+    return {"type": kind} if kind in SCALARS else {"$ref": DEFINED + kind}
+
+
+def described(schema: Schema, text: str) -> Schema:
+    """A reference has no description of its own in OpenAPI 3.0 and therefore stands in an allOf."""
+    if not text:
+        return schema
+    return {**({"allOf": [schema]} if "$ref" in schema else schema), "description": text}
+
+
+def sentence(members: list[Member]) -> Schema:
+    return {"type": "object",
+            "properties": {one.name: described(schema_of(one.type), one.text) for one in members},
+            "required": [one.name for one in members if one.parts == "0" and not one.type.endswith("?")]}
+
+
+def bare(schema: Schema) -> Schema:
+    """A property's schema without its description."""
+    return schema["allOf"][0] if "allOf" in schema else {key: schema[key] for key in schema if key != "description"}
+
+
+def parameter(name: str, schema: Schema, required: bool) -> Schema:
+    """The same field in a query string: objects and arrays of objects are JSON there."""
+    own = bare(schema)
+    as_json = "object" in (own.get("items", {}).get("type"), *(one.get("type") for one in own.get("oneOf", []))) \
+        or "oneOf" in own.get("items", {}) or "$ref" in own.get("items", {})
+    value = {"content": {"application/json": {"schema": own}}} if as_json else {"schema": own}
+    return {"name": name, "in": "query", "description": schema["description"], "required": required, **value}
+
+
+def derive(document: Schema) -> None:
+    """Sets everything in the document that follows from reply.def and from TranslateRequest."""
+    parts, members = read_reply()
+    schemas = document["components"]["schemas"]
+    schemas["Sentence"] = sentence(members)
+    requests = {path: schemas[name] for path, name in
+                (("/translate", "TranslateRequest"), ("/attention", "AttentionRequest"))}
+    translate, attention = (one["properties"] for one in requests.values())
+    order = [*attention, *(name for name in translate if name not in attention and name not in TRANSLATE_ONLY)]
+    requests["/attention"]["properties"] = {
+        name: attention[name] if name in ATTENTION_OWN else translate[name]
+        for name in order if name in ATTENTION_OWN or name in translate}
+    for path, request in requests.items():
+        names = bare(request["properties"]["include"])["oneOf"][0]
+        names["items"]["enum"] = [one.name for one in parts] + ["all"]
+        names["maxItems"] = len(parts)
+        document["paths"][path]["get"]["parameters"] = [
+            parameter(name, value, name in request["required"]) for name, value in request["properties"].items()]
+
+
+def dump(value: Any, depth: int = 0, before: int = 0) -> str:
+    """JSON with an indent of one, and in one line what fits there. before: the width of the key."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (dict, list)) or not value or depth + before + len(flat) <= WIDTH:
+        return flat
+    keys = [json.dumps(key) + ": " for key in value] if isinstance(value, dict) else [""] * len(value)
+    values = value.values() if isinstance(value, dict) else value
+    rows = [" " * (depth + 1) + key + dump(one, depth + 1, len(key) + 1) for key, one in zip(keys, values)]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{first}\n" + ",\n".join(rows) + f"\n{' ' * depth}{last}"
+
+
+# ---- types ----
+
+def type_of(schema: Schema, schemas: Schema) -> str:
+    """The TypeScript type of a schema; the schemas that it refers to are written out."""
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(DEFINED)
+        return name if name in ("Place", "Sentence") else type_of(schemas[name], schemas)
+    if "allOf" in schema:
+        return type_of(schema["allOf"][0], schemas)
+    if "oneOf" in schema:
+        kinds = sorted((type_of(one, schemas) for one in schema["oneOf"]), key=lambda kind: kind != "string")
+        return " | ".join(kinds)
+    if "enum" in schema:
+        return " | ".join(map(json.dumps, schema["enum"]))
+    if schema.get("type") == "array":
+        item = type_of(schema["items"], schemas)
+        if schema.get("maxItems") == 2 and schema.get("minItems") == 2:
+            return f"[{item}, {item}]"
+        return f"({item})[]" if " | " in item else f"{item}[]"
+    if "properties" in schema:
+        needed = schema.get("required", [])
+        return "{ " + "; ".join(f"{key}{'' if key in needed else '?'}: {type_of(value, schemas)}"
+                                for key, value in schema["properties"].items()) + " }"
+    if "additionalProperties" in schema:
+        return f"{{ [name: string]: {type_of(schema['additionalProperties'], schemas)} }}"
+    kind = {"integer": "number"}.get(schema["type"], schema["type"])
+    return f"{kind} | null" if schema.get("nullable") else kind
+
+
+class Interface(NamedTuple):
+    """The first line of an interface, the properties that are not optional, and whether it may have more."""
+    head: str
+    needed: set[str]
+    open: bool = False
+
+
+def interface(one: Interface, properties: Schema, schemas: Schema) -> str:
+    rows = []
+    for name, schema in properties.items():
+        if schema.get("description"):
+            rows.append(f"  /** {schema['description']} */\n")
+        rows.append(f"  {name}{'' if name in one.needed else '?'}: {type_of(schema, schemas)};\n")
+    if one.open:
+        rows.append("  [more: string]: unknown;\n")
+    return f"export interface {one.head} {{\n{''.join(rows)}}}\n"
+
+
+def request_types(schemas: Schema) -> str:
+    translate, attention = (schemas[name]["properties"] for name in ("TranslateRequest", "AttentionRequest"))
+    common = {name: value for name, value in translate.items() if name not in CLIENT_SETS}
+    own = {name: value for name, value in attention.items() if name not in translate}
+    return "/** Fields of `/translate` and `/attention`. */\n" \
+        + interface(Interface("Request", {"text"}), common, schemas) \
+        + interface(Interface("AttentionRequest extends Request", set()), own, schemas)
+
+
+def sentence_type(schemas: Schema) -> str:
+    return "/** A sentence as `/attention` and `/translate` answer it. What is drawn needs the members that are not\n" \
+        " * optional, and a matrix. n: the number of target tokens, m: of source tokens. */\n" \
+        + interface(Interface("Sentence", DRAWN, open=True), schemas["Sentence"]["properties"], schemas)
+
+
+# ---- what stands between two marks of a file ----
+
+def parts_table() -> str:
+    rows = "".join(f"| `{one.name}` | {one.text} |\n" for one in read_reply()[0])
+    return f"| `include` | |\n|---|---|\n{rows}"
+
+
+def replace_between(path: Path, mark: str, text: str) -> str:
+    """The file's text with this text between the two lines of comments that name it."""
+    lines = path.read_text().split("\n")
+    first, last = (next(i for i, line in enumerate(lines) if key in line)
+                   for key in (f" written by server/api/docs.py: {mark} ", f" end of {mark} "))
+    return "\n".join(lines[:first + 1] + [text.rstrip("\n")] + lines[last:])
+
+
+def files(document: Schema) -> dict[Path, str]:
+    """The texts of all files that repeat the tables, from a document on which derive was called."""
+    schemas, npm = document["components"]["schemas"], ROOT / "server/page/npm"
+    requests = ROOT / "server/api/REQUESTS.md"
+    return {
+        ROOT / "server/api/openapi.json": dump(document) + "\n",
+        npm / "client.d.ts": replace_between(npm / "client.d.ts", "fields of requests", request_types(schemas)),
+        npm / "index.d.ts": replace_between(npm / "index.d.ts", "members of a sentence", sentence_type(schemas)),
+        requests: replace_between(requests, "parts of a reply", parts_table()),
+    }
