@@ -126,16 +126,9 @@ GIBBS_OBJECTS  := $(call OBJECTS_OF,$(wildcard weights/gibbs/*.c))
 
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
 # exact int8 sums: however a logit is computed, it shall have the same bits.
-KERNELS := generic
-ifneq (,$(findstring x86_64,$(MACHINE)))
-KERNELS += v3 v4 vnni
-else ifneq (,$(findstring aarch64,$(MACHINE)))
-KERNELS += dotprod
-endif
-KERNEL_FLAGS_v3 := -march=x86-64-v3
-KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
-KERNEL_FLAGS_vnni := $(KERNEL_FLAGS_v4) -mavx512vnni -DTILES
-KERNEL_FLAGS_dotprod := -march=armv8.2-a+dotprod
+SETS         := model/compute/sets.def
+KERNELS      := $(shell sed -nE 's/^SET.(any|$(firstword $(subst -, ,$(MACHINE)))), (\w+),.*/\2/p' $(SETS))
+KERNEL_FLAGS  = $(shell sed -nE 's/^SET.\w+, $(1), "(.*)",.*/\1/p' $(SETS))
 MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(source)-%.o))
 
 Q   := $(if $(V),,@)
@@ -171,10 +164,10 @@ $(BUILD)/%.o: %.cc Makefile
 
 # Not fortified: a store of one vector would become a call.
 define KERNEL_RULE
-$(BUILD)/$(1)-%.o: $(1).c Makefile
+$(BUILD)/$(1)-%.o: $(1).c Makefile $(SETS)
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
-	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -U_FORTIFY_SOURCE -DKERNELS=$$* -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(call KERNEL_FLAGS,$$*) -U_FORTIFY_SOURCE -DKERNELS=$$* -c -o $$@ $$<
 endef
 $(foreach source,$(KERNEL_SOURCES:.c=) tests/bench/reading,$(eval $(call KERNEL_RULE,$(source))))
 

@@ -6,12 +6,8 @@
 #include <string.h>
 
 static const struct kernels *const sets[] = {
-    &kernels_generic,
-#if defined(__x86_64__)
-    &kernels_v3,      &kernels_v4, &kernels_vnni, &kernels_amx,
-#elif defined(__aarch64__)
-    &kernels_dotprod,
-#endif
+#define SET(architecture, name, flags, condition) SETS_##architecture(&kernels_##name, )
+#include "model/compute/sets.def"
 };
 
 enum { SETS = sizeof sets / sizeof *sets };

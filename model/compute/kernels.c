@@ -1,6 +1,6 @@
 /* This file hides how the operations besides the products are computed in vectors. The Makefile
- * compiles it once per instruction set, with -DKERNELS=generic|v3|v4|vnni|dotprod and the matching
- * -march; the symbols end in that name. */
+ * compiles it once per instruction set of sets.def, with the set's flags and -DKERNELS=NAME; the
+ * symbols end in that name. */
 #include "model/compute/kernels.h"
 #include "model/compute/vector.h"
 #include <float.h>
@@ -813,6 +813,7 @@ static const struct block_kernels block_kernels = {
 
 const struct kernels JOIN(kernels, KERNELS) = {
     .name = TEXT(KERNELS), .packings = &JOIN(packings, KERNELS), OPERATIONS};
-#if defined(TILES)
-const struct kernels kernels_amx = {.name = "amx", .packings = &packings_amx, OPERATIONS};
+#if defined(VARIANT_SET)
+const struct kernels JOIN(kernels, VARIANT_SET) = {
+    .name = TEXT(VARIANT_SET), .packings = &JOIN(packings, VARIANT_SET), OPERATIONS};
 #endif

@@ -264,16 +264,20 @@ struct kernels {
     extern const struct packing packing_int8_##set;                                                \
     extern const struct packings packings_##set;                                                   \
     extern const struct kernels kernels_##set
-KERNELS_OF(generic);
+/* SETS_ARCHITECTURE(...) is the rows of sets.def that belong to this architecture. */
+#define SETS_any(...) __VA_ARGS__
 #if defined(__x86_64__)
-KERNELS_OF(v3);
-KERNELS_OF(v4);
-KERNELS_OF(vnni);
-KERNELS_OF(amx); /* the same as vnni, with the same packed weights, but int8 products of several
-                    rows use tiles */
-#elif defined(__aarch64__)
-KERNELS_OF(dotprod);
+#define SETS_x86_64(...) __VA_ARGS__
+#else
+#define SETS_x86_64(...)
 #endif
+#if defined(__aarch64__)
+#define SETS_aarch64(...) __VA_ARGS__
+#else
+#define SETS_aarch64(...)
+#endif
+#define SET(architecture, name, flags, condition) SETS_##architecture(KERNELS_OF(name);)
+#include "model/compute/sets.def"
 
 /* Returns the best for this processor. */
 const struct kernels *kernels_choose(void);

@@ -145,22 +145,22 @@ static bool may_use_tiles(void) {
 }
 #endif
 
-const struct kernels *kernels_choose(void) {
 #if defined(__x86_64__)
-    /* processors with these features also have everything else that x86-64-v4 and -v3 require */
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-        return !__builtin_cpu_supports("avx512vnni") ? &kernels_v4
-               : may_use_tiles()                     ? &kernels_amx
-                                                     : &kernels_vnni;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2"))
-        return &kernels_v3;
+#define CPU(feature) __builtin_cpu_supports(feature)
 #elif defined(__aarch64__)
-    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
-        return &kernels_dotprod;
+#define CPU(feature) (getauxval(AT_HWCAP) & (feature))
 #endif
-    return &kernels_generic;
+
+const struct kernels *kernels_choose(void) {
+    const struct kernels *best = NULL;
+#define SET(architecture, name, flags, condition) SETS_##architecture(CHOICE(name, condition))
+#define CHOICE(name, condition)                                                                    \
+    if (!(condition))                                                                              \
+        return best;                                                                               \
+    best = &kernels_##name;
+#include "model/compute/sets.def"
+#undef CHOICE
+    return best;
 }
 
 struct backend backend_choose(void) {

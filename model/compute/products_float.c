@@ -8,13 +8,7 @@
 #include <math.h>
 #include <stdalign.h>
 
-#if defined(__AVX512F__)
-enum { PANEL = 3, BLOCK = 8 }; /* 24 of 32 registers hold sums */
-#elif defined(__AVX2__)
-enum { PANEL = 2, BLOCK = 6 }; /* 12 of 16 */
-#else
-enum { PANEL = 2, BLOCK = 4 };
-#endif
+enum { PANEL = FLOAT_PANEL, BLOCK = FLOAT_BLOCK };
 /* WIDTH: columns of a panel. PIECE: so many k of a panel are multiplied with all rows before the
  * next ones. */
 enum { WIDTH = VL * PANEL, PIECE = 128 };
@@ -190,11 +184,11 @@ INLINE void multiply_height(enum storage storage, const struct product *q, const
         HEIGHT(2);
         HEIGHT(3);
         HEIGHT(4);
-#if defined(__AVX2__)
+#if FLOAT_BLOCK > 4
         HEIGHT(5);
         HEIGHT(6);
 #endif
-#if defined(__AVX512F__)
+#if FLOAT_BLOCK > 6
         HEIGHT(7);
         HEIGHT(8);
 #endif
@@ -484,6 +478,7 @@ PACKING(bfloat16, "bfloat16", BFLOAT16);
 
 const struct packings JOIN(packings, KERNELS) = {&float32, &float16, &bfloat16,
                                                  &JOIN(packing_int8, KERNELS)};
-#if defined(TILES)
-const struct packings packings_amx = {&float32, &float16, &bfloat16, &packing_int8_amx};
+#if defined(VARIANT_SET)
+const struct packings JOIN(packings, VARIANT_SET) = {&float32, &float16, &bfloat16,
+                                                     &JOIN(packing_int8, VARIANT_SET)};
 #endif

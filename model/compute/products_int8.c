@@ -12,74 +12,18 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-#if defined(__AVX512F__) || defined(__ARM_FEATURE_DOTPROD)
-#define TALL /* 24 of 32 registers hold sums */
-enum { PANEL = 3, BLOCK = 8 };
-#elif defined(__AVX2__)
-enum { PANEL = 2, BLOCK = 4 };
-#else
-enum { PANEL = 1, BLOCK = 4 };
-#endif
-enum { WIDTH = VL * PANEL, GROUP = 4, LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES };
+enum {
+    PANEL = INT8_PANEL,
+    BLOCK = INT8_BLOCK,
+    OFFSET = INT8_OFFSET,
+    WIDTH = VL * PANEL,
+    GROUP = 4,
+    LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES
+};
 
 /* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack, and
  * more than fit take several runs. FEW_BYTES: the same for a few rows. */
 enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, FEW_BYTES = 16 * 1024, MAX_ROWS = 256 };
-
-/* ---- products, four by four ----
- * add_products: sums[lane] += w[lane] . x, each of four int8 side by side. Weights are stored as w
- * + OFFSET. */
-
-#if defined(__AVX512VNNI__)
-enum {
-    OFFSET = 128
-}; /* the instruction needs one unsigned side; OFFSET times the sum of x is subtracted afterwards */
-
-INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    return (ivec)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)w, (__m512i)x);
-}
-#elif defined(__AVX512F__)
-enum { OFFSET = 0 };
-
-/* x is made unsigned and its sign moves to w; pairs of products stay within int16, as 2 x 127 x 127
- * does. */
-INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    __m512i signed_w = _mm512_mask_sub_epi8((__m512i)w, _mm512_movepi8_mask((__m512i)x),
-                                            _mm512_setzero_si512(), (__m512i)w);
-    __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8((__m512i)x), signed_w);
-    return sums + (ivec)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
-}
-#elif defined(__AVX2__)
-enum { OFFSET = 0 };
-
-INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    __m256i pairs =
-        _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)x), _mm256_sign_epi8((__m256i)w, (__m256i)x));
-    return sums + (ivec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-}
-#elif defined(__ARM_FEATURE_DOTPROD)
-enum { OFFSET = 0 };
-
-INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    return (ivec)vdotq_s32((int32x4_t)sums, (int8x16_t)w, (int8x16_t)x);
-}
-#elif defined(__aarch64__)
-enum { OFFSET = 0 };
-
-INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    int16x8_t low = vmull_s8(vget_low_s8((int8x16_t)w), vget_low_s8((int8x16_t)x)),
-              high = vmull_high_s8((int8x16_t)w, (int8x16_t)x);
-    return sums + (ivec)vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high));
-}
-#else
-enum { OFFSET = 0 };
-
-INLINE ivec add_products(ivec sums, ivec w, ivec x) {
-    for (int shift = 24; shift >= 0; shift -= 8)
-        sums += (w << shift >> 24) * (x << shift >> 24);
-    return sums;
-}
-#endif
 
 /* ---- rounding rows ---- */
 
@@ -124,21 +68,6 @@ static float most_of(const float *x, size_t n) {
     return result;
 }
 
-/* Rounds to nearest, ties to even. Without an instruction for it, adding 1.5 x 2^23 leaves the
- * integer in the low bits. */
-INLINE ivec round_vec(vec x) {
-#if defined(__AVX512F__)
-    return (ivec)_mm512_cvtps_epi32((__m512)x);
-#elif defined(__AVX2__)
-    return (ivec)_mm256_cvtps_epi32((__m256)x);
-#else
-    const float magic = 12582912.0f;
-    return (ivec)(x + magic) - (ivec)splat(magic);
-#endif
-}
-
-typedef int8_t quarters __attribute__((vector_size(VL)));
-
 INLINE void store_int8(char *q, ivec v, size_t count) {
     quarters narrow = __builtin_convertvector(v, quarters);
     memcpy(q, &narrow, count);
@@ -153,38 +82,6 @@ INLINE ivec load_bytes(const char *p) {
 /* Adds up the bytes of each lane. */
 INLINE ivec add_bytes(ivec sums, ivec bytes) {
     return add_products(sums, 0x01010101 - (ivec){0}, bytes);
-}
-
-/* Returns four vectors as bytes, end to end. Packing them two by two leaves their parts of 16 bytes
- * interleaved. */
-INLINE ivec pack_four(const ivec *v) {
-#if defined(__AVX512F__)
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i halves = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]),
-            others = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
-    return (ivec)_mm512_permutexvar_epi32(order, _mm512_packs_epi16(halves, others));
-#elif defined(__AVX2__)
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    __m256i halves = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
-            others = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
-    return (ivec)_mm256_permutevar8x32_epi32(_mm256_packs_epi16(halves, others), order);
-#else
-    quarters narrow[4];
-    for (size_t i = 0; i < 4; i++)
-        narrow[i] = __builtin_convertvector(v[i], quarters);
-    ivec packed;
-    memcpy(&packed, narrow, sizeof packed);
-    return packed;
-#endif
-}
-
-/* Stores the first `count` bytes. */
-INLINE void store_bytes(char *q, ivec bytes, size_t count) {
-#if defined(__AVX512BW__)
-    _mm512_mask_storeu_epi8(q, ~(__mmask64)0 >> (sizeof bytes - count), (__m512i)bytes);
-#else
-    memcpy(q, &bytes, count);
-#endif
 }
 
 /* NaN becomes -127. */
@@ -513,7 +410,7 @@ INLINE void multiply_block(const struct product *product, const struct rounded *
         HEIGHT(2);
         HEIGHT(3);
         HEIGHT(4);
-#if defined(TALL)
+#if INT8_BLOCK > 4
         HEIGHT(5);
         HEIGHT(6);
         HEIGHT(7);
@@ -536,7 +433,7 @@ typedef void block_multiplier(const struct product *product, const struct rounde
                        (struct ahead){next, stride, lines});                                       \
     }
 AHEAD_BY(1)
-#if defined(__AVX512F__)
+#if VL * INT8_PANEL > 16 /* more than a line */
 AHEAD_BY(2)
 AHEAD_BY(3)
 static block_multiplier *const block_multipliers[LINES] = {multiply_block_1, multiply_block_2,
@@ -607,69 +504,8 @@ static void multiply_rounded(const struct product *product, const struct rounded
     }
 }
 
-#if defined(TILES)
-/* ---- tiles (AMX) ----
- * A panel is laid out as the tiles of its VL columns want it: one tile holds the weights of TILE_IN
- * k of a vector of columns, and one instruction multiplies it with as many values of up to
- * TILE_ROWS rows. With fewer rows than LEAST_TILE_ROWS memory is the limit, and the loops of
- * vectors read it faster. */
-
-enum { TILE_ROWS = 16, TILE_IN = 64, LEAST_TILE_ROWS = 9 };
-
-/* Palette 1 of Intel's manual (LDTILECFG): the rows and the bytes of a row of each tile. */
-struct tile_shapes {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-};
-
-/* Blocks of rows have equal heights, since loading other shapes takes longer than rows that are
- * multiplied twice: the last block may begin within the one before. */
-__attribute__((target("amx-tile,amx-int8"), noinline)) static void
-multiply_by_tiles(const struct product *product, const struct rounded *x, size_t rows) {
-    if (rows < LEAST_TILE_ROWS || product->in % TILE_IN != 0) {
-        multiply_rounded(product, x, rows);
-        return;
-    }
-    size_t blocks = (rows + TILE_ROWS - 1) / TILE_ROWS, height = (rows + blocks - 1) / blocks,
-           ld = x->ld;
-    struct tile_shapes shapes = {.palette = 1};
-    for (size_t tile = 0; tile < 7; tile++) {
-        shapes.row_bytes[tile] = TILE_IN;
-        shapes.rows[tile] = (uint8_t)(tile < 4 ? height : TILE_ROWS);
-    }
-    __asm__ volatile("" ::: "memory"); /* compilers do not know that tiles are loaded from memory */
-    _tile_loadconfig(&shapes);
-    for (size_t panel = x->first; panel < x->end; panel++) {
-        for (size_t b = 0; b < blocks; b++) {
-            size_t row = b * height + height <= rows ? b * height : rows - height;
-            size_t share = share_of(TILE_IN * WIDTH, b, blocks),
-                   stride = share_of(TILE_IN * WIDTH, b + 1, blocks) - share;
-            const char *weights = panel_at(product, panel), *q = x->q + row * ld,
-                       *next = panel_at(product, panel + 1) + share * (ld / TILE_IN);
-            ivec sums[TILE_ROWS][PANEL];
-            _tile_zero(0);
-            _tile_zero(1);
-            _tile_zero(2);
-            for (size_t k = 0; k < ld; k += TILE_IN, weights += TILE_IN * WIDTH, next += stride) {
-                for (size_t at = 0; at < stride; at += LINE_BYTES)
-                    __builtin_prefetch(next + at, 0, 2);
-                _tile_loadd(3, q + k, ld);
-                _tile_loadd(4, weights, WIDTH * GROUP);
-                _tile_loadd(5, weights + LINE_BYTES, WIDTH * GROUP);
-                _tile_loadd(6, weights + 2 * LINE_BYTES, WIDTH * GROUP);
-                _tile_dpbsud(0, 3, 4);
-                _tile_dpbsud(1, 3, 5);
-                _tile_dpbsud(2, 3, 6);
-            }
-            _tile_stored(0, &sums[0][0], sizeof sums[0]);
-            _tile_stored(1, &sums[0][1], sizeof sums[0]);
-            _tile_stored(2, &sums[0][2], sizeof sums[0]);
-            store_panel(sums, x, product, row, height, panel);
-        }
-    }
-    _tile_release(); /* so that the kernel need not save them when the thread is interrupted */
-}
+#if defined(INT8_TILES)
+#include INT8_TILES
 #endif
 
 /* Returns true if what the product makes is rounded for the next one at once: the input scales of
@@ -873,19 +709,13 @@ static void look_up(const struct lookup *lookup) {
         look_up_within(lookup, q, sizeof q);
 }
 
-#if defined(__AVX512VNNI__)
-enum { PRODUCT_ROWS = 6 };
-#else
-enum { PRODUCT_ROWS = 0 };
-#endif
-
 const struct packing JOIN(packing_int8, KERNELS) = {
-    "int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
-#if defined(TILES)
+    "int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up, INT8_PRODUCT_ROWS};
+#if defined(VARIANT_SET)
 static void multiply_tiled(const struct product *products, size_t count) {
     multiply_with(products, count, multiply_by_tiles);
 }
 
-const struct packing packing_int8_amx = {
-    "int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, PRODUCT_ROWS};
+const struct packing JOIN(packing_int8, VARIANT_SET) = {
+    "int8", MAX_IN, bytes, pack, multiply_tiled, rows_bytes, pack_rows, look_up, INT8_PRODUCT_ROWS};
 #endif

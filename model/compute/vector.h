@@ -1,55 +1,24 @@
 /* The kernels are written in the vectors of this header. A `vec` holds VL floats in the vector
  * extension of GCC and clang, which compiles to the target's instructions; intrinsics are used only
- * where compilers do not find the instruction. The sections are lanes, 16-bit floats, and
- * functions. Included only by files that are compiled once per instruction set (see kernels.c). */
+ * where compilers do not find the instruction. Included only by files that are compiled once per
+ * instruction set (see kernels.c).
+ *
+ * The file of an instruction set, set_NAME.h, defines VL and those of the operations below for
+ * which it has better instructions, each with a macro of its name; the others get the definition
+ * that stands here, which is right everywhere. The sections are lanes, 16-bit floats, int8, and
+ * functions.
+ */
 #ifndef ALIGND_VECTOR_H
 #define ALIGND_VECTOR_H
 
-#include <float.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#if defined(__AVX2__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
 
-#if defined(__AVX512F__)
-enum { VL = 16 };
-#elif defined(__AVX2__)
-enum { VL = 8 };
-#else
-enum { VL = 4 };
-#endif
-
-typedef float vec __attribute__((vector_size(VL * 4)));
-typedef int32_t ivec __attribute__((vector_size(VL * 4)));
-typedef float quad __attribute__((vector_size(16)));
-typedef int32_t iquad __attribute__((vector_size(16)));
-
-/* Unrolls a loop whose count is known after inlining, so that the compiler can keep its sums in
- * registers. Under the sanitizers nothing stays in a register, and compiling would take minutes. */
-#if defined(SANITIZED)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* Holds a vector in a register: compilers may load or expand it again wherever it is used. A
- * product that is held is rounded and not fused with a sum. */
-#if defined(__AVX2__)
-#define HOLD(v) __asm__("" : "+v"(v))
-#elif defined(__aarch64__)
-#define HOLD(v) __asm__("" : "+w"(v))
-#else
-#define HOLD(v)
-#endif
+#define SET_FILE_(set) TEXT_(set_##set.h)
+#define SET_FILE(set)  SET_FILE_(set)
+#include SET_FILE(KERNELS)
 
 #if defined(__x86_64__)
 #define ARCHITECTURE "x86-64"
@@ -58,53 +27,28 @@ typedef int32_t iquad __attribute__((vector_size(16)));
 #else
 #define ARCHITECTURE "other"
 #endif
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define TEXT_(a)    #a
-#define TEXT(a)     TEXT_(a)
+
+/* Rows and columns that products hold in registers: BLOCK rows with PANEL vectors of columns. */
+#ifndef FLOAT_PANEL
+#define FLOAT_PANEL 2
+#define FLOAT_BLOCK 4
+#endif
+#ifndef INT8_PANEL
+#define INT8_PANEL 1
+#define INT8_BLOCK 4
+#endif
+
+/* Holds a vector in a register: compilers may load or expand it again wherever it is used. A
+ * product that is held is rounded and not fused with a sum. */
+#ifndef HOLD
+#define HOLD(v)
+#endif
 
 /* ---- lanes ---- */
 
-INLINE vec load(const float *p) {
-    vec v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-INLINE void store(float *p, vec v) {
-    memcpy(p, &v, sizeof v);
-}
-
-INLINE vec splat(float x) {
-    return x - (vec){0};
-}
-
-INLINE vec choose(ivec mask, vec yes, vec no) {
-    return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
-}
-
-/* Load or store only the first n < VL lanes; load_part fills the others. memcpy would be a call,
- * and bytes that are stored one by one are slow to load as a vector. */
-#if defined(__AVX512F__)
-INLINE vec load_part(const float *p, size_t n, float fill) {
-    return (vec)_mm512_mask_loadu_ps((__m512)splat(fill), (__mmask16)((1U << n) - 1), p);
-}
-INLINE void store_part(float *p, vec v, size_t n) {
-    _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), (__m512)v);
-}
-#elif defined(__AVX2__)
-INLINE ivec lanes_before(size_t n) {
-    const ivec lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    return lane < (int)n;
-}
-INLINE vec load_part(const float *p, size_t n, float fill) {
-    ivec mask = lanes_before(n);
-    return choose(mask, (vec)_mm256_maskload_ps(p, (__m256i)mask), splat(fill));
-}
-INLINE void store_part(float *p, vec v, size_t n) {
-    _mm256_maskstore_ps(p, (__m256i)lanes_before(n), (__m256)v);
-}
-#else
+/* Load or store only the first n < VL lanes; load_part fills the others. Where there are masks,
+ * memcpy would be a call, and bytes that are stored one by one are slow to load as a vector. */
+#ifndef load_part
 INLINE vec load_part(const float *p, size_t n, float fill) {
     vec v = splat(fill);
     memcpy(&v, p, n * sizeof *p);
@@ -117,21 +61,7 @@ INLINE void store_part(float *p, vec v, size_t n) {
 
 /* Lane by lane a > b ? a : b, and a < b ? a : b; b if either is NaN. It is one instruction, but
  * compilers do not find it for `choose`. */
-#if defined(__AVX512F__)
-INLINE vec larger(vec a, vec b) {
-    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
-}
-INLINE vec smaller(vec a, vec b) {
-    return (vec)_mm512_min_ps((__m512)a, (__m512)b);
-}
-#elif defined(__AVX2__)
-INLINE vec larger(vec a, vec b) {
-    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
-}
-INLINE vec smaller(vec a, vec b) {
-    return (vec)_mm256_min_ps((__m256)a, (__m256)b);
-}
-#else
+#ifndef larger
 INLINE vec larger(vec a, vec b) {
     return choose(a > b, a, b);
 }
@@ -140,44 +70,30 @@ INLINE vec smaller(vec a, vec b) {
 }
 #endif
 
+#ifndef larger_integer
 INLINE ivec larger_integer(ivec a, ivec b) {
-#if defined(__AVX512F__)
-    return (ivec)_mm512_max_epi32((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-    return (ivec)_mm256_max_epi32((__m256i)a, (__m256i)b);
-#else
     return (ivec)choose(a > b, (vec)a, (vec)b);
-#endif
 }
+#endif
 
 /* Sets bit i if lane i is above the threshold. */
+#ifndef lanes_above
 INLINE unsigned lanes_above(vec v, float threshold) {
-#if defined(__AVX512F__)
-    return _mm512_cmp_ps_mask((__m512)v, (__m512)splat(threshold), _CMP_GT_OQ);
-#elif defined(__AVX2__)
-    return (unsigned)_mm256_movemask_ps((__m256)(v > threshold));
-#else
     unsigned bits = 0;
     for (int i = 0; i < VL; i++)
         bits |= (unsigned)(v[i] > threshold) << i;
     return bits;
-#endif
 }
+#endif
 
 /* a * b + sum, rounded once where the target has such an instruction. Compilers may fuse a product
  * and a sum or not, and gcc 14 decides differently for two instances of one loop; results that must
  * be the same to the bit use this. */
+#ifndef multiply_add
 INLINE vec multiply_add(vec a, vec b, vec sum) {
-#if defined(__AVX512F__)
-    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
-#elif defined(__FMA__)
-    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
-#elif defined(__aarch64__)
-    return (vec)vfmaq_f32((float32x4_t)sum, (float32x4_t)a, (float32x4_t)b);
-#else
     return a * b + sum;
-#endif
 }
+#endif
 
 /* Keeps the first n < VL lanes and clears the others. */
 INLINE vec first_lanes(vec v, size_t n) {
@@ -223,32 +139,7 @@ INLINE int32_t max_lanes_integer(ivec v) {
 }
 
 /* Four sums at once, each in the order of sum_lanes; the order does not matter for integers. */
-#if defined(__AVX512F__)
-/* Halves of two vectors are folded into one, and then quarters of two of these, so that one
- * addition serves all four. */
-#define SUM_FOUR(name, wide, narrow)                                                               \
-    INLINE wide name##_folded(const wide *v) {                                                     \
-        wide halves[2];                                                                            \
-        UNROLL                                                                                     \
-        for (size_t i = 0; i < 2; i++)                                                             \
-            halves[i] = __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 1, 2, 3, 4, 5, 6, 7,    \
-                                                16, 17, 18, 19, 20, 21, 22, 23) +                  \
-                        __builtin_shufflevector(v[2 * i], v[2 * i + 1], 8, 9, 10, 11, 12, 13, 14,  \
-                                                15, 24, 25, 26, 27, 28, 29, 30, 31);               \
-        return __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, \
-                                       19, 24, 25, 26, 27) +                                       \
-               __builtin_shufflevector(halves[0], halves[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21,   \
-                                       22, 23, 28, 29, 30, 31);                                    \
-    }                                                                                              \
-    INLINE narrow name(const wide *v) {                                                            \
-        wide quads = name##_folded(v);                                                             \
-        quads += __builtin_shufflevector(quads, quads, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14,   \
-                                         15, 12, 13);                                              \
-        quads += __builtin_shufflevector(quads, quads, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13,   \
-                                         12, 15, 14);                                              \
-        return __builtin_shufflevector(quads, quads, 0, 4, 8, 12);                                 \
-    }
-#else
+#ifndef SUM_FOUR
 #define SUM_FOUR(name, wide, narrow)                                                               \
     INLINE narrow name(const wide *v) {                                                            \
         narrow q[4];                                                                               \
@@ -271,20 +162,17 @@ INLINE int32_t max_lanes_integer(ivec v) {
         return __builtin_shufflevector(a, b, 0, 1, 4, 5) +                                         \
                __builtin_shufflevector(a, b, 2, 3, 6, 7);                                          \
     }
-
 #endif
 
 SUM_FOUR(sum_four, vec, quad)
 SUM_FOUR(sum_four_integers, ivec, iquad)
 
+#ifndef larger_floats
 INLINE quad larger_floats(quad a, quad b) {
-#if defined(__AVX2__)
-    return (quad)_mm_max_ps((__m128)a, (__m128)b);
-#else
     iquad mask = a > b;
     return (quad)(((iquad)a & mask) | ((iquad)b & ~mask));
-#endif
 }
+#endif
 
 /* No lane may be NaN. */
 INLINE float max_lanes(vec v) {
@@ -320,49 +208,36 @@ INLINE quad max_four(const vec *v) {
                          __builtin_shufflevector(a, b, 2, 3, 6, 7));
 }
 
-/* 1 / x for x from 1 to 2^126, with a relative error below 1.3e-7. AVX-512 divides sixteen floats
- * in 16 cycles; its estimate (relative error below 2^-14) takes 2, and Newton's step r (2 - x r)
- * squares that error: 2^-28 is less than the roundings. */
+/* 1 / x for x from 1 to 2^126, with a relative error below 1.3e-7. */
+#ifndef reciprocal
 INLINE vec reciprocal(vec x) {
-#if defined(__AVX512F__)
-    vec r = (vec)_mm512_rcp14_ps((__m512)x);
-    return r * (2.0f - x * r);
-#else
     return 1.0f / x;
-#endif
 }
+#endif
 
 /* ---- 16-bit floats ----
  * IEEE binary16, and bfloat16, which is the upper half of a float32. */
 
 /* Loads VL unsigned 16-bit integers. */
+#ifndef widen
 INLINE ivec widen(const void *p) {
-#if defined(__AVX512F__)
-    return (ivec)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
-#elif defined(__AVX2__)
-    return (ivec)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
-#else
     typedef uint16_t halves __attribute__((vector_size(VL * 2)));
     halves h;
     memcpy(&h, p, sizeof h);
     return __builtin_convertvector(h, ivec);
-#endif
 }
+#endif
 
 /* Loads VL finite numbers in binary16. */
+#ifndef load_half
 INLINE vec load_half(const void *p) {
-#if defined(__AVX512F__)
-    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-#elif defined(__F16C__)
-    return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-#else
     ivec h = widen(p);
     vec magnitude =
         (vec)((h & 0x7fff) << 13) *
         0x1p112f; /* the exponent's bias differs by 112; this is also right for subnormals */
     return (vec)((ivec)magnitude | (h & 0x8000) << 16);
-#endif
 }
+#endif
 
 INLINE uint32_t bits_of(float x) {
     uint32_t bits;
@@ -384,22 +259,76 @@ INLINE uint16_t half_of(float x) {
     return (uint16_t)(sign | upper_bits(bits_of(fminf(fabsf(x), LARGEST_HALF) * 0x1p-112f), 13));
 }
 
-/* The same for VL numbers. */
-INLINE void store_half(uint16_t *p, vec v) {
-    v = smaller(larger(v, splat(-LARGEST_HALF)), splat(LARGEST_HALF));
-#if defined(__AVX512F__)
-    _mm256_storeu_si256((__m256i *)(void *)p,
-                        _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
-#elif defined(__F16C__)
-    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
-#else
+/* The same for VL numbers that are within its range. */
+#ifndef store_halves
+INLINE void store_halves(uint16_t *p, vec v) {
     for (int i = 0; i < VL; i++)
         p[i] = half_of(v[i]);
-#endif
 }
+#endif
+
+/* The same for VL numbers. */
+INLINE void store_half(uint16_t *p, vec v) {
+    store_halves(p, smaller(larger(v, splat(-LARGEST_HALF)), splat(LARGEST_HALF)));
+}
+
+/* ---- int8 ---- */
+
+/* sums[lane] += w[lane] . x, each of four int8 side by side. Weights are stored as w + INT8_OFFSET.
+ */
+#ifndef add_products
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+        sums += (w << shift >> 24) * (x << shift >> 24);
+    return sums;
+}
+#endif
+#ifndef INT8_OFFSET
+#define INT8_OFFSET 0
+#endif
+/* packing.product_rows of kernels.h. */
+#ifndef INT8_PRODUCT_ROWS
+#define INT8_PRODUCT_ROWS 0
+#endif
+
+/* Rounds to nearest, ties to even. Without an instruction for it, adding 1.5 x 2^23 leaves the
+ * integer in the low bits. */
+#ifndef round_vec
+INLINE ivec round_vec(vec x) {
+    const float magic = 12582912.0f;
+    return (ivec)(x + magic) - (ivec)splat(magic);
+}
+#endif
+
+/* Returns four vectors as bytes, end to end. */
+#ifndef pack_four
+INLINE ivec pack_four(const ivec *v) {
+    quarters narrow[4];
+    for (size_t i = 0; i < 4; i++)
+        narrow[i] = __builtin_convertvector(v[i], quarters);
+    ivec packed;
+    memcpy(&packed, narrow, sizeof packed);
+    return packed;
+}
+#endif
+
+/* Stores the first `count` bytes. */
+#ifndef store_bytes
+INLINE void store_bytes(char *q, ivec bytes, size_t count) {
+    memcpy(q, &bytes, count);
+}
+#endif
 
 /* ---- functions ----
  * kernels.h states their errors. */
+
+/* p 2^whole, where shifted is whole + 1.5 x 2^23: the bits above `whole` in it fall off. */
+#ifndef scale_by_power
+INLINE vec scale_by_power(vec p, vec whole, vec shifted) {
+    (void)whole;
+    return (vec)((ivec)p + ((ivec)shifted << 23));
+}
+#endif
 
 /* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its
  * coefficients from r^2 on minimise the greatest relative error over that range by Remez's
@@ -418,11 +347,7 @@ INLINE vec exp_within(vec x) {
     p = p * r + 0.49999994f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-#if defined(__AVX512F__)
-    return (vec)_mm512_scalef_ps((__m512)p, (__m512)whole);
-#else
-    return (vec)((ivec)p + ((ivec)shifted << 23)); /* the bits above n in `shifted` fall off */
-#endif
+    return scale_by_power(p, whole, shifted);
 }
 
 /* Limits x to -limit to limit; NaN stays. */
