@@ -46,7 +46,7 @@ ROOMS = {
     "server/models": Room("model/base model/search model server/base", "*"),
     "server/get": Room("model/base model model/import server/base server/models", "get"),  # downloads
     "server/decode": Room("model/base model/text model/search model server/base server/glossaries server/models", "*"),
-    "server/markup": Room("model/base model/text model server/base", "markup piece encoding"),
+    "server/markup": Room("model/base model/text model server/base", "markup piece marks segment html xml encoding"),
     "server/office": Room("model/base model/text model server/base server/markup", "office"),
     "server/documents": Room("model/base model/text model server/base server/decode server/markup server/office", "document"),
     "server/api": Room("model/base model/text model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "answer api dialect endpoint json keys languages order page pairs plan reach wait warnings"),
@@ -60,7 +60,6 @@ ROOMS = {
 TIED = [
     ("model/search/search model/search/search_exact model/search/search_phrases", "a search hands over to its kinds, which grow the same tree"),
     ("model/network/decoder model/network/decoder_recurrent", "a decoder hands over to its kinds, which embed tokens alike"),
-    ("server/markup/build server/markup/read server/markup/segment server/markup/xml", "readers of elements make pieces, which are read again"),
 ]
 
 LIBRARIES = {  # pattern of the header: files that may include it
@@ -73,7 +72,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "microhttpd.h": "server/http/*",
     "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/http/listen.c server/api/keys.c server/models/folders.c",
     "systemd/*": "server/glossaries/glossaries.c server/http/listen.c server/main.c",
-    "libxml/*": "server/markup/read.c",
+    "libxml/*": "server/markup/html.c server/markup/read.c",
     "cld2/*": "server/api/languages.cc",
     "curl/*": "server/get/download.c",
     "zlib.h": "server/http/message.c server/office/zip.c",

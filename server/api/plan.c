@@ -8,6 +8,7 @@
 #include "server/api/pairs.h"
 #include "server/decode/outcome.h"
 #include "server/documents/document.h"
+#include "server/markup/marks.h"
 #include "server/markup/markup.h"
 #include <stdio.h>
 #include <stdlib.h>

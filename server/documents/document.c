@@ -3,7 +3,6 @@
 #include "server/documents/document.h"
 #include "model/base/utf8.h"
 #include "server/decode/outcome.h"
-#include "server/markup/piece.h"
 #include "server/office/office.h"
 #include <stdio.h>
 
@@ -402,7 +401,7 @@ int document_read_text(const char *text, size_t length, bool wrapped, struct are
     struct error error = {0};
     bool message = icu_message_is(text, length);
     if (!message && !(wrapped && has_lines(all)))
-        return marks_parse(text, length, arena, out, marked, err);
+        return markup_parse_marked(text, length, arena, out, marked, err);
     *marked = true;
     if (!message) {
         text_add_lines(&builder, all, text_label, &as_it_is);

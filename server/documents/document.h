@@ -13,7 +13,8 @@
 #include "server/documents/icu_message.h"
 #include "server/documents/lines.h"
 #include "server/markup/encoding.h"
-#include "server/markup/markup.h"
+#include "server/markup/marks.h"
+#include "server/markup/piece.h"
 #include <string.h>
 
 struct document_format;
@@ -50,7 +51,7 @@ struct document {
 };
 
 /* Reads a document, whose source is valid UTF-8 without zero bytes, unless it is an archive, and
- * outlives the html. Returns and fails like markup_parse_html; messages name the line, or the part
+ * outlives the markup. Returns and fails like markup_parse_html; messages name the line, or the part
  * of an archive. */
 typedef int document_reader(const struct document *document, struct arena *arena,
                             struct markup *out, struct error *err);
@@ -103,7 +104,7 @@ int document_decode(struct document *document, const char *media_type, const cha
 /* Returns the content type of the answer. */
 const char *document_type(const struct document_format *format, const struct encoding *encoding);
 
-/* Finds the segments to translate. The source may be any bytes, and must outlive the html. Returns
+/* Finds the segments to translate. The source may be any bytes, and must outlive the markup. Returns
  * -1 with ERROR_MEMORY, ERROR_LENGTH, or ERROR_INPUT with a message that says what is wrong, and
  * where. */
 int document_read(const struct document *document, struct arena *arena, struct markup *out,
@@ -123,7 +124,7 @@ static inline bool document_text_may_be_marked(const char *text, size_t length) 
  * (server/markup/markup.h) or be a message in ICU's notation. wrapped: its sentences may run over
  * line ends, which stay (text_add_lines). If it is plain, *marked is false and nothing is read. A
  * message that cannot be parsed, or has too many parts, has no segments and stays unchanged. Fails
- * like marks_parse. */
+ * like markup_parse_marked. */
 int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena,
                        struct markup *out, bool *marked, struct error *err);
 /* Writes such a text with its translations, like markup_write. A message whose translation is not
@@ -236,7 +237,7 @@ struct icu_source {
 int icu_source_open(struct bytes text, struct arena *arena, struct icu_source *out,
                     struct error *err);
 /* Appends its pieces: each line of a branch is a sentence, which may hold marks; arguments are
- * words of it. The text outlives the builder's html. written: its function returns how bytes of the
+ * words of it. The text outlives the builder's markup. written: its function returns how bytes of the
  * text are written in the document, and is called in their order. */
 void icu_source_add(struct piece_builder *builder, const struct icu_source *source,
                     const struct marking *written);

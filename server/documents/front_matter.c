@@ -3,7 +3,7 @@
  * a translation that would not read as the same text is quoted. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
-#include "server/markup/piece.h"
+#include "server/markup/segment.h"
 #include <yaml.h>
 
 enum {
@@ -148,7 +148,7 @@ static bool reads_as_itself(struct bytes text, struct arena *arena) {
     bytes_put_string(&line, key);
     bytes_put(&line, text.start, text.length);
     if (line.failed || bytes_among_any_case(text, words) ||
-        !markup_has_letters(text.start, 0, text.length) ||
+        !segment_has_letters(text.start, 0, text.length) ||
         !open_yaml(&parser, line.bytes, line.length))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {

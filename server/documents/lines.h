@@ -3,7 +3,6 @@
 #ifndef ALIGND_LINES_H
 #define ALIGND_LINES_H
 
-#include "server/markup/markup.h"
 #include "server/markup/piece.h"
 #include <stdbool.h>
 #include <stddef.h>

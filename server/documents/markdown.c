@@ -7,7 +7,7 @@
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
-#include "server/markup/piece.h"
+#include "server/markup/html.h"
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
 #include <ctype.h>
@@ -653,7 +653,7 @@ static const char *markup_end(const char *at, const char *end, const char **next
     bool component = !html_is_known(name) ||
                      (isupper((unsigned char)*first) && islower((unsigned char)first[1]));
     bool alone = tag[-2] == '/' || flags & ELEMENT_VOID;
-    bool forbids = html_attributes_translate(first + strlen(name), tag) == TRANSLATE_NO;
+    bool forbids = html_translate(first + strlen(name), tag) == TRANSLATE_NO;
     *next = tag;
     if (at[1] != '/' && !alone && (programs || forbids))
         return element_end(at, tag, end);

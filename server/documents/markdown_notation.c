@@ -2,6 +2,7 @@
  * is kept, and text that must not read as notation. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
+#include "server/markup/html.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>

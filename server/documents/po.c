@@ -9,7 +9,6 @@
  * data in global variables, and does not report where in the file a message stands. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
-#include "server/markup/piece.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

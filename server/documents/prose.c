@@ -82,11 +82,11 @@ static struct bytes mask(struct bytes text, char *out) {
     struct mark_scan scan = {.text = text.start, .length = text.length, .quoted = true};
     struct mark mark;
     struct opaque_run run = {0};
-    bool marks = mark_next(&scan, &mark), runs = true;
+    bool marks = marks_next(&scan, &mark), runs = true;
     char *to = out;
     for (size_t at = 0, next = 0; at < text.length;) {
         while (marks && mark.end <= at)
-            marks = mark_next(&scan, &mark);
+            marks = marks_next(&scan, &mark);
         while (runs && run.end <= at)
             runs = opaque_next(NOTATION_PLACEHOLDERS | NOTATION_BLOCKS, text.start, text.length,
                                &next, &run);

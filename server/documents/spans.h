@@ -59,12 +59,12 @@ void spans_add(struct document_spans *spans, struct piece_builder *builder, cons
                const char *end, const void *about);
 /* Makes the pieces that were added to the builder from `first` on a text of the last span. */
 void spans_end_text(struct document_spans *spans, struct piece_builder *builder, size_t first);
-/* Adds a message in ICU's notation as a text of the last span. It outlives the builder's html.
+/* Adds a message in ICU's notation as a text of the last span. It outlives the builder's markup.
  * Returns false with an error if it cannot be read: then it is added as it is and will be reported
  * as unsound. */
 bool spans_add_message(struct document_spans *spans, struct piece_builder *builder,
                        struct bytes text, struct error *err);
-/* Like piece_build for a document that is written from these spans, which outlive the html. */
+/* Like piece_build for a document that is written from these spans, which outlive the markup. */
 int spans_build(const struct document_spans *spans, struct piece_builder *builder,
                 markup_escape *escape, struct markup *out, struct error *err);
 

@@ -4,7 +4,8 @@
  * ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
-#include "server/markup/piece.h"
+#include "server/markup/html.h"
+#include "server/markup/xml.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -187,7 +188,7 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
     struct markup xml = {0};
     struct xml_attribute found;
     size_t root = 0;
-    if (xml_read(document->source, document->length, &tags, arena, &xml, err) != 0)
+    if (xml_pieces(document->source, document->length, &tags, arena, &xml, err) != 0)
         return -1;
     *out = (struct xliff){.begin = document->source,
                           .end = document->source + document->length,

@@ -1,7 +1,8 @@
 /* This file hides ICU's converters, and the ways in which files state their encoding. */
 #include "server/markup/encoding.h"
 #include "model/base/utf8.h"
-#include "server/markup/piece.h"
+#include "server/markup/html.h"
+#include "server/markup/xml.h"
 #include <ctype.h>
 #include <unicode/ucnv.h>
 

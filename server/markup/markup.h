@@ -1,7 +1,7 @@
 /* This module converts markup to texts to translate, and back, with every tag in its place. It is
  * independent of HTTP and of models.
  *
- * A reader (read.c for HTML, xml.c for XML, build.c for other formats) turns a document into
+ * A reader (read.c for HTML, xml.c for XML, piece.c for other formats) turns a document into
  * pieces: tags, text, comments. Block tags, <br> and untranslated content separate segments, which
  * are runs of text with inline elements. The caller translates the text of each segment and links
  * its words to those of the translation; markup_write then puts each inline element around the
@@ -32,10 +32,78 @@ enum {
     MARKUP_MAX_BYTES = 1 << 29
 };
 
-/* ---- documents, segments and translations ---- */
+/* ---- pieces ---- */
 
-struct piece;
-struct piece_inset;
+enum piece_kind {
+    PIECE_BREAK, /* ends a segment: a block's tag, a line break, a declaration */
+    PIECE_RAW,   /* within an element that is not translated */
+    PIECE_UNIT,  /* stays unchanged within a segment */
+    PIECE_TEXT,
+    PIECE_OPEN,  /* the start tag of an inline element */
+    PIECE_CLOSE, /* its end tag */
+};
+
+/* How the translations of a segment are written, by its first piece, in a document of several
+ * notations. */
+enum piece_notation {
+    PIECE_BY_FORMAT, /* by markup.escape */
+    PIECE_ESCAPED,
+    PIECE_AS_IT_IS /* as they are; markup.close finishes them */
+};
+
+struct piece {
+    const char *raw; /* [length] */
+    uint32_t length;
+    uint32_t pair;       /* the piece at the other end of the element */
+    uint32_t begin, end; /* in the segment's text; a unit has the words that represent it */
+    union {
+        uint32_t source_length; /* in a text or tag of another format than HTML */
+        uint32_t inset; /* if source is NULL: the first inset of the tag in markup->insets, counted
+                           from 1; 0: none */
+    };
+    const char *source; /* [source_length] how it was written; NULL: raw, escaped. [shown_length] of
+                           a unit: represents it */
+    uint8_t kind;       /* enum piece_kind */
+    uint8_t tag;        /* PIECE_UNIT: enum mark_tag, until marks_pair_tags */
+    uint8_t shown_length; /* PIECE_UNIT: this many bytes of source represent it */
+    uint8_t bond;         /* PIECE_OPEN: enum piece_bond */
+    bool plain : 1;       /* raw is text and escaped when it is written; otherwise it is markup */
+    bool part : 1;        /* PIECE_OPEN: a part, which shares its segment with adjacent parts
+                             (piece_add_part) */
+    bool opaque : 1;      /* PIECE_OPEN: the element is a unit, */
+    bool stands_in : 1;   /* which its content represents in the segment */
+    bool blank : 1;       /* PIECE_UNIT: white space */
+    uint8_t notation : 2; /* enum piece_notation */
+    bool yields : 1;      /* a blank unit replaces white space of the translation, and goes if
+                             there is none */
+};
+
+/* The kind of an inline element, which decides whether neighbours share a sentence. */
+enum piece_bond {
+    BOND_PHRASE,  /* formats words of a sentence: b, em, a run of a text processor */
+    BOND_NEUTRAL, /* says nothing: span, unknown elements */
+    BOND_LINK,    /* may stand alone: an entry of a menu */
+};
+
+/* A value in a start tag that is rewritten: a separate text, or the language of the text. */
+struct piece_inset {
+    uint32_t piece, begin, end; /* bytes of the piece's raw */
+    bool language, root;        /* a language code; that of the whole document */
+    const char *text;           /* [length] the decoded value */
+    size_t length;
+    uint32_t segment; /* its index in markup->segments */
+};
+
+/* Makes a piece of white space with a no-break space a unit, which replaces a space of the
+ * translation. */
+static inline void piece_set_blank(struct piece *piece) {
+    piece->kind = PIECE_UNIT;
+    piece->blank = piece->yields = true;
+    piece->source = " ";
+    piece->shown_length = 1;
+}
+
+/* ---- documents, segments and translations ---- */
 
 struct markup_segment {
     const char *text; /* [length] plain text: references decoded, white space collapsed */
@@ -112,11 +180,16 @@ struct xml_tags {
                      holds only elements */
 };
 
-/* Reads XML, a document or a part of one, which outlives the html. Like markup_parse_html, but also
+/* Reads XML, a document or a part of one, which outlives the markup. Like markup_parse_html, but also
  * fails with ERROR_INPUT if tags do not nest or a declaration is not allowed. The message names the
  * line and the column. */
 int markup_parse_xml(const char *text, size_t length, const struct xml_tags *tags,
                      struct arena *arena, struct markup *out, struct error *err);
+
+/* Like markup_parse_html for lines that are separate segments. If there are no marks or too many
+ * pieces, only sets *marked to false. */
+int markup_parse_marked(const char *text, size_t length, struct arena *arena, struct markup *out,
+                        bool *marked, struct error *err);
 
 /* Byte ranges of a segment's text and of its translation; target is the translation of source. */
 struct markup_link {
@@ -149,12 +222,12 @@ char *markup_write(const struct markup *markup, const struct markup_translation 
 struct markup_trace {
     struct arena *arena;
     struct markup_traced {
-        size_t piece, at; /* a piece of the html; its first byte in the output */
+        size_t piece, at; /* a piece of the markup; its first byte in the output */
     } * all;              /* [count] */
     size_t count, room;
 };
 
-/* A document that is written in parts, in the order of its pieces. It starts as {html,
+/* A document that is written in parts, in the order of its pieces. It starts as {markup,
  * translations}; the output and the trace may change from part to part. */
 struct markup_writing {
     const struct markup *markup;
@@ -174,190 +247,5 @@ bool markup_write_pieces(struct markup_writing *writing, size_t first, size_t en
  * Returns -1. */
 __attribute__((format(printf, 4, 5))) int markup_error_at(struct error *err, const char *document,
                                                           const char *at, const char *format, ...);
-
-/* ---- documents of other formats (build.c) ----
- *
- * A reader adds the content of its document piece by piece, and markup_write reassembles the
- * document with the translations. All bytes are borrowed and outlive the html. */
-
-struct piece_builder {
-    struct arena *arena;
-    struct bytes document; /* if pieces are part of it, errors name its lines */
-    size_t line;           /* errors name this line instead; 0: a line of the document */
-    struct markup markup;
-    size_t room, most;               /* most: limit for the pieces; 0: MARKUP_MAX_PIECES */
-    uint32_t open[MARKUP_MAX_DEPTH]; /* [depth] pieces: elements that are open */
-    size_t depth;
-    bool tags; /* tags were added that piece_build must pair */
-    enum error_code
-        failed; /* ERROR_NONE, or ERROR_MEMORY or ERROR_INPUT, after which nothing more is added */
-};
-
-/* Adds bytes that stay as they are and end a segment. */
-void piece_add_break(struct piece_builder *builder, struct bytes raw);
-/* Adds words of a sentence. raw: their notation in the document, which is kept if the segment is
- * not translated. No-break spaces stay if both are the same bytes. */
-void piece_add_text(struct piece_builder *builder, struct bytes text, struct bytes raw);
-/* Adds bytes within a sentence that move as a whole. */
-void piece_add_unit(struct piece_builder *builder, struct bytes raw);
-/* Adds white space that stays as it is, which a space represents in the sentence. */
-void piece_add_space(struct piece_builder *builder, struct bytes raw);
-/* Adds a unit that another word represents in the sentence, such as a formula. */
-void piece_add_word(struct piece_builder *builder, struct bytes word, struct bytes raw);
-/* Adds a unit whose own word represents it: `code`. All three are written unchanged. */
-void piece_add_code(struct piece_builder *builder, struct bytes before, struct bytes word,
-                    struct bytes after);
-/* Add the start and the end of an element around words. Return false without adding anything if too
- * many elements are open, no element is open, or the builder has failed. */
-bool piece_add_open(struct piece_builder *builder, struct bytes raw);
-bool piece_add_close(struct piece_builder *builder, struct bytes raw);
-/* Adds the start of an element that may stand alone, as in a menu, such as a link. */
-bool piece_add_link(struct piece_builder *builder, struct bytes raw);
-/* Adds an end that markup.close writes as `replaced` if the words have changed. */
-bool piece_add_close_or(struct piece_builder *builder, struct bytes raw, struct bytes replaced);
-/* Adds the start of a part, such as a cue of subtitles or a line, which piece_add_close ends.
- * Adjacent parts share a segment, whose translation is divided among them in order, so that each
- * word goes to the part of its source words. The end's raw bytes separate the part from the next.
- */
-void piece_add_part(struct piece_builder *builder);
-
-/* Cuts the pieces into segments; every element must have been closed. escape NULL: translations are
- * written as they are. Fails like markup_parse_html. */
-int piece_build(struct piece_builder *builder, markup_escape *escape, struct markup *out,
-                struct error *err);
-
-/* ---- marks in text (build.c) ----
- *
- * Text may contain marks: parts of a sentence that are meant for browsers and programs instead of
- * people, although the text is not an HTML document. Strings of user interfaces (PO, XLIFF, JSON),
- * subtitles and pasted text have them. server/documents/FORMATS.md has the rule ("Marks in text").
- */
-
-enum mark_kind {
-    MARK_TAG,   /* pieces_pair_tags decides what it becomes */
-    MARK_UNIT,  /* stays as it is */
-    MARK_SPACE, /* a reference to white space */
-    MARK_TEXT,  /* a reference that is read as its character */
-    MARK_BREAK, /* stays as it is and ends a sentence */
-    MARK_OPEN,  /* surrounds words up to the next MARK_CLOSE */
-    MARK_CLOSE,
-};
-
-enum { MARK_SHOWN_BYTES = 32 };
-
-struct mark {
-    size_t begin, end; /* bytes of the text */
-    enum mark_kind kind;
-    char shown[MARK_SHOWN_BYTES]; /* [shown_length] represents MARK_UNIT and MARK_TEXT in the
-                                     sentence */
-    size_t shown_length;
-};
-
-/* The functions that turn marks and the text between them into pieces. Members may be NULL: bytes
- * are then written as they are. */
-struct marking {
-    const void *owner; /* the caller's data */
-    /* Returns the notation in the document of a mark or, without add_text, of text. */
-    struct bytes (*written)(const struct marking *marking, struct bytes mark, struct arena *arena);
-    void (*add_text)(const struct marking *marking, struct piece_builder *builder,
-                     struct bytes text);
-    /* Returns the length of a part of the text that begins at `at` and has no marks, or 0. */
-    size_t (*skip)(const struct marking *marking, const char *at, const char *end);
-};
-
-/* A scan through a text, which starts as {text, length}. quoted: the text mentions marks instead of
- * having them, like text in HTML with "&lt;br&gt;"; all marks are then tags and units within the
- * sentence. */
-struct mark_scan {
-    const char *text; /* [length] */
-    size_t length, at;
-    bool quoted;
-    const struct marking *marking; /* its `skip` is used; NULL: none */
-    size_t close_begin, close_end; /* the end of a link that is open */
-};
-/* Finds the next mark at or after scan->at, and moves scan->at past it. Returns false at the end. A
- * scan takes linear time. */
-bool mark_next(struct mark_scan *scan, struct mark *mark);
-
-/* Returns the bytes of the reference that begins at `at`, or 0. *character: its character, or -1 if
- * it is unknown. */
-size_t html_reference(const char *at, const char *end, int32_t *character);
-
-/* Appends the pieces of a text. The text and its marks outlive the builder's html. */
-void piece_add_marked(struct piece_builder *builder, struct bytes text,
-                      const struct marking *marking);
-/* True if piece_add_marked would find a mark. */
-bool marks_are_in(struct bytes text);
-/* True if two texts have the same tags, compared by name, in any order. references: compare all
- * other marks but MARK_TEXT, too. */
-bool marks_same(struct bytes a, struct bytes b, bool references);
-
-/* Like markup_parse_html for lines that are separate segments. If there are no marks or too many
- * pieces, only sets *marked to false. */
-int marks_parse(const char *text, size_t length, struct arena *arena, struct markup *out,
-                bool *marked, struct error *err);
-
-/* ---- XML tag by tag (xml.c) ----
- *
- * xml_next reads the tags and texts of an XML document one after the other, each with its place, so
- * that a caller that rewrites the document can keep all other bytes. libxml2's reader does not
- * state the byte at which a tag begins, and a document may have millions of pieces. Nothing is
- * expanded or looked up: a document type declaration is refused or skipped as a whole. Memory does
- * not depend on the length; time is linear. */
-
-enum xml_kind {
-    XML_START, /* <name ...> */
-    XML_END,   /* </name> */
-    XML_EMPTY, /* <name .../> */
-    XML_TEXT,  /* up to the next tag; with references */
-    XML_CDATA, /* <![CDATA[...]]>: begin and end are those of its content */
-    XML_OTHER, /* comments, instructions, a document type declaration */
-};
-
-struct xml_token {
-    enum xml_kind kind;
-    const char *begin, *end; /* in the document */
-    struct bytes name;       /* of a tag, with its prefix */
-};
-
-struct xml_scan {
-    const char *begin, *at, *end; /* the document; read up to `at` */
-    struct budget *budget;        /* NULL: none */
-    bool doctype; /* a document type declaration is skipped; otherwise it is refused */
-    bool rooted;  /* the root was read */
-    struct bytes open[MARKUP_MAX_DEPTH]; /* [depth] names of open elements */
-    size_t depth;
-};
-
-/* Starts a scan of a document, which must outlive the scan. Skips a byte order mark. */
-void xml_scan_begin(struct xml_scan *scan, struct bytes document, bool doctype,
-                    struct budget *budget);
-/* Returns 1 with the next token, 0 after the last, or -1 with ERROR_INPUT (the message names the
- * place, except for invalid UTF-8) or ERROR_MEMORY (the budget is used up). The depth includes the
- * element after XML_START, but not after XML_END. */
-int xml_next(struct xml_scan *scan, struct xml_token *token, struct error *err);
-
-/* Sets the undecoded value of an attribute, whose name may omit the prefix. Returns false if the
- * tag has no such attribute. */
-bool xml_attribute(const struct xml_token *tag, const char *name, struct bytes *value);
-struct xml_attribute {
-    const char *begin, *end; /* with the white space before it */
-    struct bytes name, value;
-};
-/* Reads the next attribute of a tag from *at, which is NULL at first. */
-bool xml_next_attribute(const struct xml_token *tag, const char **at, struct xml_attribute *out);
-
-/* Decodes a text, which then borrows from the document or is in the arena. Returns -1 with
- * ERROR_INPUT if a reference is unknown (the message names its place in the document), or
- * ERROR_MEMORY. */
-int xml_decode(const char *document, const struct xml_token *token, struct arena *arena,
-               struct bytes *out, struct error *err);
-
-/* Returns the name without its prefix. */
-struct bytes xml_local_name(struct bytes name);
-
-/* Finds the first occurrence of a short text in the bytes, which may be long: the budget lets
- * others run in between. Returns NULL if the text is not found or the budget is used up. */
-const char *xml_find(struct bytes bytes, const char *text, struct budget *budget);
 
 #endif

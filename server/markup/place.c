@@ -10,7 +10,7 @@
  * The translation of a segment with parts is cut where the fewest words end up in another part than
  * their source words. Of several such cuts, those that best keep the relative lengths of the parts
  * are taken. */
-#include "server/markup/piece.h"
+#include "server/markup/place.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -739,9 +739,9 @@ static bool take(struct placer *placer, struct place_node *node, size_t most) {
     return true;
 }
 
-size_t markup_place(const struct markup *markup, const struct markup_segment *segment,
-                    const struct markup_translation *translation, struct arena *arena,
-                    struct place_node **nodes) {
+size_t place_elements(const struct markup *markup, const struct markup_segment *segment,
+                      const struct markup_translation *translation, struct arena *arena,
+                      struct place_node **nodes) {
     struct placer placer = {.markup = markup, .segment = segment, .translation = translation};
     if (prepare(&placer, arena) != 0)
         return 0;

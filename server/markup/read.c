@@ -5,7 +5,9 @@
  * one attribute instead, HIDDEN, whose value is the number of the span with the tag's own
  * attributes. Such numbers also replace the content of scripts and styles and, in comments,
  * declarations and instructions that HTML does not know. */
-#include "server/markup/piece.h"
+#include "server/markup/html.h"
+#include "server/markup/marks.h"
+#include "server/markup/segment.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
 #include <libxml/SAX2.h>
@@ -25,108 +27,6 @@ enum {
  * and keeps all white space. */
 #define ROOT   "alignd-fragment"
 #define HIDDEN "alignd-hidden"
-
-/* ---- the table of elements ---- */
-
-/* libxml2 knows the elements of HTML 4. This table adds later elements, and those that are not
- * translated. */
-static const struct {
-    const char *names; /* separated by spaces */
-    unsigned flags;
-} elements[] = {
-    {"article aside button details dialog figcaption figure footer header hgroup label legend main "
-     "nav optgroup option search "
-     "section summary",
-     ELEMENT_BLOCK},
-    {"a", ELEMENT_LINK},
-    {"abbr acronym b bdi bdo big cite del dfn em i ins kbd mark q rb ruby s samp small strike "
-     "strong sub sup tt u var",
-     ELEMENT_PHRASE},
-    {"rp rt rtc", ELEMENT_OPAQUE | ELEMENT_BESIDE},
-    {"embed source track wbr", ELEMENT_VOID},
-    {"br", ELEMENT_BLOCK | ELEMENT_VOID},
-    {"code math svg template", ELEMENT_OPAQUE},
-    {"pre", ELEMENT_BLOCK | ELEMENT_OPAQUE},
-    {"iframe noembed noframes script style textarea", ELEMENT_OPAQUE | ELEMENT_CODE},
-    {"xmp", ELEMENT_BLOCK | ELEMENT_OPAQUE | ELEMENT_CODE},
-};
-
-/* An unknown element is inline, as browsers show it. */
-unsigned html_element(const char *name) {
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-        if (bytes_among(bytes_of(name), elements[i].names))
-            return elements[i].flags;
-    const htmlElemDesc *known = htmlTagLookup((const xmlChar *)name);
-    return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) |
-                       (known->empty ? (unsigned)ELEMENT_VOID : 0)
-                 : 0;
-}
-
-bool html_is_known(const char *name) {
-    return htmlTagLookup((const xmlChar *)name) || html_element(name) != 0;
-}
-
-int32_t html_entity(const char *name) {
-    const htmlEntityDesc *known = htmlEntityLookup((const xmlChar *)name);
-    return known ? (int32_t)known->value : -1;
-}
-
-/* ---- attributes ---- */
-
-bool html_next_attribute(const char **at, const char *end, struct html_attribute *out) {
-    const char *c = *at;
-    while (c < end && (byte_is_space(*c) || *c == '/'))
-        c++;
-    *at = c;
-    if (c == end || *c == '>')
-        return false;
-    const char *name = c++; /* a name may begin with '=' */
-    while (c < end && !byte_is_space(*c) && !strchr("/>=", *c))
-        c++;
-    *out = (struct html_attribute){.name = bytes_between(name, c), .value = nothing};
-    *at = c;
-    while (c < end && byte_is_space(*c))
-        c++;
-    if (c == end || *c != '=')
-        return true;
-    do
-        c++;
-    while (c < end && byte_is_space(*c));
-    const char *value = c;
-    out->has_value = true;
-    if (c < end && (*c == '"' || *c == '\'')) {
-        value++;
-        const char *quote = memchr(value, *c, (size_t)(end - value));
-        c = quote ? quote : end;
-        *at = quote ? quote + 1 : end;
-    } else {
-        while (c < end && !byte_is_space(*c) && *c != '>')
-            c++;
-        *at = c;
-    }
-    out->value = bytes_between(value, c);
-    return true;
-}
-
-enum html_translate html_attributes_translate(const char *at, const char *end) {
-    struct html_attribute attribute;
-    bool yes = false;
-    while (html_next_attribute(&at, end, &attribute)) {
-        struct bytes value = attribute.value;
-        bool states = bytes_are_any_case(attribute.name, "translate");
-        if (states && bytes_are_any_case(value, "no"))
-            return TRANSLATE_NO;
-        yes |= states && (value.length == 0 || bytes_are_any_case(value, "yes"));
-        for (size_t i = 0; bytes_are_any_case(attribute.name, "class") && i < value.length; i++) {
-            size_t begin = i;
-            while (i < value.length && !byte_is_space(value.start[i]))
-                i++;
-            if (bytes_are_any_case((struct bytes){value.start + begin, i - begin}, "notranslate"))
-                return TRANSLATE_NO;
-        }
-    }
-    return yes ? TRANSLATE_YES : TRANSLATE_AS_AROUND;
-}
 
 /* ---- hiding attributes from the parser ---- */
 
@@ -274,6 +174,11 @@ struct reader {
     size_t unread_length;
 };
 
+/* Returns the bond of an inline element with these flags. */
+static enum piece_bond piece_bond(unsigned flags) {
+    return flags & ELEMENT_LINK ? BOND_LINK : flags & ELEMENT_PHRASE ? BOND_PHRASE : BOND_NEUTRAL;
+}
+
 static void fail(struct reader *reader) {
     reader->failed = true;
     xmlStopParser(reader->parser);
@@ -346,7 +251,7 @@ static void add_text(struct reader *reader, const char *text, size_t length) {
     bool blank = false;
     for (size_t at = 0, part; at < length && !reader->failed; at += part) {
         bool room = !reader->opaque && reader->count < MARKUP_MAX_PIECES / 2;
-        part = room ? markup_next_part(text + at, length - at, &blank) : length - at;
+        part = room ? segment_next_part(text + at, length - at, &blank) : length - at;
         struct piece *piece = add(reader, PIECE_TEXT, text + at, part);
         if (piece && room && blank)
             piece_set_blank(piece);
@@ -365,14 +270,14 @@ static void end_text(struct reader *reader) {
         fail(reader);
     if (text->length == 0 || text->failed)
         return;
-    while (!reader->opaque && mark_next(&scan, &mark)) {
+    while (!reader->opaque && marks_next(&scan, &mark)) {
         add_text(reader, text->bytes + at, mark.begin - at);
         struct piece *piece =
             add(reader, PIECE_UNIT, text->bytes + mark.begin, mark.end - mark.begin);
         if (piece)
             piece->plain = true;
         if (piece && mark.kind == MARK_TAG) {
-            piece_note_tag(piece, piece->raw, piece->length, true);
+            marks_note_tag(piece, piece->raw, piece->length, true);
             reader->tags = true;
         }
         at = mark.end;
@@ -535,7 +440,7 @@ static bool decode_value(struct reader *reader, struct bytes value, struct bytes
         return false;
     decoded.length -= decoded.bytes[decoded.length - 1] == ' ';
     *text = (struct bytes){decoded.bytes, decoded.length};
-    return markup_has_letters(text->start, 0, text->length);
+    return segment_has_letters(text->start, 0, text->length);
 }
 
 static void put_attribute(struct reader *reader, const char *element,
@@ -614,7 +519,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
         return;
     }
     size_t opaque_around = reader->opaque;
-    enum html_translate translate = html_attributes_translate(begin, end);
+    enum html_translate translate = html_translate(begin, end);
     unsigned flags =
         html_element(name) | (translate == TRANSLATE_NO ? (unsigned)ELEMENT_OPAQUE : 0);
     if (translate == TRANSLATE_YES && !(flags & (ELEMENT_CODE | ELEMENT_BESIDE)))
@@ -786,8 +691,8 @@ static htmlParserCtxtPtr open_parser(struct reader *reader) {
     return parser;
 }
 
-int html_read(const char *text, size_t length, struct arena *arena, struct markup *markup,
-              struct error *err) {
+static int read_html(const char *text, size_t length, struct arena *arena, struct markup *markup,
+                     struct error *err) {
     static once_flag once = ONCE_FLAG_INIT;
     static const htmlSAXHandler handler = {
         .startElement = on_start,
@@ -831,10 +736,39 @@ int html_read(const char *text, size_t length, struct arena *arena, struct marku
     if (lacking || reader->failed)
         return error_memory(err);
     if (reader->tags)
-        pieces_pair_tags(reader->pieces, reader->count);
+        marks_pair_tags(reader->pieces, reader->count);
     markup->pieces = reader->pieces;
     markup->piece_count = reader->count;
     markup->insets = reader->insets;
     markup->inset_count = reader->inset_count;
+    return 0;
+}
+
+int markup_parse_html(const char *text, size_t length, struct arena *arena, struct markup *out,
+                      struct error *err) {
+    struct markup markup = {0};
+    if (length >= MARKUP_MAX_BYTES)
+        return error_set(err, ERROR_LENGTH, "the markup is too long");
+    if (read_html(text, length, arena, &markup, err) != 0 ||
+        segment_cut(&markup, arena, out, err) != 0)
+        return -1;
+
+    /* The values of attributes are segments after those of the pieces. */
+    struct markup_segment *segments =
+        arena_alloc(arena, out->count + out->inset_count, sizeof *segments);
+    if (!segments)
+        return error_memory(err);
+    if (out->count > 0)
+        memcpy(segments, out->segments, out->count * sizeof *segments);
+    out->segments = segments;
+    for (size_t i = 0; i < out->inset_count; i++) {
+        struct piece_inset *inset = &out->insets[i];
+        if (inset->language)
+            continue;
+        inset->segment = (uint32_t)out->count;
+        segments[out->count++] =
+            (struct markup_segment){.text = inset->text, .length = inset->length};
+        out->values++;
+    }
     return 0;
 }

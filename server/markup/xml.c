@@ -2,8 +2,10 @@
  * document, and into pieces that nest. Tags stay byte for byte as they are, and nothing is looked
  * up or expanded, so that time and memory are linear in the length of the markup. In pieces, a
  * reference other than a number or one of XML's own five is a unit. */
+#include "server/markup/xml.h"
 #include "model/base/utf8.h"
-#include "server/markup/piece.h"
+#include "server/markup/html.h"
+#include "server/markup/segment.h"
 #include <ctype.h>
 
 enum { NAME_SHOWN = 40, MOST_REFERENCE = 40, UTF8_BYTES = 4 };
@@ -497,8 +499,8 @@ static int add_other(struct reader *reader) {
 
 /* ---- the whole markup ---- */
 
-int xml_read(const char *text, size_t length, const struct xml_tags *tags, struct arena *arena,
-             struct markup *markup, struct error *err) {
+int xml_pieces(const char *text, size_t length, const struct xml_tags *tags, struct arena *arena,
+               struct markup *out, struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     if (!reader)
         return error_memory(err);
@@ -542,8 +544,17 @@ int xml_read(const char *text, size_t length, const struct xml_tags *tags, struc
     }
     for (size_t i = 0; i < reader->count; i++)
         reader->pieces[i].begin = reader->pieces[i].end = 0;
-    markup->units_part = true;
-    markup->pieces = reader->pieces;
-    markup->piece_count = reader->count;
+    *out =
+        (struct markup){.pieces = reader->pieces, .piece_count = reader->count, .units_part = true};
     return 0;
+}
+
+int markup_parse_xml(const char *text, size_t length, const struct xml_tags *tags,
+                     struct arena *arena, struct markup *out, struct error *err) {
+    struct markup markup;
+    if (length >= MARKUP_MAX_BYTES)
+        return error_set(err, ERROR_LENGTH, "the markup is too long");
+    if (xml_pieces(text, length, tags, arena, &markup, err) != 0)
+        return -1;
+    return segment_cut(&markup, arena, out, err);
 }

@@ -3,6 +3,8 @@
 #include "server/office/office.h"
 #include "model/base/utf8.h"
 #include "server/markup/encoding.h"
+#include "server/markup/piece.h"
+#include "server/markup/xml.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>

@@ -7,7 +7,7 @@
 #ifndef ALIGND_OFFICE_H
 #define ALIGND_OFFICE_H
 
-#include "server/markup/markup.h"
+#include "server/markup/piece.h"
 
 struct office_family;
 extern const struct office_family office_docx, office_pptx, office_xlsx, office_odf, office_epub;

@@ -1,6 +1,7 @@
 /* This file turns the tokens of a paragraph into pieces, and the pieces with their translation into
  * the paragraph. */
 #include "server/markup/piece.h"
+#include "server/markup/segment.h"
 #include "server/office/office.h"
 #include <stdlib.h>
 
@@ -53,8 +54,8 @@ int paragraph_format(struct paragraph *paragraph, const struct inline_format *fo
 bool paragraph_has_words(const struct paragraph *paragraph) {
     for (size_t i = 0; i < paragraph->count; i++)
         if (paragraph->tokens[i].kind == INLINE_TEXT &&
-            markup_has_letters(paragraph->tokens[i].text.start, 0,
-                               paragraph->tokens[i].text.length))
+            segment_has_letters(paragraph->tokens[i].text.start, 0,
+                                paragraph->tokens[i].text.length))
             return true;
     return false;
 }
@@ -103,11 +104,11 @@ static bool group_data(struct paragraph *paragraph, size_t begin, size_t separat
     for (size_t i = separator; i < end && shown.length == 0; i++)
         shown = tokens[i].kind == INLINE_TEXT ? tokens[i].text : shown;
     size_t last = shown.length, first = 0, at = 0;
-    while (at < last && !markup_has_letters(shown.start, first, at)) {
+    while (at < last && !segment_has_letters(shown.start, first, at)) {
         first = at;
         character_next(shown.start, last, &at);
     }
-    while (last > first && !markup_has_letters(shown.start, last, shown.length)) {
+    while (last > first && !segment_has_letters(shown.start, last, shown.length)) {
         shown.length = last;
         character_previous(shown.start, &last);
     }
@@ -200,7 +201,7 @@ void paragraph_settle(struct paragraph *paragraph) {
                 (tokens[k].kind != INLINE_TEXT && tokens[k].kind != INLINE_WORD))
                 continue;
             length += is_blank(tokens[k].text) ? 0 : tokens[k].text.length;
-            letters |= markup_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
+            letters |= segment_has_letters(tokens[k].text.start, 0, tokens[k].text.length);
         }
         bool mark = paragraph->grammar->markup &&
                     (bytes_are(tokens[i].key, "a") || bytes_are(tokens[i].key, "sup"));

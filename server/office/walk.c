@@ -1,6 +1,8 @@
 /* This file finds what is rewritten in a part: paragraphs, and attributes that state the language;
  * and rewrites it. */
+#include "server/markup/html.h"
 #include "server/markup/piece.h"
+#include "server/markup/xml.h"
 #include "server/office/office.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -107,9 +109,8 @@ static enum role find_role(const struct grammar *grammar, struct bytes canonical
     for (size_t i = 0; i < canonical.length; i++)
         lower[i] = (char)tolower((unsigned char)canonical.start[i]);
     unsigned flags = html_element(lower);
-    bool forbids =
-        tag->kind != XML_END &&
-        html_attributes_translate(tag->name.start + tag->name.length, tag->end) == TRANSLATE_NO;
+    bool forbids = tag->kind != XML_END &&
+                   html_translate(tag->name.start + tag->name.length, tag->end) == TRANSLATE_NO;
     if (strcmp(lower, "br") == 0)
         return ROLE_BREAK;
     if (flags & ELEMENT_BESIDE)

@@ -13,7 +13,7 @@ static char *translate(const char *markup, size_t length, bool text, unsigned li
     struct error error = {0};
     bool marked;
     if (text) {
-        FUZZ_CHECK(marks_parse(markup, length, arena, &html, &marked, NULL) == 0);
+        FUZZ_CHECK(markup_parse_marked(markup, length, arena, &html, &marked, NULL) == 0);
         if (!marked)
             return NULL;
     } else if (markup_parse_html(markup, length, arena, &html, &error) != 0) {

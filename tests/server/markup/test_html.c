@@ -1,5 +1,6 @@
 /* Markup to texts and back: nothing is lost, everything nests, and elements follow their words. */
 #include "server/markup/markup.h"
+#include "server/markup/piece.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdio.h>

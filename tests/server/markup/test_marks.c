@@ -1,5 +1,6 @@
 /* Marks in text: recognizing them, and writing each one beside its words. */
 #include "server/documents/document.h"
+#include "server/markup/marks.h"
 #include "tests/suites.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static const char *run(const char *text, bool reversed) {
     struct markup html;
     bool marked;
     size_t length;
-    ck_assert_int_eq(marks_parse(text, strlen(text), &arena, &html, &marked, NULL), 0);
+    ck_assert_int_eq(markup_parse_marked(text, strlen(text), &arena, &html, &marked, NULL), 0);
     if (!marked)
         return NULL;
     ck_assert(document_text_may_be_marked(text, strlen(text)));
