@@ -1,6 +1,7 @@
 /* This file hides which options there are, their names, and how their values are written. */
 #include "server/options.h"
 #include "server/decode/request.h"
+#include "server/documents/document.h"
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -12,13 +13,15 @@
 
 enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
 
-#define FIELD(name)                          offsetof(struct options, name)
-#define TEXT(name)                           OPTION_STRING, FIELD(name), 0, 0, NULL, 0
-#define CHOICE(name, choices)                OPTION_CHOICE, FIELD(name), 0, 0, choices, 0
-#define SWITCH(name)                         OPTION_SWITCH, FIELD(name), 0, 0, NULL, 0
-#define PLAIN(kind, name)                    OPTION_##kind, FIELD(name), 0, 0, NULL, 0
-#define NUMBER(kind, name, minimum, maximum) OPTION_##kind, FIELD(name), minimum, maximum, NULL, 0
-#define MEMORY(name, minimum, share)         OPTION_BYTES, FIELD(name), minimum, 1e12, NULL, share
+#define FIELD(name)           offsetof(struct options, name)
+#define TEXT(name)            OPTION_STRING, FIELD(name), 0, 0, NULL, 0, NULL
+#define LISTED(name, values)  OPTION_STRING, FIELD(name), 0, 0, NULL, 0, values
+#define CHOICE(name, choices) OPTION_CHOICE, FIELD(name), 0, 0, choices, 0, NULL
+#define SWITCH(name)          OPTION_SWITCH, FIELD(name), 0, 0, NULL, 0, NULL
+#define PLAIN(kind, name)     OPTION_##kind, FIELD(name), 0, 0, NULL, 0, NULL
+#define NUMBER(kind, name, minimum, maximum)                                                       \
+    OPTION_##kind, FIELD(name), minimum, maximum, NULL, 0, NULL
+#define MEMORY(name, minimum, share) OPTION_BYTES, FIELD(name), minimum, 1e12, NULL, share, NULL
 
 /* Marks the place of the searches' parameters in the table. */
 static const char PARAMETERS_HERE[] = "";
@@ -214,10 +217,8 @@ static const struct option rows[] = {
      COMMAND_SERVE, PLAIN(NAMES, hosts)},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
-     "translate the document FILE, or the input, as txt, srt, vtt, json, jsonl, xcstrings, md, "
-     "html, po, xliff, docx, pptx, xlsx, "
-     "odt, odp, ods or epub (default: as FILE's name says)",
-     COMMAND_TRANSLATE, TEXT(format)},
+     "translate the document FILE, or the input, in this format (default: as FILE's name says)",
+     COMMAND_TRANSLATE, LISTED(format, document_names)},
     {"keys", "GLOBS", NULL,
      "in a JSON document, translate only the values whose path matches one of these globs, such as "
      "menu.*.label; a glob after ! "

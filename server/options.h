@@ -166,6 +166,7 @@ enum option_kind {
     OPTION_TEXTS,      /* not separated: each value is one entry */
 };
 
+enum { OPTION_VALUES_BYTES = 256 };
 struct option {
     const char *flag; /* without --, '_' may replace '-'; the variable is ALIGND_ and the flag in
                          capitals */
@@ -181,6 +182,8 @@ struct option {
      * or, if the fallback is "auto", that part and at least 16 MiB; 0: the fallback is the default.
      */
     unsigned share;
+    /* Writes the values that --help lists after the sentence; NULL: it lists none. */
+    void (*values)(char names[OPTION_VALUES_BYTES]);
 };
 
 /* All options, in the order of --help. A flag may have a row for each of several commands. */

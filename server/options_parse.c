@@ -455,8 +455,14 @@ static void print_option(FILE *out, const struct option *option) {
     option_variable(option, variable);
     option_flag(option->flag, name);
     snprintf(flag, sizeof flag, "%s %s", name, option->metavar ? option->metavar : "");
-    fprintf(out, "  %-28s %s [%s%s%s]\n", flag, option->help, variable,
-            option->fallback ? "; default " : "", option->fallback ? option->fallback : "");
+    fprintf(out, "  %-28s %s", flag, option->help);
+    if (option->values) {
+        char values[OPTION_VALUES_BYTES];
+        option->values(values);
+        fprintf(out, ": %s", values);
+    }
+    fprintf(out, " [%s%s%s]\n", variable, option->fallback ? "; default " : "",
+            option->fallback ? option->fallback : "");
 }
 
 char *options_help(enum command command) {

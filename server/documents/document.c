@@ -92,9 +92,8 @@ static int txt_read(const struct document *document, struct arena *arena, struct
     return piece_build(&builder, NULL, out, err);
 }
 
-/* HTML is read in server/markup. */
-static int html_read_document(const struct document *document, struct arena *arena,
-                              struct markup *out, struct error *err) {
+static int html_read(const struct document *document, struct arena *arena, struct markup *out,
+                     struct error *err) {
     return markup_parse_html(document->source, document->length, arena, out, err);
 }
 
@@ -137,39 +136,95 @@ static struct bytes po_stated(struct bytes file) {
     return bytes_among_any_case(found, "US-ASCII ASCII CHARSET") ? nothing : found;
 }
 
-#define WORD  "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-#define SLIDE "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-#define SHEET "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-#define ODF   "application/vnd.oasis.opendocument."
-#define MACRO ".macroenabled.12"
+/* The media types of a format, of which the first is that of an answer. */
+#define TEXT(type, others)                                                                         \
+    .media_types = type " " others, .bare_type = type, .content_type = type "; charset=utf-8"
+#define ARCHIVE(type, others, family)                                                              \
+    .media_types = type " " others, .bare_type = type, .content_type = type, .read = archive_read, \
+    .archive = &(family)
+#define OFFICE "application/vnd.openxmlformats-officedocument."
+#define MACROS ".macroenabled.12"
+#define ODF    "application/vnd.oasis.opendocument."
 
-/* clang-format off */
-/* name, extensions, media types, content type, bare type, older encodings, stated, references, read, finish, bilingual, below, archive */
+/* Names, extensions and `bilingual` are also read by formats.py, which writes them to documents. */
 static const struct document_format formats[] = {
-    {"txt", "txt text", "text/plain", "text/plain; charset=utf-8", "text/plain", false, NULL, false, txt_read, NULL, true, text_below, NULL},
-    {"srt", "srt", "application/x-subrip text/srt", "application/x-subrip; charset=utf-8", "application/x-subrip", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
-    {"vtt", "vtt", "text/vtt", "text/vtt; charset=utf-8", "text/vtt", true, NULL, false, subtitles_read, subtitles_finish, true, NULL, NULL},
-    {"json", "json arb jsonc json5 webmanifest", "application/json text/json", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, NULL, false, NULL, NULL},
-    {"jsonl", "jsonl ndjson", "application/jsonl application/x-ndjson", "application/jsonl; charset=utf-8", "application/jsonl", false, NULL, false, json_read, NULL, false, NULL, NULL},
-    {"xcstrings", "xcstrings", "application/x-xcstrings", "application/json; charset=utf-8", "application/json", false, NULL, false, json_read, NULL, false, NULL, NULL},
-    {"md", "md markdown mdx", "text/markdown text/x-markdown", "text/markdown; charset=utf-8", "text/markdown", false, NULL, false, md_read, NULL, true, markdown_below, NULL},
-    {"html", "html htm xhtml", "text/html application/xhtml+xml", "text/html; charset=utf-8", "text/html", false, encoding_of_html, true, html_read_document, NULL, true, html_below, NULL},
-    {"po", "po pot", "text/x-gettext-translation text/x-po application/x-gettext", "text/x-gettext-translation; charset=utf-8", "text/x-gettext-translation", false, po_stated, false,
-     po_read, NULL, false, NULL, NULL},
-    {"xliff", "xliff xlf", "application/xliff+xml application/x-xliff+xml", "application/xliff+xml; charset=utf-8", "application/xliff+xml", false, encoding_of_xml, true,
-     xliff_read, NULL, false, NULL, NULL},
-    {"docx", "docx docm dotx dotm", WORD " application/vnd.ms-word.document" MACRO, WORD, WORD, false, NULL, false,
-     archive_read, NULL, true, NULL, &office_docx},
-    {"pptx", "pptx pptm ppsx potx", SLIDE " application/vnd.ms-powerpoint.presentation" MACRO, SLIDE, SLIDE, false, NULL, false,
-     archive_read, NULL, false, NULL, &office_pptx},
-    {"xlsx", "xlsx xlsm xltx", SHEET " application/vnd.ms-excel.sheet" MACRO, SHEET, SHEET, false, NULL, false,
-     archive_read, NULL, false, NULL, &office_xlsx},
-    {"odt", "odt ott", ODF "text", ODF "text", ODF "text", false, NULL, false, archive_read, NULL, true, NULL, &office_odf},
-    {"odp", "odp otp", ODF "presentation", ODF "presentation", ODF "presentation", false, NULL, false, archive_read, NULL, false, NULL, &office_odf},
-    {"ods", "ods ots", ODF "spreadsheet", ODF "spreadsheet", ODF "spreadsheet", false, NULL, false, archive_read, NULL, false, NULL, &office_odf},
-    {"epub", "epub", "application/epub+zip", "application/epub+zip", "application/epub+zip", false, NULL, false, archive_read, NULL, false, NULL, &office_epub},
+    {.name = "txt",
+     .extensions = "txt text",
+     TEXT("text/plain", ""),
+     .read = txt_read,
+     .bilingual = true,
+     .below = text_below},
+    {.name = "srt",
+     .extensions = "srt",
+     TEXT("application/x-subrip", "text/srt"),
+     .older_encodings = true,
+     .read = subtitles_read,
+     .finish = subtitles_finish,
+     .bilingual = true},
+    {.name = "vtt",
+     .extensions = "vtt",
+     TEXT("text/vtt", ""),
+     .older_encodings = true,
+     .read = subtitles_read,
+     .finish = subtitles_finish,
+     .bilingual = true},
+    {.name = "json",
+     .extensions = "json arb jsonc json5 webmanifest",
+     TEXT("application/json", "text/json"),
+     .read = json_read},
+    {.name = "jsonl",
+     .extensions = "jsonl ndjson",
+     TEXT("application/jsonl", "application/x-ndjson"),
+     .read = json_read},
+    {.name = "xcstrings",
+     .extensions = "xcstrings",
+     TEXT("application/json", "application/x-xcstrings"), /* files of JSON's own type are json */
+     .read = json_read},
+    {.name = "md",
+     .extensions = "md markdown mdx",
+     TEXT("text/markdown", "text/x-markdown"),
+     .read = md_read,
+     .bilingual = true,
+     .below = markdown_below},
+    {.name = "html",
+     .extensions = "html htm xhtml",
+     TEXT("text/html", "application/xhtml+xml"),
+     .stated = encoding_of_html,
+     .references = true,
+     .read = html_read,
+     .bilingual = true,
+     .below = html_below},
+    {.name = "po",
+     .extensions = "po pot",
+     TEXT("text/x-gettext-translation", "text/x-po application/x-gettext"),
+     .stated = po_stated,
+     .read = po_read},
+    {.name = "xliff",
+     .extensions = "xliff xlf",
+     TEXT("application/xliff+xml", "application/x-xliff+xml"),
+     .stated = encoding_of_xml,
+     .references = true,
+     .read = xliff_read},
+    {.name = "docx",
+     .extensions = "docx docm dotx dotm",
+     ARCHIVE(OFFICE "wordprocessingml.document", "application/vnd.ms-word.document" MACROS,
+             office_docx),
+     .bilingual = true},
+    {.name = "pptx",
+     .extensions = "pptx pptm ppsx potx",
+     ARCHIVE(OFFICE "presentationml.presentation",
+             "application/vnd.ms-powerpoint.presentation" MACROS, office_pptx)},
+    {.name = "xlsx",
+     .extensions = "xlsx xlsm xltx",
+     ARCHIVE(OFFICE "spreadsheetml.sheet", "application/vnd.ms-excel.sheet" MACROS, office_xlsx)},
+    {.name = "odt",
+     .extensions = "odt ott",
+     ARCHIVE(ODF "text", "", office_odf),
+     .bilingual = true},
+    {.name = "odp", .extensions = "odp otp", ARCHIVE(ODF "presentation", "", office_odf)},
+    {.name = "ods", .extensions = "ods ots", ARCHIVE(ODF "spreadsheet", "", office_odf)},
+    {.name = "epub", .extensions = "epub", ARCHIVE("application/epub+zip", "", office_epub)},
 };
-/* clang-format on */
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 const struct document_format *document_nth(size_t i) {

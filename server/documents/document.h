@@ -51,8 +51,8 @@ struct document {
 };
 
 /* Reads a document, whose source is valid UTF-8 without zero bytes, unless it is an archive, and
- * outlives the markup. Returns and fails like markup_parse_html; messages name the line, or the part
- * of an archive. */
+ * outlives the markup. Returns and fails like markup_parse_html; messages name the line, or the
+ * part of an archive. */
 typedef int document_reader(const struct document *document, struct arena *arena,
                             struct markup *out, struct error *err);
 /* Finishes a document that was written, for example by breaking lines. The result is in the arena.
@@ -65,8 +65,8 @@ struct document_format {
     const char *name;         /* "srt" */
     const char *extensions;   /* of file names, without the dot; separated by spaces */
     const char *media_types;  /* separated by spaces */
-    const char *content_type; /* of an answer */
-    const char *bare_type;    /* of an answer that is not UTF-8: without the encoding */
+    const char *content_type; /* the media type of an answer in UTF-8, */
+    const char *bare_type;    /* or in another encoding */
     bool older_encodings;     /* Windows-1252 is guessed where files state no encoding */
     /* Returns the encoding that a file states; NULL: files state none. */
     struct bytes (*stated)(struct bytes text);
@@ -91,7 +91,7 @@ const struct document_format *document_guess(const char *file_name, const char *
  * sentence without a full stop. Returns NULL for all other files. */
 const char *document_refusal(const char *file_name);
 /* Writes all names: "txt, srt, ...". */
-enum { DOCUMENT_NAMES_BYTES = 128 };
+enum { DOCUMENT_NAMES_BYTES = 256 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
 
 /* Converts the source to UTF-8, in the arena, from the encoding that its bytes show, that its media
@@ -104,9 +104,9 @@ int document_decode(struct document *document, const char *media_type, const cha
 /* Returns the content type of the answer. */
 const char *document_type(const struct document_format *format, const struct encoding *encoding);
 
-/* Finds the segments to translate. The source may be any bytes, and must outlive the markup. Returns
- * -1 with ERROR_MEMORY, ERROR_LENGTH, or ERROR_INPUT with a message that says what is wrong, and
- * where. */
+/* Finds the segments to translate. The source may be any bytes, and must outlive the markup.
+ * Returns -1 with ERROR_MEMORY, ERROR_LENGTH, or ERROR_INPUT with a message that says what is
+ * wrong, and where. */
 int document_read(const struct document *document, struct arena *arena, struct markup *out,
                   struct error *err);
 /* Writes the document with its translations, like markup_write. */
@@ -237,8 +237,8 @@ struct icu_source {
 int icu_source_open(struct bytes text, struct arena *arena, struct icu_source *out,
                     struct error *err);
 /* Appends its pieces: each line of a branch is a sentence, which may hold marks; arguments are
- * words of it. The text outlives the builder's markup. written: its function returns how bytes of the
- * text are written in the document, and is called in their order. */
+ * words of it. The text outlives the builder's markup. written: its function returns how bytes of
+ * the text are written in the document, and is called in their order. */
 void icu_source_add(struct piece_builder *builder, const struct icu_source *source,
                     const struct marking *written);
 /* Makes a message from the written form of these pieces; if it is not valid, apostrophes that quote

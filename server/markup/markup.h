@@ -180,9 +180,9 @@ struct xml_tags {
                      holds only elements */
 };
 
-/* Reads XML, a document or a part of one, which outlives the markup. Like markup_parse_html, but also
- * fails with ERROR_INPUT if tags do not nest or a declaration is not allowed. The message names the
- * line and the column. */
+/* Reads XML, a document or a part of one, which outlives the markup. Like markup_parse_html, but
+ * also fails with ERROR_INPUT if tags do not nest or a declaration is not allowed. The message
+ * names the line and the column. */
 int markup_parse_xml(const char *text, size_t length, const struct xml_tags *tags,
                      struct arena *arena, struct markup *out, struct error *err);
 
