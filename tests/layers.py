@@ -58,7 +58,7 @@ ROOMS = {
 
 # Objects that may need each other in a circle, and why.
 TIED = [
-    ("model/search/search model/search/search_exact model/search/search_phrases", "a search hands over to its kinds, which grow the same tree"),
+    ("model/search/phrases model/search/search model/search/search_exact model/search/search_phrases model/search/search_sample", "a search hands over to its kinds, which grow the same tree"),
     ("model/network/decoder model/network/decoder_recurrent", "a decoder hands over to its kinds, which embed tokens alike"),
 ]
 

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- strategies ---- */
@@ -221,7 +222,20 @@ struct candidate search_given(const struct search *search, const struct distribu
     return search_candidate(search, row, token, log_prob, (double)log_prob);
 }
 
+static int by_id(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+size_t search_place(const struct distribution *row, int token) {
+    if (!row->ids)
+        return (size_t)token < row->size ? (size_t)token : row->size;
+    const int *found = bsearch(&token, row->ids, row->size, sizeof *row->ids, by_id);
+    return found ? (size_t)(found - row->ids) : row->size;
+}
+
 void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c) {
+    assert(k > 0 && *count <= k);
     if (*count == k && !(c.merit > chosen[k - 1].merit))
         return;
     size_t place = *count < k ? (*count)++ : k - 1;

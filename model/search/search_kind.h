@@ -60,7 +60,9 @@ void search_take_path(struct search *search, size_t row);
  * Returns their number. */
 size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k,
                    struct candidate *best);
-/* Keeps chosen [*count <= k] sorted, best first; of equals the earlier one stays ahead. */
+/* Returns the place of a token's logit in a row; row->size: the row does not have the token. */
+size_t search_place(const struct distribution *row, int token);
+/* Keeps chosen [*count <= k], k >= 1, sorted, best first; of equals the earlier one stays ahead. */
 void search_insert(struct candidate *chosen, size_t *count, size_t k, struct candidate c);
 /* Returns the continuation of a live row by a token that contributes this merit. */
 struct candidate search_candidate(const struct search *search, size_t row, int token,
@@ -98,26 +100,5 @@ int search_prune(struct search *search, const struct candidate *c, size_t record
 /* Calls search_prune for each of the rows' best beam_size that was not chosen. */
 int search_prune_others(struct search *search, const struct distribution *rows,
                         const struct candidate *chosen, size_t count);
-
-/* ---- how far a path is with its phrases (search_phrases.c; declared for tests) ---- */
-
-struct progress {
-    bool *met; /* [count] phrases that are on the path, in this way or another; no token belongs to
-                  two phrases */
-    size_t met_tokens; /* a phrase counts as the longest of its ways */
-    size_t open, at;   /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
-    float *spent; /* [count] the attention that other tokens gave to the source of each phrase; not
-                     kept by progress_take */
-};
-
-/* Returns the number of tokens that are met or open, at most phrases_tokens. Tokens that a shorter
- * way saves count as met. */
-size_t progress_tokens(const struct phrases *phrases, const struct progress *progress);
-/* Returns true if the path may end here. */
-bool progress_complete(const struct phrases *phrases, const struct progress *progress);
-/* Sets *to to the progress of the path with one more token. to->met has room, and is not from->met.
- */
-void progress_take(const struct phrases *phrases, const struct progress *from, int token,
-                   struct progress *to);
 
 #endif

@@ -1,7 +1,7 @@
 /* Required phrases: progress along a path, and the constrained search on hand-written probability
  * tables. */
+#include "model/search/phrases.h"
 #include "model/search/search.h"
-#include "model/search/search_kind.h"
 #include "tests/game.h"
 #include "tests/suites.h"
 #include <math.h>
@@ -60,16 +60,16 @@ static const struct {
 
 static void check_progress(struct phrases phrases, const char *path, size_t tokens, bool complete) {
     bool met[2][MAX_PHRASES] = {{false}};
-    struct progress progress = {.met = met[0]}, next = {.met = met[1]};
+    struct phrases_progress progress = {.met = met[0]}, next = {.met = met[1]};
     for (size_t i = 0; path[i]; i++) {
-        progress_take(&phrases, &progress, path[i] - 'a', &next);
-        struct progress before = progress;
+        phrases_take(&phrases, &progress, path[i] - 'a', &next);
+        struct phrases_progress before = progress;
         progress = next;
         next.met = before.met;
     }
-    ck_assert_msg(progress_tokens(&phrases, &progress) == tokens, "%s: %zu tokens", path,
-                  progress_tokens(&phrases, &progress));
-    ck_assert_msg(progress_complete(&phrases, &progress) == complete, "%s", path);
+    ck_assert_msg(phrases_met_tokens(&phrases, &progress) == tokens, "%s: %zu tokens", path,
+                  phrases_met_tokens(&phrases, &progress));
+    ck_assert_msg(phrases_complete(&phrases, &progress) == complete, "%s", path);
 }
 
 START_TEST(progress_follows_the_path) {
@@ -112,10 +112,10 @@ static void play(const struct rule *rules, uint32_t seed, const struct search_op
 /* True if a hypothesis holds all phrases. */
 static bool holds_all(const struct phrases *phrases, const struct hypothesis *h) {
     bool met[2][MAX_PHRASES] = {{false}};
-    struct progress progress[2] = {{.met = met[0]}, {.met = met[1]}};
+    struct phrases_progress progress[2] = {{.met = met[0]}, {.met = met[1]}};
     for (size_t i = 0; i < h->length; i++)
-        progress_take(phrases, &progress[i % 2], h->tokens[i], &progress[(i + 1) % 2]);
-    return progress_complete(phrases, &progress[h->length % 2]);
+        phrases_take(phrases, &progress[i % 2], h->tokens[i], &progress[(i + 1) % 2]);
+    return phrases_complete(phrases, &progress[h->length % 2]);
 }
 
 /* All hypotheses do, and there is one. */
