@@ -2,6 +2,7 @@
  * that it waits for. */
 #include "server/api/api.h"
 #include "server/api/keys.h"
+#include "server/api/value.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/print.h"
@@ -355,7 +356,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     /* Freeing models returns their memory to the system. Keys and values of a sentence, which are
      * smaller, are used again: new pages would be cleared for each. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-    api_init();
+    value_init();
     service.metrics = metrics_create(labels, routes_labels(labels), err);
     service.scheduler =
         scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});

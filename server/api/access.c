@@ -1,8 +1,10 @@
 /* This file decides whether a request may be answered: by the state of the server, its key and what
  * that may use, and its rate and quota. */
+#include "server/api/access.h"
+#include "server/api/call.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/clock.h"
 #include <string.h>
 #include <strings.h>
@@ -10,27 +12,28 @@
 
 /* ---- the state of the server ---- */
 
-bool api_is_loading(const struct request *request, struct reply *reply) {
+bool access_is_loading(const struct request *request, struct reply *reply) {
     if (request->models)
         return false;
-    api_fail_unready(SERVICE_LOADING, reply);
+    reply_fail_unready(SERVICE_LOADING, reply);
     return true;
 }
 
-bool api_admit(const struct service *service, const struct request *request, struct reply *reply) {
+bool access_admit(const struct service *service, const struct request *request,
+                  struct reply *reply) {
     enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
     if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->accepted))
         return true;
     metrics_rejected(service->metrics,
                      state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
-    api_fail_unready(state, reply);
+    reply_fail_unready(state, reply);
     return false;
 }
 
 /* ---- the key of a request ---- */
 
-const char *const api_key_headers[API_KEY_HEADERS] = {"X-Api-Key", "Ocp-Apim-Subscription-Key",
-                                                      "X-Goog-Api-Key"};
+const char *const access_key_headers[ACCESS_KEY_HEADERS] = {
+    "X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key"};
 
 static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
 
@@ -51,7 +54,7 @@ static struct secret trimmed(const char *value) {
     return secret;
 }
 
-bool api_is_key(const char *name) {
+bool access_is_key(const char *name) {
     for (size_t i = 0; i < sizeof key_fields / sizeof *key_fields; i++)
         if (strcmp(key_fields[i], name) == 0)
             return true;
@@ -66,10 +69,10 @@ static struct secret shown_key(const struct call *call) {
         if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) ==
             0) /* other schemes are meant for a proxy */
             secret = trimmed(call->authorization + strlen(schemes[i]));
-    for (size_t i = 0; secret.length == 0 && i < API_KEY_HEADERS; i++)
+    for (size_t i = 0; secret.length == 0 && i < ACCESS_KEY_HEADERS; i++)
         secret = trimmed(call->api_keys[i]);
     for (size_t i = 0; secret.length == 0 && i < call->field_count; i++)
-        if (api_is_key(call->fields[i].name))
+        if (access_is_key(call->fields[i].name))
             secret = (struct secret){call->fields[i].value, call->fields[i].length};
     return secret;
 }
@@ -84,11 +87,11 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent,
 
     /* A body that may contain the key is parsed twice: here only for the key, since the sender is
      * not known yet. */
-    if (secret.length == 0 && api_begins_json(call)) {
-        root = api_load_json(call->body, call->length, 0, NULL);
+    if (secret.length == 0 && call_begins_json(call)) {
+        root = value_parse(call->body, call->length, 0, NULL);
         const json_t *value = json_object_get(root, "api_key");
         secret = (struct secret){json_string_value(value), json_string_length(value)};
-        found = api_lacked_memory() ? -1 : 0;
+        found = value_lacked_memory() ? -1 : 0;
     }
     *sent = secret.length > 0;
     if (found == 0 && *sent)
@@ -98,15 +101,15 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent,
 }
 
 /* LibreTranslate's clients send the key in the body, and so do others in forms. */
-bool api_shows_key(const struct service *service, const struct route *route,
-                   const struct call *call, bool form) {
+bool access_shows_key(const struct service *service, const struct route *route,
+                      const struct call *call, bool form) {
     bool needed = service->keys && route->access >= ACCESS_USER,
          in_body = !route->dialects || route->dialects[0]->speaks || form;
     return !needed || !in_body || shown_key(call).length > 0;
 }
 
-int api_authorize(const struct service *service, const struct route *route, const struct call *call,
-                  struct request *request, struct reply *reply) {
+int access_authorize(const struct service *service, const struct route *route,
+                     const struct call *call, struct request *request, struct reply *reply) {
     struct key_holder holder;
     bool sent;
     bool lists = route->access == ACCESS_LIST;
@@ -114,31 +117,31 @@ int api_authorize(const struct service *service, const struct route *route, cons
         ((route->access == ACCESS_ADMIN || lists) && call->administrator))
         return 0;
     if (!service->keys)
-        return api_fail(
+        return reply_fail(
             reply, STATUS_FORBIDDEN, NULL,
             "this requires an admin API key, and the server was started without --api-keys");
     int found = find_holder(service->keys, call, &sent, &holder);
     if (found < 0)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     if (lists && !found)
         return 0;
     if (!sent)
-        return api_fail(
+        return reply_fail(
             reply, STATUS_UNAUTHORIZED, NULL,
             "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
     if (!found)
-        return api_fail(reply, STATUS_FORBIDDEN, NULL, "Invalid API key");
+        return reply_fail(reply, STATUS_FORBIDDEN, NULL, "Invalid API key");
     struct key_holder *key = arena_alloc(&request->arena, 1, sizeof *key);
     if (!key)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     *key = holder;
     request->key = key;
     if (route->access == ACCESS_ADMIN && !holder.admin)
-        return api_fail(reply, STATUS_FORBIDDEN, NULL, "this requires an admin API key");
+        return reply_fail(reply, STATUS_FORBIDDEN, NULL, "this requires an admin API key");
     return 0;
 }
 
-bool api_is_administrator(const struct service *service, const struct call *call) {
+bool access_is_administrator(const struct service *service, const struct call *call) {
     struct key_holder holder;
     bool sent;
     if (call->administrator || !service->keys)
@@ -146,8 +149,8 @@ bool api_is_administrator(const struct service *service, const struct call *call
     return find_holder(service->keys, call, &sent, &holder) == 1 && holder.admin;
 }
 
-int api_take_models(const struct service *service, const struct route *route,
-                    struct request *request, struct reply *reply) {
+int access_take_models(const struct service *service, const struct route *route,
+                       struct request *request, struct reply *reply) {
     struct model_set *all = request->models = catalog_acquire(service->catalog);
     if (!all || !request->key || !*request->key->models)
         return 0;
@@ -163,11 +166,11 @@ int api_take_models(const struct service *service, const struct route *route,
     model_set_release(all);
     request->models = allowed;
     if (!allowed)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     return allowed->count > 0 || route->access == ACCESS_LIST
                ? 0
-               : api_fail(reply, STATUS_FORBIDDEN, NULL,
-                          "this API key has access to no loaded model");
+               : reply_fail(reply, STATUS_FORBIDDEN, NULL,
+                            "this API key has access to no loaded model");
 }
 
 /* ---- charging a request to its key and its client ---- */
@@ -193,28 +196,29 @@ static bool take(const struct service *service, const struct request *request,
     double wait_s;
     enum limiter_verdict verdict = limiter_take(service->limiter, charge, &limit, &wait_s);
     if (verdict == LIMITER_RATE) {
-        api_fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
-                      "at most %g sentences per second are allowed for each client", limit.rate);
+        reply_fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
+                        "at most %g sentences per second are allowed for each client", limit.rate);
     } else if (verdict == LIMITER_DAILY) {
-        api_fail_busy(
+        reply_fail_busy(
             service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
             "this API key may translate %llu characters a day, and has no room for this text today",
             (unsigned long long)limit.daily);
         reply->retry_after_s =
-            (unsigned)wait_s; /* the wait may be longer than api_fail_busy allows */
+            (unsigned)wait_s; /* the wait may be longer than reply_fail_busy allows */
     } else if (verdict == LIMITER_MEMORY) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     }
     return verdict == LIMITER_TAKEN;
 }
 
-bool api_charge(const struct service *service, const struct request *request, struct reply *reply) {
+bool access_charge(const struct service *service, const struct request *request,
+                   struct reply *reply) {
     const struct charge charge = charge_of(request, request->job_count);
     return take(service, request, &charge, reply);
 }
 
-void api_check_allowance(const struct service *service, const struct route *route,
-                         const struct request *request, struct reply *reply) {
+void access_check_allowance(const struct service *service, const struct route *route,
+                            const struct request *request, struct reply *reply) {
     if (!route->finish || route->access != ACCESS_USER) /* it does not decode */
         return;
     const struct charge least = charge_of(request, 1);
@@ -222,7 +226,7 @@ void api_check_allowance(const struct service *service, const struct route *rout
         limiter_return(service->limiter, &least);
 }
 
-void api_refund(const struct service *service, const struct request *request, size_t sentences) {
+void access_refund(const struct service *service, const struct request *request, size_t sentences) {
     const struct charge charge = charge_of(request, sentences);
     limiter_return(service->limiter, &charge);
 }

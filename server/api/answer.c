@@ -3,10 +3,10 @@
  * sentence.
  */
 #include "server/api/answer.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/members.h"
 #include "server/api/plan.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/api/warnings.h"
 #include "server/base/strings.h"
 #include "server/decode/outcome.h"
@@ -14,8 +14,8 @@
 
 enum { SCRATCH_BYTES = 16 * 1024 };
 
-void api_put_sentence(struct request *request, const struct text *text, size_t i,
-                      struct api_places *at, struct writer *out) {
+void answer_put_sentence(struct request *request, const struct text *text, size_t i,
+                         struct value_places *at, struct writer *out) {
     struct arena arena;
     arena_init(&arena, SCRATCH_BYTES);
     struct members members = {
@@ -31,19 +31,19 @@ void api_put_sentence(struct request *request, const struct text *text, size_t i
 
 /* ---- a text ---- */
 
-void api_put_pivot(const struct text *text, struct writer *out) {
+void answer_put_pivot(const struct text *text, struct writer *out) {
     writer_begin_array(out, "pivot");
     writer_string(out, NULL, text->model->info.name);
     writer_string(out, NULL, text->second->info.name);
     writer_end_array(out);
 }
 
-void api_render_text(struct request *request, const struct text *text, const struct bytes *source,
+void answer_put_text(struct request *request, const struct text *text, const struct bytes *source,
                      const struct bytes *markup, struct writer *out) {
     struct arena arena;
     struct rendered rendered;
     arena_init(&arena, SCRATCH_BYTES);
-    struct api_places at = {0};
+    struct value_places at = {0};
     struct members members = {.request = request,
                               .text = text,
                               .arena = &arena,
@@ -68,7 +68,7 @@ void api_render_text(struct request *request, const struct text *text, const str
             writer_strings(out, "model", last->info.name, "source",
                            text->language ? text->language : text->model->info.source, NULL);
             if (text->second)
-                api_put_pivot(text, out);
+                answer_put_pivot(text, out);
         }
         if (text->pivot)
             writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);
@@ -125,18 +125,18 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
     return 0;
 }
 
-void api_render_item(struct request *request, const struct plan_item *item, struct writer *out) {
+void answer_put_item(struct request *request, const struct plan_item *item, struct writer *out) {
     const struct plan *plan = request->plan;
     struct arena arena;
     struct plan_answer answer;
     struct text text;
     if (!plan->markup && !item->marked) {
-        api_render_text(request, &item->texts[0], NULL, NULL, out);
+        answer_put_text(request, &item->texts[0], NULL, NULL, out);
         return;
     }
     arena_init(&arena, 1 << 14);
     if (plan_write(plan, item, &arena, &answer) == 0 && join(item, &arena, &text) == 0)
-        api_render_text(request, &text,
+        answer_put_text(request, &text,
                         plan->markup ? NULL : &(struct bytes){item->source, item->length},
                         &(struct bytes){answer.text, answer.length}, out);
     else
@@ -153,7 +153,7 @@ enum {
     TOKEN_BYTES = 8          /* of a token on either side, with its share of the text */
 };
 
-bool api_is_large(struct request *request) {
+bool answer_is_large(struct request *request) {
     const struct plan *plan = request->plan;
     struct writer count = {.most = LARGE_BYTES, .number_bytes = NUMBER_BYTES};
     size_t bytes = 0;
@@ -178,7 +178,7 @@ static size_t least_of_sentence(struct request *request, const struct sentence *
     return count.length;
 }
 
-size_t api_least_bytes(struct request *request) {
+size_t answer_least_bytes(struct request *request) {
     size_t bytes = 0;
     for (size_t i = 0; i < request->job_count && !request->plan; i++)
         bytes += least_of_sentence(request, request->jobs[i].sentence);
@@ -189,7 +189,7 @@ static size_t least_of_job(const struct job *job) {
     return least_of_sentence(job->request, job->sentence);
 }
 
-void api_bound_answer(const struct service *service, struct request *request) {
+void answer_bound(const struct service *service, struct request *request) {
     bool own = !request->plan && !request->lean;
     for (size_t i = 0; i < request->text_count; i++)
         own = own && !request->texts[i].second;
@@ -197,13 +197,13 @@ void api_bound_answer(const struct service *service, struct request *request) {
     request->most_bytes = service->options.max_reply_bytes;
 }
 
-struct writer api_begin_answer(const struct service *service) {
+struct writer answer_begin(const struct service *service) {
     return (struct writer){.most = service->options.max_reply_bytes};
 }
 
-void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w) {
+void answer_reply(const struct service *service, struct reply *reply, struct writer *w) {
     bool too_long = w->too_long;
-    api_reply_json(reply, w);
+    reply_json(reply, w);
     if (too_long)
-        api_fail_length(service, 0, reply);
+        reply_fail_length(service, 0, reply);
 }

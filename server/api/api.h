@@ -79,8 +79,7 @@ enum {
 };
 
 /* Headers that may hold an API key: alignd's own, then those of other services. */
-enum { API_KEY_HEADERS = 3 };
-extern const char *const api_key_headers[API_KEY_HEADERS];
+enum { ACCESS_KEY_HEADERS = 3 };
 
 /* A field of a form or of the query string. */
 struct api_field {
@@ -100,9 +99,9 @@ struct call {
     const char *if_none_match;        /* the header; NULL: none */
     const char *authorization, *host; /* the same for these headers */
     const char *accept_language;
-    bool secure;                           /* the client connected by https */
-    const char *api_keys[API_KEY_HEADERS]; /* the values of api_key_headers */
-    bool administrator;                    /* the sender is an administrator, and needs no key */
+    bool secure;                              /* the client connected by https */
+    const char *api_keys[ACCESS_KEY_HEADERS]; /* the values of access_key_headers */
+    bool administrator;                       /* the sender is an administrator, and needs no key */
     bool form; /* the body is a form; false: it is a JSON object, whatever its content type */
     const struct api_field
         *fields; /* [field_count] those of the form, then those of the query string */
@@ -111,6 +110,8 @@ struct call {
 
 struct dialect;
 struct route;
+
+enum { API_MAX_TEXTS = 64 }; /* in a request */
 
 enum { API_FILE_NAME_BYTES = 256 };
 
@@ -134,7 +135,7 @@ struct reply {
      */
     void (*sent)(const struct service *service, const struct route *route, const char *path);
     const struct dialect
-        *dialect; /* the dialect of an error (dialect.h); NULL: alignd's own. api_fail keeps it */
+        *dialect; /* the dialect of an error (dialect.h); NULL: alignd's own. reply_fail keeps it */
 };
 
 /* The clients that may call an endpoint. With API keys: all; all, but a key that is limited to some
@@ -175,16 +176,14 @@ enum route_trait {
     ROUTE_WRITES = 1 << 0, /* start may wait until a file has been written, and so must not run on a
                               thread that others wait for */
     ROUTE_LASTS = 1 << 1,  /* the request may take as long as a document (--document-ms) */
-    ROUTE_DETACHES = 1 << 2, /* the reply is sent before the request is decoded (api_detach) */
+    ROUTE_DETACHES =
+        1 << 2, /* the reply is sent before the request is decoded (documents_detach) */
     ROUTE_ADMIN =
         1 << 3, /* the endpoint is also served at administrators' addresses (--admin-listen) */
 };
 static inline bool route_has(const struct route *route, enum route_trait trait) {
     return route->traits & trait;
 }
-
-/* Call this before any thread starts. */
-void api_init(void);
 
 /* Returns a method's name for comparison and for the log, which must not contain strings from
  * clients: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, or "other". */
@@ -199,126 +198,5 @@ const struct dialect *route_dialect(const struct route *route);
 /* Sets the reply's dialect if several share the route, as far as the query string or a form shows
  * it. */
 void route_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
-/* Writes the value of the header that lists the reply's warnings: "language, numbers". */
-enum { API_WARNINGS_BYTES = 128 };
-void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
-/* api_detach sets the reply that is sent before the request is decoded, or one with a status other
- * than 200. Once the request has ended and finish or a failure has set a reply, api_settle stores
- * the outcome for clients that ask later. */
-void api_detach(const struct service *service, struct request *request, struct reply *reply);
-void api_settle(const struct service *service, struct request *request, const struct reply *reply);
-/* Returns false if the daemon is loading or draining; the reply is set. */
-bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
-/* Returns true if no models are loaded yet; the reply is set. */
-bool api_is_loading(const struct request *request, struct reply *reply);
-/* Returns true if a form field or query parameter of this name holds an API key. */
-bool api_is_key(const char *name);
-/* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or
- * DeepL-Auth-Key), a header of api_key_headers, a field of a form or the query string (api_is_key),
- * and the field api_key of a JSON object; null and "" count as absent. Returns 0, with request->key
- * set if a key is required, or -1 after setting the reply: 401, 403, or 503 if memory runs out. */
-int api_authorize(const struct service *service, const struct route *route, const struct call *call,
-                  struct request *request, struct reply *reply);
-
-/* Returns true if the head of the request shows whether its sender may call the endpoint, before
- * the body is read: its body cannot have the key. call: without a body. form: the body will be a
- * form. */
-bool api_shows_key(const struct service *service, const struct route *route,
-                   const struct call *call, bool form);
-
-/* Returns true if the call comes from an administrator, by the administrators' Unix socket or by a
- * key, even if its route requires no key. */
-bool api_is_administrator(const struct service *service, const struct call *call);
-
-/* Sets request->models to the models in service that its key may use, or to NULL while there are
- * none. -1: the reply is set, since the key may use no model and the route does more than list
- * them. */
-int api_take_models(const struct service *service, const struct route *route,
-                    struct request *request, struct reply *reply);
-
-/* Charges a prepared request to the allowance of its client and its key. False: the allowance is
- * used up, and the reply is set. */
-bool api_charge(const struct service *service, const struct request *request, struct reply *reply);
-/* Sets the reply if the client of a request that is not prepared yet has used up its allowance. */
-void api_check_allowance(const struct service *service, const struct route *route,
-                         const struct request *request, struct reply *reply);
-/* Undoes that charge after the request was refused. sentences: the number that was charged. */
-void api_refund(const struct service *service, const struct request *request, size_t sentences);
-
-/* Returns true if the body's first character that is not blank is { or [: such a body counts as
- * JSON regardless of its content type. */
-bool api_begins_json(const struct call *call);
-bool api_is_blank(const struct call *call);
-/* Returns true if the request is a form, or entirely in the query string. */
-bool api_is_form(const struct call *call);
-
-enum { API_MESSAGE_BYTES = 400 }; /* longer messages are cut */
-
-/* Sets an error reply with "progress": 0 to 1. */
-void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message,
-                       double progress);
-
-/* Sets an error reply: {"error": message, "code": ..., "field": field}, or its form in the reply's
- * dialect. field may be NULL. This and the other functions of this name that return an int always
- * return -1. */
-__attribute__((format(printf, 4, 5))) int api_fail(struct reply *reply, unsigned status,
-                                                   const char *field, const char *format, ...);
-/* The same for errors whose code does not follow from the status. message: valid UTF-8. */
-int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field,
-                   const char *message);
-/* Makes the jobs of the second model if its jobs have ended and pivot_goes_on (server/decode). -1:
- * the reply is set. */
-int api_go_on(struct request *request, struct reply *reply);
-/* Hands a prepared request to the threads that finish it: the workers, or those that load models.
- */
-enum scheduler_verdict api_submit(const struct service *service, struct request *request);
-
-/* Replaces the reply by 503 and counts it, because too many unread replies are waiting. */
-void api_fail_unread(const struct service *service, struct reply *reply);
-
-/* Returns true if the answer of a decoded request is large, so that a thread that others wait for
- * must not write it. For a stream this applies to each part. */
-bool api_is_large(struct request *request);
-
-/* Replies 503 because memory has run out; it may be available again soon. */
-int api_fail_memory(struct reply *reply);
-/* Sets the reply of an endpoint that requires SERVICE_READY in any other state. */
-void api_fail_unready(enum service_state state, struct reply *reply);
-/* Replies 503: all models have been taken out of service. */
-void api_fail_modelless(struct reply *reply);
-/* Set and count the reply to a request whose jobs were cancelled, and to one that the scheduler
- * refused. */
-void api_fail_cancelled(const struct service *service, enum cancel_reason reason,
-                        struct reply *reply);
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict,
-                      const struct request *request, struct reply *reply);
-/* The same for a large request, if the requests that have been read take too much memory. */
-void api_fail_crowded(const struct service *service, struct reply *reply);
-/* The same if too many requests wait to be read (chores.h). */
-void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply);
-
-/* The answer to a streamed request as server-sent events. It belongs to the thread that reads the
- * request's events. */
-struct api_stream {
-    struct request *request; /* NULL: the stream is done */
-    struct reply *reply;     /* set by finish; it is the last event */
-    size_t most;             /* maximum bytes of one event */
-    size_t left;             /* sentences that are still to come */
-    struct api_places
-        *sent;  /* [request->text_count] where the last sentence sent of each text ended */
-    char *text; /* [length] the current event, malloc'ed */
-    size_t length;
-    bool over; /* the current event is the last */
-};
-/* Returns -1 if memory runs out. */
-int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply,
-                    size_t most);
-/* Must come before request_done. It may be called twice. */
-void api_stream_done(struct api_stream *stream);
-/* Returns 1 if the next event is ready, 0 if there is none yet, or -1 if memory runs out. */
-int api_stream_next(struct api_stream *stream);
-/* Makes the reply the next event and the last one, whatever has not been read yet. Returns as
- * api_stream_next does. */
-int api_stream_last(struct api_stream *stream);
 
 #endif

@@ -1,22 +1,26 @@
 /* This file takes a decoding request from its body to its answer: it finds the dialect, makes the
  * jobs, hands them to the workers, and replies when they have failed. */
+#include "server/api/decode.h"
+#include "server/api/access.h"
+#include "server/api/answer.h"
+#include "server/api/call.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/recall.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/base/log.h"
 #include "server/decode/outcome.h"
 
 /* ---- a body becomes jobs ---- */
 
-void api_decode_start(const struct service *service, const struct call *call,
-                      struct request *request, struct reply *reply) {
-    if (!api_admit(service, request, reply) || !wait_finds_models(service, request, reply))
+void decode_start(const struct service *service, const struct call *call, struct request *request,
+                  struct reply *reply) {
+    if (!access_admit(service, request, reply) || !wait_finds_models(service, request, reply))
         return;
-    bool form = api_is_form(call);
-    json_t *body = form ? NULL : api_load_value(call, reply), *root = NULL;
-    if (form ? api_check_fields(call, reply) != 0 : !body)
+    bool form = call_is_form(call);
+    json_t *body = form ? NULL : call_load_value(call, reply), *root = NULL;
+    if (form ? call_check_fields(call, reply) != 0 : !body)
         return;
     const struct dialect *dialect = reply->dialect =
         route_spoken(call->route, &(struct dialect_fields){body, call});
@@ -27,18 +31,17 @@ void api_decode_start(const struct service *service, const struct call *call,
     else if (json_is_object(body))
         root = json_incref(body);
     else
-        api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s",
-                 api_type_name(body));
+        reply_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s",
+                   value_type_name(body));
     json_decref(body);
     if (root)
         dialect->start(dialect, service, root, request, reply);
     json_decref(root);
 }
 
-void api_decode_finish(const struct service *service, struct request *request,
-                       struct reply *reply) {
+void decode_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (pivot_compose(request, NULL) != 0) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return;
     }
     reply->dialect->finish(service, request, reply);
@@ -50,16 +53,16 @@ void api_decode_finish(const struct service *service, struct request *request,
 static void fail_internal(const struct request *request, const struct error *error,
                           struct reply *reply) {
     if (error->code == ERROR_MEMORY) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return;
     }
     log_event(LOG_ERROR, "internal_error", log_text("id", request->id),
               log_text("message", error->message));
-    api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
+    reply_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 
-void api_prepare(const struct service *service, const char *field, struct request *request,
-                 struct reply *reply) {
+void decode_prepare(const struct service *service, const char *field, struct request *request,
+                    struct reply *reply) {
     const char *const names[] = {[REQUEST_TEXT] = field,
                                  [REQUEST_TARGET] = request->target_name,
                                  [REQUEST_SPLIT] = "split_sentences",
@@ -73,19 +76,19 @@ void api_prepare(const struct service *service, const char *field, struct reques
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
     if (verdict != SCHEDULER_ACCEPTED) { /* this check is the cheapest, and under overload most
                                             requests end here */
-        api_fail_refused(service, verdict, request, reply);
+        reply_fail_refused(service, verdict, request, reply);
         return;
     }
     if (!wait_has_models(service, request, reply))
         return;
     int result = request_prepare(request, request->loaded->translator, &input, &error);
     if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,
-                 request->budget.most_sentences);
+        reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,
+                   request->budget.most_sentences);
     else if (error.code == ERROR_LENGTH)
-        api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error.message);
+        reply_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error.message);
     else if (error.code == ERROR_INPUT)
-        api_fail(reply, STATUS_INVALID, names[input], "%s", error.message);
+        reply_fail(reply, STATUS_INVALID, names[input], "%s", error.message);
     else if (error.code != ERROR_NONE)
         fail_internal(request, &error, reply);
     if (result != 0 || error.code != ERROR_NONE)
@@ -93,43 +96,44 @@ void api_prepare(const struct service *service, const char *field, struct reques
 
     /* refuse a request that could never be accepted */
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
-    size_t work = request_work(request), least = api_least_bytes(request);
+    size_t work = request_work(request), least = answer_least_bytes(request);
     size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
     size_t kept = request_answer_bytes(request);
     if (request_window(request) > limits->jobs)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu",
-                 field, limits->jobs, request->job_count);
+        reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu",
+                   field, limits->jobs, request->job_count);
     else if (work > limits->work)
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu",
-                 field, limits->work, work);
+        reply_fail(reply, STATUS_TOO_LARGE, field,
+                   "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
     else if (most > 0 && bytes > most)
-        api_fail(reply, STATUS_TOO_LARGE, field,
-                 "%s has a sentence that could need %zu bytes of memory while it is decoded, and "
-                 "at most %zu are allowed: ask for "
-                 "fewer hypotheses (beam_size, n_best) or a smaller max_length",
-                 field, bytes, most);
+        reply_fail(reply, STATUS_TOO_LARGE, field,
+                   "%s has a sentence that could need %zu bytes of memory while it is decoded, and "
+                   "at most %zu are allowed: ask for "
+                   "fewer hypotheses (beam_size, n_best) or a smaller max_length",
+                   field, bytes, most);
     else if (kept > service->options.request_memory)
-        api_fail(reply, STATUS_TOO_LARGE, field,
-                 "%s would need about %zu bytes of memory for its translation, and at most %zu are "
-                 "allowed: send it in parts",
-                 field, kept, service->options.request_memory);
+        reply_fail(
+            reply, STATUS_TOO_LARGE, field,
+            "%s would need about %zu bytes of memory for its translation, and at most %zu are "
+            "allowed: send it in parts",
+            field, kept, service->options.request_memory);
     else if (least > service->options.max_reply_bytes)
-        api_fail_length(service, least, reply);
-    api_bound_answer(service, request);
+        reply_fail_length(service, least, reply);
+    answer_bound(service, request);
 }
 
 /* Replies with the reason why the second of two models cannot translate the output of the first. */
 static void fail_second(const struct request *request, const struct error *error,
                         struct reply *reply) {
     if (error->code == ERROR_MEMORY)
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     else
-        api_fail(reply, error->code == ERROR_LENGTH ? STATUS_TOO_LARGE : STATUS_INVALID, "text",
-                 "what model \"%.60s\" makes of the text cannot be translated further: %s",
-                 request->texts[0].model->info.name, error->message);
+        reply_fail(reply, error->code == ERROR_LENGTH ? STATUS_TOO_LARGE : STATUS_INVALID, "text",
+                   "what model \"%.60s\" makes of the text cannot be translated further: %s",
+                   request->texts[0].model->info.name, error->message);
 }
 
-bool api_fail_decoded(const struct request *request, struct reply *reply) {
+bool decode_fail(const struct request *request, struct reply *reply) {
     if (atomic_load(&request->failed)) {
         const struct error *failure = request->failure;
         bool refused = failure->code == ERROR_LENGTH || failure->code == ERROR_INPUT;
@@ -147,7 +151,7 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
     return false;
 }
 
-int api_go_on(struct request *request, struct reply *reply) {
+int decode_go_on(struct request *request, struct reply *reply) {
     struct error error = {0};
     if (pivot_go_on(request, &error) == 0)
         return 0;
@@ -155,7 +159,7 @@ int api_go_on(struct request *request, struct reply *reply) {
     return -1;
 }
 
-enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
+enum scheduler_verdict decode_submit(const struct service *service, struct request *request) {
     if (request->reload)
         return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED
                                                                  : SCHEDULER_CLOSED;

@@ -20,7 +20,7 @@ const struct api_field *dialect_sent(const struct call *call, const char *name);
 /* Returns the first of the route's dialects whose fields these are, or else the first of all. */
 const struct dialect *route_spoken(const struct route *route, const struct dialect_fields *fields);
 
-/* An error before it is written; strings as for api_fail_coded. */
+/* An error before it is written; strings as for reply_fail_coded. */
 struct dialect_error {
     unsigned status;
     const char *code, *field, *message; /* field NULL: no field is to blame */
@@ -40,7 +40,7 @@ struct dialect {
      * Returns NULL after setting the reply. If this member is NULL, the body itself is that object.
      */
     json_t *(*merge)(const struct call *call, json_t *body, struct reply *reply);
-    /* Makes jobs of the object (api_prepare), or sets the reply. */
+    /* Makes jobs of the object (decode_prepare), or sets the reply. */
     void (*start)(const struct dialect *dialect, const struct service *service, json_t *root,
                   struct request *request, struct reply *reply);
     /* Sets the reply after the jobs have ended. */
@@ -57,7 +57,7 @@ struct dialect {
     /* For order_finish: writes the answer. */
     void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers,
                 struct arena *arena);
-    /* Writes the body of an error reply, which is one object. NULL: as api_fail_coded does. */
+    /* Writes the body of an error reply, which is one object. NULL: as reply_fail_coded does. */
     void (*put_error)(struct writer *w, const struct dialect_error *error);
     /* Refuses a kept glossary that does not exist (NULL: with 400), or that has no entries for the
      * languages (NULL: as one that does not exist). message: what alignd's own dialect says.
@@ -68,17 +68,7 @@ struct dialect {
     unsigned (*status_of)(const struct dialect_error *error);
 };
 
-extern const struct dialect dialect_translate, dialect_attention, dialect_libre,
-    dialect_libre_detect, dialect_microsoft_detect;
-extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft,
-    dialect_microsoft_break, dialect_immersive, dialect_kiss, dialect_deeplx;
-
-/* Returns true if the request speaks Microsoft's dialect; microsoft_languages answers its GET
- * /languages. */
-bool microsoft_speaks(const struct dialect_fields *fields);
-void microsoft_languages(const struct call *call, struct request *request, struct reply *reply);
-
-/* Writes the error object of alignd's own dialect: {"error","code","field"}. */
-void dialect_put_error(struct writer *w, const struct dialect_error *error);
+/* alignd's own (native.c). */
+extern const struct dialect dialect_translate, dialect_attention;
 
 #endif

@@ -2,12 +2,18 @@
  * file. LibreTranslate's POST /translate_file does the same, but keeps the file and replies with
  * its URL. DeepL's POST /v2/document replies before the file is translated, and keeps the file,
  * too. */
+#include "server/api/documents.h"
 #include "model/base/utf8.h"
+#include "server/api/access.h"
+#include "server/api/answer.h"
+#include "server/api/call.h"
+#include "server/api/decode.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/order.h"
+#include "server/api/phrases.h"
 #include "server/api/plan.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/api/warnings.h"
 #include "server/base/clock.h"
@@ -89,11 +95,11 @@ static int find_fields(const struct call *call, enum document_dialect dialect,
                        const struct api_field **sent, struct reply *reply) {
     const char *const *names = names_of[dialect];
     if (!call->form)
-        return api_fail(reply, STATUS_MEDIA_TYPE, NULL,
-                        "send the document as the part file of a form (multipart/form-data)");
+        return reply_fail(reply, STATUS_MEDIA_TYPE, NULL,
+                          "send the document as the part file of a form (multipart/form-data)");
     for (size_t i = 0; i < call->field_count; i++) {
         struct call field = {.fields = &call->fields[i], .field_count = 1};
-        if (strcmp(call->fields[i].name, "file") != 0 && api_check_fields(&field, reply) != 0)
+        if (strcmp(call->fields[i].name, "file") != 0 && call_check_fields(&field, reply) != 0)
             return -1;
     }
     for (size_t i = 0; i < call->field_count; i++) {
@@ -101,16 +107,16 @@ static int find_fields(const struct call *call, enum document_dialect dialect,
         size_t known = 0;
         while (known < FIELDS && (!*names[known] || strcmp(names[known], field->name) != 0))
             known++;
-        if (dialect == OWN && known == FIELDS && !api_is_key(field->name))
-            return api_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
+        if (dialect == OWN && known == FIELDS && !access_is_key(field->name))
+            return reply_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
         if (known < FIELDS && sent[known] && known != KEYS_FIELD)
-            return api_refuse(reply, field->name, "%s must be given only once", field->name);
+            return reply_refuse(reply, field->name, "%s must be given only once", field->name);
         if (known < FIELDS && !sent[known])
             sent[known] = field;
     }
     return sent[FILE_FIELD]
                ? 0
-               : api_refuse(reply, "file", "file is missing: send it as a part of the form");
+               : reply_refuse(reply, "file", "file is missing: send it as a part of the form");
 }
 
 static const char *value_of(const struct api_field *field) {
@@ -128,26 +134,27 @@ static int read_format(const struct api_field *const *sent, enum document_dialec
                                                : document_guess(file_name, file->media_type);
     document_names(all);
     if (!order->document && name && dialect != DEEPL)
-        return api_refuse(reply, "format", "format must be one of %s, got \"%.60s\"", all, name);
+        return reply_refuse(reply, "format", "format must be one of %s, got \"%.60s\"", all, name);
     if (order->document) /* DeepL's clients send the format of the result, which must be that of the
                             file */
         return !name || dialect != DEEPL || document_find(name) == order->document ||
                        document_guess(name, NULL) == order->document
                    ? 0
-                   : api_refuse(reply, "output_format",
-                                "output_format must be that of the file, %s, got \"%.60s\"",
-                                order->document->name, name);
+                   : reply_refuse(reply, "output_format",
+                                  "output_format must be that of the file, %s, got \"%.60s\"",
+                                  order->document->name, name);
     const char *dot = file_name ? strrchr(file_name, '.') : NULL,
                *why = document_refusal(file_name);
     if (why)
-        return api_refuse(reply, "file", "%s", why);
+        return reply_refuse(reply, "file", "%s", why);
     if (dot && dot[1])
-        return api_refuse(
+        return reply_refuse(
             reply, "file",
             "a file with the file extension \"%.*s\" cannot be translated; supported types: %s",
             (int)utf8_clip(dot, strlen(dot), 20), dot, all);
-    return api_refuse(reply, "file", "the file's name has no known extension: set %s to one of %s",
-                      dialect == DEEPL ? "filename" : "format", all);
+    return reply_refuse(reply, "file",
+                        "the file's name has no known extension: set %s to one of %s",
+                        dialect == DEEPL ? "filename" : "format", all);
 }
 
 /* Reads all fields named keys into order->keys. */
@@ -159,22 +166,22 @@ static int read_keys(const struct call *call, const struct api_field *first, str
     if (!first)
         return 0;
     if (strcmp(order->document->name, "json") != 0)
-        return api_refuse(reply, "keys",
-                          "keys selects values of JSON files only, and this file is %s",
-                          order->document->name);
+        return reply_refuse(reply, "keys",
+                            "keys selects values of JSON files only, and this file is %s",
+                            order->document->name);
     for (size_t i = 0; i < call->field_count; i++)
         if (strcmp(call->fields[i].name, "keys") == 0) {
             if (count == API_MOST_KEYS)
-                return api_refuse(reply, "keys", "keys may be given at most %d times",
-                                  API_MOST_KEYS);
+                return reply_refuse(reply, "keys", "keys may be given at most %d times",
+                                    API_MOST_KEYS);
             texts[count++] = call->fields[i].value;
         }
     order->keys = key_globs_parse(texts, count, arena, &error);
     if (order->keys)
         return 0;
     if (error.code != ERROR_MEMORY)
-        return api_refuse(reply, "keys", "keys: %s", error.message);
-    return api_fail_memory(reply);
+        return reply_refuse(reply, "keys", "keys: %s", error.message);
+    return reply_fail_memory(reply);
 }
 
 /* Reads a flag, which has the value `usual` if the field is missing. */
@@ -183,7 +190,7 @@ static int read_flag(const struct api_field *field, bool usual, bool *out, struc
     *out = value ? strcmp(value, "true") == 0 : usual;
     if (!value || *out || strcmp(value, "false") == 0)
         return 0;
-    return api_refuse(reply, field->name, "%s must be true or false", field->name);
+    return reply_refuse(reply, field->name, "%s must be true or false", field->name);
 }
 
 /* Reads protect, which is JSON as in other requests. */
@@ -192,14 +199,14 @@ static int read_protect(const struct api_field *field, struct request *request,
     if (!value_of(field))
         return 0;
     json_t *value =
-        api_load_json(field->value, field->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+        value_parse(field->value, field->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     int result = -1;
-    if (api_lacked_memory())
-        api_fail_memory(reply);
+    if (value_lacked_memory())
+        reply_fail_memory(reply);
     else if (!value)
-        api_fail(reply, STATUS_INVALID, "protect", "protect must be an array in JSON");
+        reply_fail(reply, STATUS_INVALID, "protect", "protect must be an array in JSON");
     else
-        result = api_read_protect(value, request, reply);
+        result = phrases_read_protect(value, request, reply);
     json_decref(value);
     return result;
 }
@@ -215,7 +222,7 @@ static int read_order(const struct service *service, const struct call *call,
     struct document_order *own = order->own = arena_zalloc(arena, 1, sizeof *own);
     order->notes = arena_zalloc(arena, 1, sizeof *order->notes);
     if (!own || !order->notes)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     order->notes->arena = arena;
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
@@ -228,12 +235,12 @@ static int read_order(const struct service *service, const struct call *call,
     order->targets[0] = value_of(sent[TARGET_FIELD]);
     order->glossary = value_of(sent[GLOSSARY_FIELD]);
     if (!order->targets[0])
-        return api_refuse(reply, order->target_name,
-                          "%s is missing: the code of the language to translate to",
-                          order->target_name);
+        return reply_refuse(reply, order->target_name,
+                            "%s is missing: the code of the language to translate to",
+                            order->target_name);
     if (order->glossary && !order->source)
-        return api_refuse(reply, order->source_name, "%s is required with glossary_id",
-                          order->source_name);
+        return reply_refuse(reply, order->source_name, "%s is required with glossary_id",
+                            order->source_name);
     bool warned = true;
     if (read_format(sent, dialect, order, reply) != 0 ||
         read_keys(call, sent[KEYS_FIELD], order, arena, reply) != 0 ||
@@ -246,10 +253,11 @@ static int read_order(const struct service *service, const struct call *call,
         value_of(sent[BILINGUAL_FIELD]); /* "below" puts the translation below the source */
     order->bilingual = bilingual != NULL;
     if (bilingual && strcmp(bilingual, "below") != 0)
-        return api_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"", bilingual);
+        return reply_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"",
+                            bilingual);
     if (bilingual && !order->document->bilingual)
-        return api_refuse(reply, "bilingual", "bilingual is not possible in %s files",
-                          order->document->name);
+        return reply_refuse(reply, "bilingual", "bilingual is not possible in %s files",
+                            order->document->name);
 
     /* the length of a text bounds the work of reading it; an archive has its own limits */
     const struct api_field *file = sent[FILE_FIELD];
@@ -260,11 +268,11 @@ static int read_order(const struct service *service, const struct call *call,
     struct error error = {0};
     size_t most = service->options.max_body_bytes;
     if (!order->document->archive && file->length > most)
-        return api_fail(reply, STATUS_TOO_LARGE, "file",
-                        "file must have at most %zu bytes, got %zu", most, file->length);
+        return reply_fail(reply, STATUS_TOO_LARGE, "file",
+                          "file must have at most %zu bytes, got %zu", most, file->length);
     if (document_decode(&document, file->media_type, order->source, arena, &error) != 0)
-        return error.code == ERROR_MEMORY ? api_fail_memory(reply)
-                                          : api_refuse(reply, "file", "file: %s", error.message);
+        return error.code == ERROR_MEMORY ? reply_fail_memory(reply)
+                                          : reply_refuse(reply, "file", "file: %s", error.message);
     order->file = (struct bytes){document.source, document.length};
     order->encoding = document.encoding;
 
@@ -277,7 +285,7 @@ static int read_order(const struct service *service, const struct call *call,
 
 static void start(const struct service *service, const struct call *call,
                   enum document_dialect dialect, struct request *request, struct reply *reply) {
-    if (!api_admit(service, request, reply) || !wait_finds_models(service, request, reply))
+    if (!access_admit(service, request, reply) || !wait_finds_models(service, request, reply))
         return;
     const struct order begun = {.text_name = "file",
                                 .source_name = names_of[dialect][SOURCE_FIELD],
@@ -294,18 +302,18 @@ static void start(const struct service *service, const struct call *call,
         order_start(order, NULL, service, NULL, request, reply);
 }
 
-void api_document_start(const struct service *service, const struct call *call,
-                        struct request *request, struct reply *reply) {
+void documents_start(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     start(service, call, OWN, request, reply);
 }
 
-void api_file_start(const struct service *service, const struct call *call, struct request *request,
-                    struct reply *reply) {
+void documents_file_start(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     start(service, call, LIBRE, request, reply);
 }
 
-void api_deepl_document_start(const struct service *service, const struct call *call,
-                              struct request *request, struct reply *reply) {
+void documents_deepl_start(const struct service *service, const struct call *call,
+                           struct request *request, struct reply *reply) {
     start(service, call, DEEPL, request, reply);
 }
 
@@ -334,14 +342,14 @@ static char *encode_base64(const char *bytes, size_t length, struct arena *arena
 
 /* Makes the translated file. Returns NULL after setting the reply. */
 static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
-    if (api_fail_decoded(request, reply))
+    if (decode_fail(request, reply))
         return NULL;
     struct plan *plan = request->plan;
     bool warned = warnings_of_plan(request, NULL) == 0;
     const struct plan_answers *answers = warned ? plan_answers(plan, &request->arena) : NULL;
     if (answers)
         return &answers->all[0];
-    api_fail_memory(reply);
+    reply_fail_memory(reply);
     return NULL;
 }
 
@@ -349,14 +357,13 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
 static unsigned codes_of(const struct document_notes *notes) {
     unsigned codes = 0;
     for (size_t i = 0; i < notes->count; i++)
-        for (size_t code = 0; warning_name(code); code++)
-            if (strcmp(warning_name(code), notes->all[i].code) == 0)
+        for (size_t code = 0; warnings_name(code); code++)
+            if (strcmp(warnings_name(code), notes->all[i].code) == 0)
                 codes |= 1u << code;
     return codes;
 }
 
-void api_document_finish(const struct service *service, struct request *request,
-                         struct reply *reply) {
+void documents_finish(const struct service *service, struct request *request, struct reply *reply) {
     const struct plan_answer *file = take_answer(request, reply);
     const struct plan *plan = request->plan;
     if (!file)
@@ -369,10 +376,10 @@ void api_document_finish(const struct service *service, struct request *request,
         const char *encoded =
             binary ? encode_base64(file->text, file->length, &request->arena) : NULL;
         if (binary && !encoded) {
-            api_fail_memory(reply);
+            reply_fail_memory(reply);
             return;
         }
-        struct writer w = api_begin_answer(service);
+        struct writer w = answer_begin(service);
         writer_begin_object(&w, NULL);
         writer_strings(&w, "file_name", own->file_name, "format", order->document->name, NULL);
         if (encoded)
@@ -380,13 +387,13 @@ void api_document_finish(const struct service *service, struct request *request,
         else
             writer_string_of(&w, "text", file->text, file->length);
         writer_end_object(&w);
-        api_reply_answer(service, reply, &w);
+        answer_reply(service, reply, &w);
     } else if (file->length > service->options.max_reply_bytes) {
-        api_fail_length(service, file->length, reply);
+        reply_fail_length(service, file->length, reply);
     } else {
         char *body = malloc(file->length + 1);
         if (!body) {
-            api_fail_memory(reply);
+            reply_fail_memory(reply);
             return;
         }
         memcpy(body, file->text, file->length);
@@ -428,8 +435,8 @@ static void reply_kept(const struct kept_view *view, char *text, struct reply *r
     memcpy(reply->file_name, view->file.name, sizeof reply->file_name);
 }
 
-void api_file(const struct service *service, const struct call *call, struct request *request,
-              struct reply *reply) {
+void documents_file(const struct service *service, const struct call *call, struct request *request,
+                    struct reply *reply) {
     (void)request;
     char id[KEPT_ID_BYTES], *text;
     struct kept_view view;
@@ -438,12 +445,13 @@ void api_file(const struct service *service, const struct call *call, struct req
     if (kept_files_find(service->files, &(struct kept_query){.id = id}, &view, &text, &error) == 0)
         reply_kept(&view, text, reply);
     else if (error.code == ERROR_MEMORY)
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     else
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "%s", error.message);
+        reply_fail(reply, STATUS_NOT_FOUND, NULL, "%s", error.message);
 }
 
-void api_file_finish(const struct service *service, struct request *request, struct reply *reply) {
+void documents_file_finish(const struct service *service, struct request *request,
+                           struct reply *reply) {
     const struct plan_answer *answer = take_answer(request, reply);
     if (!answer)
         return;
@@ -461,17 +469,17 @@ void api_file_finish(const struct service *service, struct request *request, str
             address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
         percent_encode(own->file_name, encoded);
         snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, encoded);
-        struct writer w = api_begin_answer(service);
+        struct writer w = answer_begin(service);
         writer_begin_object(&w, NULL);
         writer_string(&w, "translatedFileUrl", address);
         writer_end_object(&w);
-        api_reply_answer(service, reply, &w);
+        answer_reply(service, reply, &w);
         reply->warnings =
             reply->status == STATUS_OK ? plan->warnings->codes | codes_of(plan->order->notes) : 0;
     } else if (error.code == ERROR_MEMORY) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     } else {
-        api_fail(reply, STATUS_TOO_LARGE, "file", "%s", error.message);
+        reply_fail(reply, STATUS_TOO_LARGE, "file", "%s", error.message);
     }
 }
 
@@ -479,7 +487,7 @@ void api_file_finish(const struct service *service, struct request *request, str
 
 /* Replies, before the request is decoded, with the id and the key by which the client asks for the
  * file later. */
-void api_detach(const struct service *service, struct request *request, struct reply *reply) {
+void documents_detach(const struct service *service, struct request *request, struct reply *reply) {
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
     const struct plan *plan = request->plan;
     struct document_order *own = plan->order->own;
@@ -488,10 +496,10 @@ void api_detach(const struct service *service, struct request *request, struct r
     struct error error = {0};
     if (kept_files_order(service->files, &order, id, key, &error) != 0) {
         if (error.code == ERROR_MEMORY)
-            api_fail_memory(reply);
+            reply_fail_memory(reply);
         else
-            api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
-                          "too many documents of yours are kept");
+            reply_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
+                            "too many documents of yours are kept");
         return;
     }
     memcpy(own->id, id, sizeof own->id);
@@ -499,21 +507,22 @@ void api_detach(const struct service *service, struct request *request, struct r
     writer_begin_object(&w, NULL);
     writer_strings(&w, "document_id", id, "document_key", key, NULL);
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
-void api_settle(const struct service *service, struct request *request, const struct reply *reply) {
+void documents_settle(const struct service *service, struct request *request,
+                      const struct reply *reply) {
     const struct plan *plan = request->plan;
     const struct document_order *own = plan->order->own;
     struct kept_file file = {.content_type = reply->content_type, .length = reply->length};
     memcpy(file.name, reply->file_name, sizeof file.name);
     bool made = reply->status == STATUS_OK;
-    json_t *root = !made && reply->body ? api_load_json(reply->body, reply->length, 0, NULL) : NULL;
+    json_t *root = !made && reply->body ? value_parse(reply->body, reply->length, 0, NULL) : NULL;
     const char *message = json_string_value(json_object_get(root, "message"));
     kept_files_end(service->files, own->id, &file, made ? reply->body : NULL,
                    message ? message : "the document could not be translated");
     json_decref(root);
-    api_lacked_memory();
+    value_lacked_memory();
 }
 
 /* Finds the order, which must be of the same API key, by the id in the path and document_key in the
@@ -526,13 +535,13 @@ static int find_order(const struct service *service, const struct call *call,
     struct error error = {0};
     size_t length;
     const char *part = route_part(call->route, call->path, &length), *sent = NULL;
-    bool form = api_is_form(call);
-    if (form && api_check_fields(call, reply) != 0)
+    bool form = call_is_form(call);
+    if (form && call_check_fields(call, reply) != 0)
         return -1;
-    json_t *root = form ? order_load(call, reply) : api_load(call, reply);
+    json_t *root = form ? order_load(call, reply) : call_load(call, reply);
     int result = root ? order_string(root, "document_key", &sent, reply) : -1;
     if (result == 0 && !sent)
-        result = api_refuse(reply, "document_key", "document_key is missing");
+        result = reply_refuse(reply, "document_key", "document_key is missing");
     snprintf(id, sizeof id, "%.*s", (int)length, part);
     snprintf(key, sizeof key, "%s", sent ? sent : "");
     json_decref(root);
@@ -540,13 +549,13 @@ static int find_order(const struct service *service, const struct call *call,
     if (result != 0 || kept_files_find(service->files, &query, order, text, &error) == 0)
         return result;
     if (error.code == ERROR_MEMORY)
-        return api_fail_memory(reply);
-    return api_fail(reply, STATUS_NOT_FOUND, NULL,
-                    "document not found or expired, or the document_key is wrong");
+        return reply_fail_memory(reply);
+    return reply_fail(reply, STATUS_NOT_FOUND, NULL,
+                      "document not found or expired, or the document_key is wrong");
 }
 
-void api_deepl_document_status(const struct service *service, const struct call *call,
-                               struct request *request, struct reply *reply) {
+void documents_deepl_status(const struct service *service, const struct call *call,
+                            struct request *request, struct reply *reply) {
     struct kept_view order;
     if (find_order(service, call, request, &order, NULL, reply) != 0)
         return;
@@ -568,20 +577,20 @@ void api_deepl_document_status(const struct service *service, const struct call 
     if (order.state == KEPT_FAILED)
         writer_string(&w, "error_message", order.message);
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
-void api_deepl_document_result(const struct service *service, const struct call *call,
-                               struct request *request, struct reply *reply) {
+void documents_deepl_result(const struct service *service, const struct call *call,
+                            struct request *request, struct reply *reply) {
     struct kept_view order;
     char *text;
     if (find_order(service, call, request, &order, &text, reply) != 0)
         return;
     if (order.state == KEPT_PENDING) {
-        api_fail(reply, STATUS_UNAVAILABLE, NULL, "the document is not translated yet");
+        reply_fail(reply, STATUS_UNAVAILABLE, NULL, "the document is not translated yet");
         reply->retry_after_s = 1;
     } else if (order.state == KEPT_FAILED) {
-        api_fail(reply, STATUS_INVALID, NULL, "%s", order.message);
+        reply_fail(reply, STATUS_INVALID, NULL, "%s", order.message);
     } else {
         reply_kept(&order, text, reply);
     }

@@ -4,9 +4,9 @@
  * two. */
 #include "server/api/fields.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/decode/outcome.h"
 #include <errno.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static const char include_names[] =
 
 enum { INCLUDE_COUNT = sizeof includes / sizeof includes[0] };
 
-const char *field_include_name(size_t i) {
+const char *fields_include_name(size_t i) {
     return i < INCLUDE_COUNT ? includes[i].name : NULL;
 }
 
@@ -44,8 +44,8 @@ static int read_value(const struct field *field, json_t *value, void *out, struc
 
 static int read_string(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (!json_is_string(value))
-        return api_refuse(reply, field->name, "%s must be a string, got %s", field->name,
-                          api_type_name(value));
+        return reply_refuse(reply, field->name, "%s must be a string, got %s", field->name,
+                            value_type_name(value));
     *(const char **)out = json_string_value(value);
     return 0;
 }
@@ -54,10 +54,10 @@ static int read_string(const struct field *field, json_t *value, void *out, stru
 static int read_target(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (json_is_string(value))
         return read_string(field, value, out, reply);
-    return api_refuse(
+    return reply_refuse(
         reply, field->name,
         "%s must be a language code, got %s; send your own translation in \"translation\"",
-        field->name, api_type_name(value));
+        field->name, value_type_name(value));
 }
 
 static int read_strategy(const struct field *field, json_t *value, void *out, struct reply *reply) {
@@ -66,8 +66,9 @@ static int read_strategy(const struct field *field, json_t *value, void *out, st
         return -1;
     const struct search_kind *found = search_find(name);
     if (!found)
-        return api_refuse(reply, field->name, "%s must be " PARAMETERS_STRATEGIES ", got \"%.60s\"",
-                          field->name, name);
+        return reply_refuse(reply, field->name,
+                            "%s must be " PARAMETERS_STRATEGIES ", got \"%.60s\"", field->name,
+                            name);
     *(const struct search_kind **)out = found;
     return 0;
 }
@@ -77,8 +78,8 @@ static int read_format(const struct field *field, json_t *value, void *out, stru
     if (read_string(field, value, &name, reply) != 0)
         return -1;
     if (strcmp(name, "text") != 0 && strcmp(name, "html") != 0 && strcmp(name, "xml") != 0)
-        return api_refuse(reply, field->name, "%s must be text, html or xml, got \"%.60s\"",
-                          field->name, name);
+        return reply_refuse(reply, field->name, "%s must be text, html or xml, got \"%.60s\"",
+                            field->name, name);
     *(const char **)out = name;
     return 0;
 }
@@ -89,42 +90,42 @@ static int read_links(const struct field *field, json_t *value, void *out, struc
         return -1;
     const struct links_kind *found = links_kind_find(name);
     if (!found)
-        return api_refuse(reply, field->name, "%s must be " LINKS_KINDS ", got \"%.60s\"",
-                          field->name, name);
+        return reply_refuse(reply, field->name, "%s must be " LINKS_KINDS ", got \"%.60s\"",
+                            field->name, name);
     *(const struct links_kind **)out = found;
     return 0;
 }
 
 static int read_integer(const struct field *field, json_t *value, void *out, struct reply *reply) {
     json_int_t number;
-    if (!api_integer(value, &number))
-        return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name,
-                          api_type_name(value));
+    if (!value_integer(value, &number))
+        return reply_refuse(reply, field->name, "%s must be an integer, got %s", field->name,
+                            value_type_name(value));
     if (number < (json_int_t)field->parameter->minimum ||
         number > (json_int_t)field->parameter->maximum)
-        return api_refuse(reply, field->name, "%s must be between %.0f and %.0f, got %lld",
-                          field->name, field->parameter->minimum, field->parameter->maximum,
-                          (long long)number);
+        return reply_refuse(reply, field->name, "%s must be between %.0f and %.0f, got %lld",
+                            field->name, field->parameter->minimum, field->parameter->maximum,
+                            (long long)number);
     *(size_t *)out = (size_t)number;
     return 0;
 }
 
 static int read_real(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (!json_is_number(value))
-        return api_refuse(reply, field->name, "%s must be a number, got %s", field->name,
-                          api_type_name(value));
+        return reply_refuse(reply, field->name, "%s must be a number, got %s", field->name,
+                            value_type_name(value));
     double number = json_number_value(value);
     if (!(number >= field->parameter->minimum && number <= field->parameter->maximum))
-        return api_refuse(reply, field->name, "%s must be between %g and %g, got %g", field->name,
-                          field->parameter->minimum, field->parameter->maximum, number);
+        return reply_refuse(reply, field->name, "%s must be between %g and %g, got %g", field->name,
+                            field->parameter->minimum, field->parameter->maximum, number);
     *(double *)out = number;
     return 0;
 }
 
 static int read_boolean(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (!json_is_boolean(value))
-        return api_refuse(reply, field->name, "%s must be true or false, got %s", field->name,
-                          api_type_name(value));
+        return reply_refuse(reply, field->name, "%s must be true or false, got %s", field->name,
+                            value_type_name(value));
     *(bool *)out = json_is_true(value);
     return 0;
 }
@@ -132,13 +133,13 @@ static int read_boolean(const struct field *field, json_t *value, void *out, str
 /* Reads a seed up to 2^63 - 1, which a double cannot represent exactly. */
 static int read_seed(const struct field *field, json_t *value, void *out, struct reply *reply) {
     json_int_t number;
-    if (!api_integer(value, &number))
-        return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name,
-                          api_type_name(value));
+    if (!value_integer(value, &number))
+        return reply_refuse(reply, field->name, "%s must be an integer, got %s", field->name,
+                            value_type_name(value));
     if (number < 0)
-        return api_refuse(reply, field->name,
-                          "%s must be between 0 and 9223372036854775807, got %lld", field->name,
-                          (long long)number);
+        return reply_refuse(reply, field->name,
+                            "%s must be between 0 and 9223372036854775807, got %lld", field->name,
+                            (long long)number);
     *(uint64_t *)out = (uint64_t)number;
     return 0;
 }
@@ -155,17 +156,18 @@ static int read_include(const struct field *field, json_t *value, void *out, str
     size_t count = json_is_array(value) ? json_array_size(value) : 1;
     unsigned bits = 0;
     if (!json_is_array(value) && !json_is_string(value))
-        return api_refuse(reply, field->name, "%s must be a string or an array of strings, got %s",
-                          field->name, api_type_name(value));
+        return reply_refuse(reply, field->name,
+                            "%s must be a string or an array of strings, got %s", field->name,
+                            value_type_name(value));
     if (count > INCLUDE_COUNT)
-        return api_refuse(reply, field->name, "%s must contain at most %d strings, got %zu",
-                          field->name, (int)INCLUDE_COUNT, count);
+        return reply_refuse(reply, field->name, "%s must contain at most %d strings, got %zu",
+                            field->name, (int)INCLUDE_COUNT, count);
     for (size_t i = 0; i < count; i++) {
         const json_t *names = json_is_array(value) ? json_array_get(value, i) : value;
         if (!json_is_string(names))
-            return api_refuse(reply, field->name,
-                              "%s must be a string or an array of strings, got %s at index %zu",
-                              field->name, api_type_name(names), i);
+            return reply_refuse(reply, field->name,
+                                "%s must be a string or an array of strings, got %s at index %zu",
+                                field->name, value_type_name(names), i);
         for (const char *at = json_string_value(names) + strspn(json_string_value(names), ", ");
              *at; at += strspn(at, ", ")) {
             size_t length = strcspn(at, ", "), known = 0;
@@ -174,8 +176,8 @@ static int read_include(const struct field *field, json_t *value, void *out, str
                                              memcmp(at, includes[known].name, length) != 0))
                 known++;
             if (!all && known == INCLUDE_COUNT)
-                return api_refuse(reply, field->name, "%s must be all, or any of %sgot \"%.*s\"",
-                                  field->name, include_names, length < 60 ? (int)length : 60, at);
+                return reply_refuse(reply, field->name, "%s must be all, or any of %sgot \"%.*s\"",
+                                    field->name, include_names, length < 60 ? (int)length : 60, at);
             bits |= all ? INCLUDE_ALL : includes[known].bit;
             at += length;
         }
@@ -212,7 +214,7 @@ static json_t *text_to_boolean(const char *text, size_t length) {
 }
 
 static json_t *text_to_json(const char *text, size_t length) {
-    return api_load_json(text, length, JSON_REJECT_DUPLICATES, NULL);
+    return value_parse(text, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
 /* Splits names at commas. */
@@ -275,7 +277,7 @@ static const struct field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-bool field_nth(size_t i, struct field *field) {
+bool fields_nth(size_t i, struct field *field) {
     static const struct field_type *const types[PARAMETER_TYPES] = {
         [PARAMETER_STRATEGY] = &field_strategy,
         [PARAMETER_INTEGER] = &field_integer,
@@ -290,14 +292,14 @@ bool field_nth(size_t i, struct field *field) {
     return i < FIELDS || p;
 }
 
-bool field_find(const char *name, enum api_kind kind, struct field *field) {
-    for (size_t i = 0; field_nth(i, field); i++)
+bool fields_find(const char *name, enum api_kind kind, struct field *field) {
+    for (size_t i = 0; fields_nth(i, field); i++)
         if ((field->kinds & (int)kind) && strcmp(field->name, name) == 0)
             return true;
     return false;
 }
 
-struct api_form api_default_form(enum api_kind kind) {
+struct api_form fields_default(enum api_kind kind) {
     return (struct api_form){
         .search = parameters_default(),
         .prefix = "",
@@ -312,26 +314,26 @@ struct api_form api_default_form(enum api_kind kind) {
     };
 }
 
-int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply) {
+int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply) {
     const char *name;
     json_t *value;
     struct field field;
     json_object_foreach(root, name, value) {
-        if (!field_find(name, kind, &field))
-            return api_refuse(reply, name, "unknown field \"%.60s\"", name);
+        if (!fields_find(name, kind, &field))
+            return reply_refuse(reply, name, "unknown field \"%.60s\"", name);
         if (field.type->read(&field, value, (char *)form + field.offset, reply) != 0)
             return -1;
     }
     if (!form->text)
-        return api_refuse(reply, "text", "text is missing");
+        return reply_refuse(reply, "text", "text is missing");
 
     /* the strategy is known only after all fields have been read */
     json_object_foreach(root, name, value) {
         const struct search_kind *only =
-            field_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
+            fields_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
         if (only && only != form->search.strategy)
-            return api_refuse(reply, name, "%s requires strategy %s, got %s", name,
-                              search_name(only), search_name(form->search.strategy));
+            return reply_refuse(reply, name, "%s requires strategy %s, got %s", name,
+                                search_name(only), search_name(form->search.strategy));
     }
     return 0;
 }
@@ -346,231 +348,69 @@ static int read_step(json_t *item, size_t i, struct request *request, struct rep
     const char *key;
     json_t *value;
     if (!json_is_object(item))
-        return api_refuse(reply, name, "%s must be an array of objects, got %s at index %zu", name,
-                          api_type_name(item), i);
+        return reply_refuse(reply, name, "%s must be an array of objects, got %s at index %zu",
+                            name, value_type_name(item), i);
     json_object_foreach(item, key, value) {
         if (strcmp(key, "step") != 0 && strcmp(key, "weights") != 0)
-            return api_refuse(reply, name, "unknown field \"%.60s\" in %s[%zu]", key, name, i);
+            return reply_refuse(reply, name, "unknown field \"%.60s\" in %s[%zu]", key, name, i);
     }
 
     json_int_t number;
     value = json_object_get(item, "step");
-    if (!api_integer(value, &number))
-        return api_refuse(reply, name, "%s[%zu].step must be an integer, got %s", name, i,
-                          value ? api_type_name(value) : "none");
+    if (!value_integer(value, &number))
+        return reply_refuse(reply, name, "%s[%zu].step must be an integer, got %s", name, i,
+                            value ? value_type_name(value) : "none");
     if (number < 0 || number > TRANSLATOR_MAX_TARGET)
-        return api_refuse(reply, name, "%s[%zu].step must be between 0 and %d, got %lld", name, i,
-                          (int)TRANSLATOR_MAX_TARGET, (long long)number);
+        return reply_refuse(reply, name, "%s[%zu].step must be between 0 and %d, got %lld", name, i,
+                            (int)TRANSLATOR_MAX_TARGET, (long long)number);
     out->step = (size_t)number;
 
     const json_t *array = json_object_get(item, "weights");
     if (!json_is_array(array))
-        return api_refuse(reply, name, "%s[%zu].weights must be an array of numbers, got %s", name,
-                          i, array ? api_type_name(array) : "none");
+        return reply_refuse(reply, name, "%s[%zu].weights must be an array of numbers, got %s",
+                            name, i, array ? value_type_name(array) : "none");
     double sum = 0;
     out->count = json_array_size(array);
     out->weights = arena_alloc(&request->arena, out->count, sizeof *out->weights);
     if (!out->weights)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     for (size_t j = 0; j < out->count; j++) {
         value = json_array_get(array, j);
         if (!json_is_number(value))
-            return api_refuse(reply, name, "%s[%zu].weights[%zu] must be a number, got %s", name, i,
-                              j, api_type_name(value));
+            return reply_refuse(reply, name, "%s[%zu].weights[%zu] must be a number, got %s", name,
+                                i, j, value_type_name(value));
         double weight = out->weights[j] = json_number_value(value);
         if (!(weight >= 0 && weight <= 1e9))
-            return api_refuse(reply, name,
-                              "%s[%zu].weights[%zu] must be between 0 and 1e+09, got %g", name, i,
-                              j, weight);
+            return reply_refuse(reply, name,
+                                "%s[%zu].weights[%zu] must be between 0 and 1e+09, got %g", name, i,
+                                j, weight);
         sum += weight;
     }
     if (!(sum > 0))
-        return api_refuse(reply, name, "%s[%zu].weights must not all be 0", name, i);
+        return reply_refuse(reply, name, "%s[%zu].weights must not all be 0", name, i);
     for (size_t other = 0; other < i; other++)
         if (request->forced[other].step == out->step)
-            return api_refuse(reply, name, "%s[%zu].step: step %zu occurs twice", name, i,
-                              out->step);
+            return reply_refuse(reply, name, "%s[%zu].step: step %zu occurs twice", name, i,
+                                out->step);
     return 0;
 }
 
-int api_read_forced(json_t *value, struct request *request, struct reply *reply) {
+int fields_read_forced(json_t *value, struct request *request, struct reply *reply) {
     static const char name[] = "force_attention";
     if (!json_is_array(value))
-        return api_refuse(reply, name, "%s must be an array of objects, got %s", name,
-                          api_type_name(value));
+        return reply_refuse(reply, name, "%s must be an array of objects, got %s", name,
+                            value_type_name(value));
     size_t count = json_array_size(value);
     if (count > TRANSLATOR_MAX_TARGET + 1)
-        return api_refuse(reply, name, "%s must contain at most %d steps, got %zu", name,
-                          TRANSLATOR_MAX_TARGET + 1, count);
+        return reply_refuse(reply, name, "%s must contain at most %d steps, got %zu", name,
+                            TRANSLATOR_MAX_TARGET + 1, count);
     request->forced = arena_alloc(&request->arena, count, sizeof *request->forced);
     if (!request->forced)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     for (size_t i = 0; i < count; i++) {
         if (read_step(json_array_get(value, i), i, request, reply) != 0)
             return -1;
     }
     request->forced_count = count;
-    return 0;
-}
-
-/* ---- protect: ["a string", {"pattern": "[A-Z]{2}-\\d+"}, ...] ---- */
-
-int api_read_protect(const json_t *value, struct request *request, struct reply *reply) {
-    static const char name[] = "protect";
-    enum { MAX_ITEMS = 50, MAX_BYTES = 200 };
-    struct arena *arena = &request->arena;
-    if (!json_is_array(value))
-        return api_refuse(reply, name, "%s must be an array of strings and patterns, got %s", name,
-                          api_type_name(value));
-    size_t count = json_array_size(value), strings = 0, i;
-    if (count > MAX_ITEMS)
-        return api_refuse(reply, name, "%s must contain at most %d strings and patterns, got %zu",
-                          name, MAX_ITEMS, count);
-    struct protection *protection = arena_zalloc(arena, 1, sizeof *protection);
-    struct glossary_entry *entries = arena_alloc(arena, count, sizeof *entries);
-    const char **patterns = arena_alloc(arena, count, sizeof *patterns);
-    const json_t *item;
-    json_array_foreach(arena_failed(arena) ? NULL : value, i, item) {
-        bool is_pattern = json_is_object(item);
-        const json_t *string = is_pattern ? json_object_get(item, "pattern") : item;
-        const char *text = json_string_value(string);
-        size_t length = json_string_length(string);
-        struct error error = {0};
-        if (!text || (is_pattern && json_object_size(item) != 1))
-            return api_refuse(reply, name,
-                              "%s[%zu] must be a string or {\"pattern\": \"...\"}, got %s", name, i,
-                              api_type_name(item));
-        if (length > MAX_BYTES || text[strspn(text, " \t\r\n")] == '\0')
-            return api_refuse(reply, name,
-                              "%s[%zu] must have between 1 and %d bytes, and not be blank, got %zu",
-                              name, i, MAX_BYTES, length);
-        struct pattern *pattern = is_pattern ? pattern_open(text, &error) : NULL;
-        pattern_free(pattern);
-        if (is_pattern && !pattern)
-            return error.code == ERROR_INPUT
-                       ? api_refuse(reply, name, "%s[%zu] is not a valid pattern: %s", name, i,
-                                    error.message)
-                       : api_fail_memory(reply);
-        const char *copy = arena_copy(arena, text, strlen(text));
-        if (is_pattern)
-            patterns[protection->pattern_count++] = copy;
-        else
-            entries[strings++] = (struct glossary_entry){copy, copy};
-    }
-    if (arena_failed(arena) ||
-        lexicon_init(&protection->strings, entries, strings, arena, NULL) != 0)
-        return api_fail_memory(reply);
-    protection->patterns = patterns;
-    request->protection = protection;
-    return 0;
-}
-
-/* ---- glossary: {"source phrase": "target phrase", ...}, or the name of a kept glossary ---- */
-
-/* Describes the glossary that the request asks for. */
-struct wanted {
-    const char *name, *owner, *source, *target;
-};
-
-/* Finds the first such glossary within the language_distance `far`. LANGUAGE_FAR allows any
- * language. */
-static struct kept_glossary *find_glossary(const struct glossary_list *list,
-                                           const struct wanted *wanted, int far) {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct glossary_about *about = &list->all[i]->about;
-        if ((strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
-            (about->fixed || strcmp(about->owner, wanted->owner) == 0) &&
-            (!*about->source || language_distance(about->source, wanted->source) <= far) &&
-            (!*about->target || language_distance(about->target, wanted->target) <= far))
-            return list->all[i];
-    }
-    return NULL;
-}
-
-const char *api_glossary_owner(const struct request *request) {
-    return request->key ? request->key->name : "";
-}
-
-int api_use_glossary(const struct service *service, const char *asked, struct request *request,
-                     struct reply *reply) {
-    const struct translator_info *info = &request->model->info;
-    char target[VARIANT_CODE_BYTES];
-    snprintf(target, sizeof target, "%s", info->target);
-    if (request->variant)
-        variant_code(request->variant, target);
-    const struct wanted wanted = {asked, api_glossary_owner(request), info->source, target};
-    struct glossary_list list;
-    if (glossaries_all(service->glossaries, &list, NULL) != 0)
-        return api_fail_memory(reply);
-    struct kept_glossary *found =
-        find_glossary(&list, &wanted, 0); /* prefer a glossary for exactly this pair */
-    if (!found)
-        found = find_glossary(&list, &wanted, LANGUAGE_FAR - 1);
-    bool other_pair = !found && find_glossary(&list, &wanted, LANGUAGE_FAR);
-    request->kept = found ? kept_glossary_acquire(found) : NULL;
-    glossary_list_done(&list);
-    if (!found) {
-        char message[API_MESSAGE_BYTES];
-        snprintf(message, sizeof message, "glossary \"%.60s\" not found for \"%s\" to \"%s\"",
-                 asked, info->source, target);
-        return reply->dialect && reply->dialect->lacks_glossary
-                   ? reply->dialect->lacks_glossary(other_pair, message, reply)
-                   : api_fail(reply, STATUS_INVALID, "glossary", "%s", message);
-    }
-    glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
-    return 0;
-}
-
-/* Checks and copies a phrase of the entry with this source phrase. Returns NULL after setting the
- * reply. */
-static const char *read_phrase(const char *phrase, const char *source, struct arena *arena,
-                               struct reply *reply) {
-    enum { MAX_BYTES = 200 };
-    size_t length = strlen(phrase);
-    const char *copy = NULL;
-    if (phrase[strspn(phrase, " \t\r\n")] == '\0' && phrase == source)
-        api_fail(reply, STATUS_INVALID, "glossary", "glossary must not contain empty phrases");
-    else if (phrase[strspn(phrase, " \t\r\n")] == '\0')
-        api_fail(reply, STATUS_INVALID, "glossary",
-                 "glossary must not contain empty phrases, got one for \"%.60s\"", source);
-    else if (length > MAX_BYTES)
-        api_fail(reply, STATUS_INVALID, "glossary",
-                 "a phrase of glossary must have at most %d bytes, got %zu", MAX_BYTES, length);
-    else if (!(copy = arena_copy(arena, phrase, length)))
-        api_fail_memory(reply);
-    return copy;
-}
-
-int api_read_glossary(const struct service *service, json_t *value, struct request *request,
-                      struct reply *reply) {
-    static const char name[] = "glossary";
-    enum { MAX_ENTRIES = 50 };
-    if (json_is_string(value))
-        return api_use_glossary(service, json_string_value(value), request, reply);
-    if (!json_is_object(value))
-        return api_refuse(reply, name, "%s must be an object or the name of a glossary, got %s",
-                          name, api_type_name(value));
-    size_t most = json_object_size(value), count = 0;
-    if (most > MAX_ENTRIES)
-        return api_refuse(reply, name, "%s must contain at most %d entries, got %zu", name,
-                          MAX_ENTRIES, most);
-    struct arena *arena = &request->arena;
-    struct glossary_entry *entries = arena_alloc(arena, most, sizeof *entries);
-    struct lexicon *lexicon = arena_alloc(arena, 1, sizeof *lexicon);
-    const char *source;
-    json_t *target;
-    json_object_foreach(arena_failed(arena) ? NULL : value, source, target) {
-        struct glossary_entry *entry = &entries[count++];
-        if (!(entry->source = read_phrase(source, source, arena, reply)))
-            return -1;
-        if (!json_is_string(target))
-            return api_refuse(reply, name, "%s must map phrases to strings, got %s for \"%.60s\"",
-                              name, api_type_name(target), source);
-        if (!(entry->target = read_phrase(json_string_value(target), source, arena, reply)))
-            return -1;
-    }
-    if (arena_failed(arena) || lexicon_init(lexicon, entries, count, arena, NULL) != 0)
-        return api_fail_memory(reply);
-    glossary_init(&request->glossary, lexicon, arena);
     return 0;
 }

@@ -48,23 +48,20 @@ struct field {
 };
 
 /* Sets *field to the i-th field. Returns false after the last. */
-bool field_nth(size_t i, struct field *field);
+bool fields_nth(size_t i, struct field *field);
 /* Returns false if the endpoint has no such field. */
-bool field_find(const char *name, enum api_kind kind, struct field *field);
+bool fields_find(const char *name, enum api_kind kind, struct field *field);
 /* Returns the i-th name that `include` may have, without "all", or NULL after the last. */
-const char *field_include_name(size_t i);
+const char *fields_include_name(size_t i);
 
 /* Returns the values of a body without fields; the model has the other defaults
  * (parameters_settle). */
-struct api_form api_default_form(enum api_kind kind);
+struct api_form fields_default(enum api_kind kind);
 /* Sets the fields that the object has, over the defaults. It refuses unknown fields, so that a typo
  * is not silently ignored, and fields that the strategy does not use. -1: the reply is set. */
-int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
+int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
 
 /* Sets request->forced from force_attention. -1: the reply is set. */
-int api_read_forced(json_t *value, struct request *request, struct reply *reply);
-/* Sets request->glossary from glossary, once the request has its model. -1: the reply is set. */
-int api_read_glossary(const struct service *service, json_t *value, struct request *request,
-                      struct reply *reply);
+int fields_read_forced(json_t *value, struct request *request, struct reply *reply);
 
 #endif

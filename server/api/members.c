@@ -2,6 +2,7 @@
  * a function here, which writes to any writer: to one that counts, it gives a lower bound of its
  * length. What has not been computed yet (a hypothesis, its rendering) is NULL then. */
 #include "server/api/members.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include "server/decode/outcome.h"
 #include <string.h>
@@ -12,7 +13,7 @@ struct sentence_view {
     const struct sentence *sentence;
     const struct hypothesis *hypothesis;
     const struct rendering *rendering; /* NULL: not rendered, since its length is counted */
-    const struct api_places *begin;    /* its place in the whole text; NULL: not written */
+    const struct value_places *begin;  /* its place in the whole text; NULL: not written */
     size_t rows;                       /* target tokens to write; `eos` adds the final </s> */
     bool inner;                        /* it is one of `hypotheses` */
     struct arena *arena;               /* scratch */
@@ -47,9 +48,9 @@ static void put_pair(const struct sentence_view *view, size_t source, size_t tar
 
 static void put_offset(const struct sentence_view *view, struct utf16_cursor *cursor, size_t begin,
                        size_t end) {
-    struct api_place from = {begin, utf16_position(cursor, begin)},
-                     to = {end, utf16_position(cursor, end)};
-    api_put_place(view->out, NULL, from, to);
+    struct value_place from = {begin, utf16_position(cursor, begin)},
+                       to = {end, utf16_position(cursor, end)};
+    value_put_place(view->out, NULL, from, to);
 }
 
 /* tokens: [count], or NULL if they are not known. end: the place of </s> follows. */
@@ -65,9 +66,9 @@ static void put_token_offsets(const struct sentence_view *view, const char *key,
 }
 
 /* Moves a position past the first `bytes` bytes of a text. */
-static struct api_place place_after(struct api_place place, const char *text, size_t bytes) {
+static struct value_place place_after(struct value_place place, const char *text, size_t bytes) {
     struct utf16_cursor cursor = {.text = text};
-    return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
+    return (struct value_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
 }
 
 /* ---- the members, in the order of reply.def ---- */
@@ -106,11 +107,11 @@ static void put_log_prob(const struct sentence_view *view, const char *key) {
     writer_number(view->out, key, view->hypothesis->log_prob);
 }
 
-const char *const finish_reasons[] = {
+const char *const members_finish_reasons[] = {
     [FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
 
 static void put_finish_reason(const struct sentence_view *view, const char *key) {
-    writer_string(view->out, key, finish_reasons[view->hypothesis->finish]);
+    writer_string(view->out, key, members_finish_reasons[view->hypothesis->finish]);
 }
 
 static void put_optimal(const struct sentence_view *view, const char *key) {
@@ -255,12 +256,12 @@ static void put_offsets(const struct sentence_view *view, const char *key) {
     put_token_offsets(view, "target", target, rendering ? rendering->tokens : NULL, length,
                       view->rows > length);
     if (view->begin) {
-        const struct api_places *begin = view->begin;
+        const struct value_places *begin = view->begin;
         writer_begin_object(view->out, "span");
-        api_put_place(view->out, "source", begin->source,
-                      place_after(begin->source, source, sentence_text_length(sentence)));
-        api_put_place(view->out, "target", begin->target,
-                      place_after(begin->target, target, strlen(target)));
+        value_put_place(view->out, "source", begin->source,
+                        place_after(begin->source, source, sentence_text_length(sentence)));
+        value_put_place(view->out, "target", begin->target,
+                        place_after(begin->target, target, strlen(target)));
         writer_end_object(view->out);
     }
     writer_end_object(view->out);
@@ -268,7 +269,7 @@ static void put_offsets(const struct sentence_view *view, const char *key) {
 
 /* Writes the opaque runs, which the translation copies unchanged. */
 static void put_opaque(const struct sentence_view *view, const char *key) {
-    static const struct api_place start = {0, 0};
+    static const struct value_place start = {0, 0};
     const struct sentence *sentence = view->sentence;
     const char *source = sentence_text(sentence);
     writer_begin_array(view->out, key);
@@ -278,11 +279,11 @@ static void put_opaque(const struct sentence_view *view, const char *key) {
         if (!run)
             continue;
         writer_begin_object(view->out, NULL);
-        api_put_place(view->out, "source", place_after(start, source, run->begin),
-                      place_after(start, source, run->end));
-        api_put_place(view->out, "target",
-                      place_after(start, view->rendering->text, written->begin),
-                      place_after(start, view->rendering->text, written->end));
+        value_put_place(view->out, "source", place_after(start, source, run->begin),
+                        place_after(start, source, run->end));
+        value_put_place(view->out, "target",
+                        place_after(start, view->rendering->text, written->begin),
+                        place_after(start, view->rendering->text, written->end));
         writer_string(view->out, "kind", opaque_name(run->kind));
         writer_end_object(view->out);
     }
@@ -444,7 +445,7 @@ static void put_members(const struct sentence_view *view) {
 void members_put(const struct members *members, size_t i, const struct rendering *best) {
     const struct text *text = members->text;
     const struct sentence *sentence = &text->sentences[i];
-    struct api_places *at = members->at;
+    struct value_places *at = members->at;
     struct span gap = render_gap(text, i);
     at->source = place_after(at->source, text->source + gap.begin, gap.end - gap.begin);
     at->target = place_after(at->target, text->source + gap.begin, gap.end - gap.begin);

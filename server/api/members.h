@@ -2,7 +2,7 @@
 #ifndef ALIGND_MEMBERS_H
 #define ALIGND_MEMBERS_H
 
-#include "server/api/json.h"
+#include "server/api/value.h"
 #include "server/decode/request.h"
 
 /* Writes the sentences of one text, one after the other. */
@@ -11,8 +11,8 @@ struct members {
     const struct text *text;
     struct arena *arena; /* scratch, released after each hypothesis but the best */
     struct writer *out;
-    struct api_places *at; /* where the last sentence that was written ended, in the whole text */
-    bool apart;            /* sentences have no offsets in the whole text */
+    struct value_places *at; /* where the last sentence that was written ended, in the whole text */
+    bool apart;              /* sentences have no offsets in the whole text */
 };
 
 /* Writes the members of the object of sentence i with its best hypothesis, and moves *at to its
@@ -21,7 +21,7 @@ struct members {
 void members_put(const struct members *members, size_t i, const struct rendering *best);
 
 /* The names by enum finish. */
-extern const char *const finish_reasons[];
+extern const char *const members_finish_reasons[];
 
 /* Returns true if the client no longer needs the rest of the answer. */
 bool members_are_over(const struct members *members);

@@ -3,14 +3,16 @@
  * form or a query string to JSON and reads it like any body. */
 #include "model/base/utf8.h"
 #include "server/api/answer.h"
+#include "server/api/decode.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
 #include "server/api/fields.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
 #include "server/api/pairs.h"
+#include "server/api/phrases.h"
 #include "server/api/plan.h"
 #include "server/api/recall.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
@@ -112,13 +114,13 @@ static int fail_model(const struct model_set *models, const struct api_form *for
                                 &(struct api_form){.model = form->model, .source = form->source});
     }
     if (!known_model)
-        return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
+        return reply_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
     if (form->variant) { /* a model might fit without the variant */
         struct api_form other = *form;
         other.variant = NULL;
         struct served_model *model = find_model(models, NULL, &other);
-        return model ? api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"",
-                                  model->info.name, form->variant)
+        return model ? reply_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"",
+                                    model->info.name, form->variant)
                      : fail_model(models, &other, reply);
     }
 
@@ -131,12 +133,12 @@ static int fail_model(const struct model_set *models, const struct api_form *for
         snprintf(advice, sizeof advice,
                  "; \"alignd get%s\" or an administrator can download one, if it exists", pair);
     if (!known_source)
-        return api_refuse(reply, "source", "%s from \"%.60s\"%s", which, form->source, advice);
+        return reply_refuse(reply, "source", "%s from \"%.60s\"%s", which, form->source, advice);
     if (!form->source)
-        return api_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language,
-                          advice);
-    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source,
-                      form->target_language, advice);
+        return reply_refuse(reply, "target", "%s to \"%.60s\"%s", which, form->target_language,
+                            advice);
+    return reply_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"%s", which, form->source,
+                        form->target_language, advice);
 }
 
 /* Refuses a target that no model writes. The message helps clients of earlier versions, which sent
@@ -159,7 +161,7 @@ static int check_target(const struct service *service, const struct model_set *m
             length += (size_t)snprintf(codes + length, sizeof codes - length, "%s%.15s",
                                        length > 0 ? ", " : "", info->target);
     }
-    return api_refuse(
+    return reply_refuse(
         reply, "target",
         "target must be a language code, one of %s, got \"%.60s\"; send your own translation in "
         "\"translation\"",
@@ -184,9 +186,9 @@ static int choose(const struct service *service, const struct api_form *form,
 
     text->language = pair_source_variant(&text->model->info, form->source);
     if (last->info.languages && !text->language)
-        return api_refuse(reply, "source",
-                          "source is missing: model \"%.60s\" reads %zu languages, such as %.60s",
-                          last->info.name, last->info.variant_count, last->info.variants[0]);
+        return reply_refuse(reply, "source",
+                            "source is missing: model \"%.60s\" reads %zu languages, such as %.60s",
+                            last->info.name, last->info.variant_count, last->info.variants[0]);
 
     /* the default is the variant of the model's own target */
     const char *code = form->variant ? form->variant : form->target_language;
@@ -196,9 +198,9 @@ static int choose(const struct service *service, const struct api_form *form,
     *(text->second ? &text->second_variant : &text->variant) = variant;
     if (variant || !pair_needs_variant(&last->info))
         return 0;
-    return api_refuse(reply, "variant",
-                      "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s",
-                      last->info.name, last->info.variant_count, last->info.variants[0]);
+    return reply_refuse(reply, "variant",
+                        "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s",
+                        last->info.name, last->info.variant_count, last->info.variants[0]);
 }
 
 static json_t *item(json_t *value, size_t i) {
@@ -227,7 +229,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
     struct text *chosen =
         arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* one for each code */
     if (!codes.all || !chosen)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     if (codes.count == 0 && pairs && wait_may_fetch(service, request)) {
         /* detect the first text's language among those from which a model to the target can be
          * downloaded */
@@ -255,7 +257,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         struct language_guess guess = language_detect(
             json_string_value(text), json_string_length(text), false, codes.all, codes.count);
         if (guess.failed)
-            return api_fail_memory(reply);
+            return reply_fail_memory(reply);
         form->source = codes.all[guess.index];
         if (!chosen[guess.index].model &&
             choose(service, form, request, &chosen[guess.index], reply) != 0)
@@ -281,7 +283,7 @@ static int choose_models(const struct service *service, struct api_form *form, s
         form->source = NULL;
     form->texts = arena_zalloc(&request->arena, count, sizeof *form->texts);
     if (!form->texts)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     if (form->attention && form->target_language &&
         check_target(service, request->models, form, reply) != 0)
         return -1;
@@ -295,13 +297,13 @@ static int choose_models(const struct service *service, struct api_form *form, s
     if (!form->model && !form->target_language && !form->variant) {
         if (!usual_fits && list_pairs(request->models, form, pairs) > 1)
             return form->source
-                       ? api_refuse(reply, "target",
-                                    "target is missing: the models from \"%.60s\" are for %s",
-                                    form->source, pairs)
-                       : api_refuse(reply, "target",
-                                    "source and target are missing, and so is model: the models "
-                                    "are for %s",
-                                    pairs);
+                       ? reply_refuse(reply, "target",
+                                      "target is missing: the models from \"%.60s\" are for %s",
+                                      form->source, pairs)
+                       : reply_refuse(reply, "target",
+                                      "source and target are missing, and so is model: the models "
+                                      "are for %s",
+                                      pairs);
         form->model = usual_fits ? usual : NULL;
     }
     for (size_t i = 0; form->model && i < request->models->count; i++)
@@ -327,24 +329,24 @@ static int check_texts(const char *field, json_t *value, size_t most, size_t *co
                        struct reply *reply) {
     size_t characters = 0;
     if (!json_is_string(value) && !json_is_array(value))
-        return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field,
-                          api_type_name(value));
+        return reply_refuse(reply, field, "%s must be a string or an array of strings, got %s",
+                            field, value_type_name(value));
     *count = json_is_array(value) ? json_array_size(value) : 1;
     if (*count < 1 || *count > API_MAX_TEXTS)
-        return api_refuse(reply, field, "%s must contain between 1 and %d strings, got %zu", field,
-                          API_MAX_TEXTS, *count);
+        return reply_refuse(reply, field, "%s must contain between 1 and %d strings, got %zu",
+                            field, API_MAX_TEXTS, *count);
     for (size_t i = 0; i < *count; i++) {
         const json_t *text = item(value, i);
         if (!json_is_string(text))
-            return api_refuse(reply, field,
-                              "%s must be a string or an array of strings, got %s at index %zu",
-                              field, api_type_name(text), i);
+            return reply_refuse(reply, field,
+                                "%s must be a string or an array of strings, got %s at index %zu",
+                                field, value_type_name(text), i);
         characters += utf8_count(json_string_value(text), json_string_length(text));
     }
     if (characters <= most)
         return 0;
-    return api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu",
-                    field, most, characters);
+    return reply_fail(reply, STATUS_TOO_LARGE, field,
+                      "%s must have at most %zu characters, got %zu", field, most, characters);
 }
 
 /* Checks the limits of numbers that depend on another field. Beam search, sampling and exact search
@@ -353,24 +355,25 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
     const struct search_options *search = &form->search;
     size_t n_best = search->n_best;
     if (parameters_beam(search) && search->beam_size > rows)
-        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows,
-                          search->beam_size);
+        return reply_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu",
+                            rows, search->beam_size);
     if (search->max_length > 0 && search->min_length > search->max_length)
-        return api_refuse(reply, "min_length",
-                          "min_length must be between 0 and max_length (%zu), got %zu",
-                          search->max_length, search->min_length);
+        return reply_refuse(reply, "min_length",
+                            "min_length must be between 0 and max_length (%zu), got %zu",
+                            search->max_length, search->min_length);
     if (form->translation && n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu",
-                          n_best);
+        return reply_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu",
+                            n_best);
     if (search->strategy == &search_greedy && n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu",
-                          n_best);
+        return reply_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu",
+                            n_best);
     if (search->strategy == &search_beam && n_best > search->beam_size)
-        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu",
-                          search->beam_size, n_best);
+        return reply_refuse(reply, "n_best",
+                            "n_best must be between 1 and beam_size (%zu), got %zu",
+                            search->beam_size, n_best);
     if (search->strategy == &search_sample && n_best > rows)
-        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows,
-                          n_best);
+        return reply_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows,
+                            n_best);
     return 0;
 }
 
@@ -378,28 +381,29 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
 static int check_model(const struct translator_info *info, const struct api_form *form,
                        struct reply *reply) {
     if (form->include & INCLUDE_QUALITY && !info->quality)
-        return api_refuse(reply, "include",
-                          "include must not contain quality: model \"%.60s\" does not estimate it",
-                          info->name);
+        return reply_refuse(
+            reply, "include",
+            "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
     if (form->include & INCLUDE_HEADS && !info->heads)
-        return api_refuse(reply, "include",
-                          "include must not contain heads: model \"%.60s\" has no heads",
-                          info->name);
+        return reply_refuse(reply, "include",
+                            "include must not contain heads: model \"%.60s\" has no heads",
+                            info->name);
     if (info->attention)
         return 0;
     if (form->include &
         (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
-        return api_refuse(reply, "include",
-                          "include must not contain attention, soft_alignment, alignment or words: "
-                          "model \"%.60s\" has no attention",
-                          info->name);
+        return reply_refuse(
+            reply, "include",
+            "include must not contain attention, soft_alignment, alignment or words: "
+            "model \"%.60s\" has no attention",
+            info->name);
     if (form->search.coverage_penalty > 0)
-        return api_refuse(reply, "coverage_penalty",
-                          "coverage_penalty must be 0: model \"%.60s\" has no attention",
-                          info->name);
+        return reply_refuse(reply, "coverage_penalty",
+                            "coverage_penalty must be 0: model \"%.60s\" has no attention",
+                            info->name);
     if (form->force_attention)
-        return api_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force",
-                          info->name);
+        return reply_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force",
+                            info->name);
     return 0;
 }
 
@@ -416,15 +420,15 @@ static int check_pivot(const struct api_form *form, const struct text *text, str
     const char *first = text->model->info.name, *second = text->second->info.name;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].given)
-            return api_refuse(
+            return reply_refuse(
                 reply, fields[i].field,
                 "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"",
                 fields[i].field, first, second);
     if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
-        return api_refuse(reply, "include",
-                          "include must not contain heads or quality: the text is translated by "
-                          "two models, \"%.60s\" and \"%.60s\"",
-                          first, second);
+        return reply_refuse(reply, "include",
+                            "include must not contain heads or quality: the text is translated by "
+                            "two models, \"%.60s\" and \"%.60s\"",
+                            first, second);
     return 0;
 }
 
@@ -439,18 +443,19 @@ static int check_form(const struct service *service, struct api_form *form, size
         return -1;
     if (form->translation &&
         (translations != *count || json_is_array(form->translation) != json_is_array(form->text)))
-        return api_refuse(reply, "translation",
-                          "translation must be a string if text is a string, or an array as long "
-                          "as text (%zu), got %zu",
-                          *count, translations);
+        return reply_refuse(reply, "translation",
+                            "translation must be a string if text is a string, or an array as long "
+                            "as text (%zu), got %zu",
+                            *count, translations);
     if (form->translation && prefix > 0)
-        return api_refuse(reply, "prefix", "prefix must be empty when translation is given");
+        return reply_refuse(reply, "prefix", "prefix must be empty when translation is given");
     if (prefix > most)
-        return api_fail(reply, STATUS_TOO_LARGE, "prefix",
-                        "prefix must have at most %zu characters, got %zu", most, prefix);
+        return reply_fail(reply, STATUS_TOO_LARGE, "prefix",
+                          "prefix must have at most %zu characters, got %zu", most, prefix);
     const char *phrases = form->glossary ? "glossary" : form->protect ? "protect" : NULL;
     if (form->translation && phrases)
-        return api_refuse(reply, phrases, "%s must be omitted when translation is given", phrases);
+        return reply_refuse(reply, phrases, "%s must be omitted when translation is given",
+                            phrases);
     if (choose_models(service, form, *count, request, reply) != 0)
         return -1;
 
@@ -471,17 +476,17 @@ static int check_form(const struct service *service, struct api_form *form, size
     if (check_numbers(form, service->options.rows, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
-        return api_refuse(reply, "force_attention",
-                          "force_attention must be used with one text only, got %zu", *count);
+        return reply_refuse(reply, "force_attention",
+                            "force_attention must be used with one text only, got %zu", *count);
     if (form->include & INCLUDE_HEADS && *count > 1)
-        return api_refuse(reply, "include",
-                          "include: heads must be used with one text only, got %zu", *count);
+        return reply_refuse(reply, "include",
+                            "include: heads must be used with one text only, got %zu", *count);
     for (size_t i = 0; i < *count; i++) {
         const struct text *text = &form->texts[i];
         if (i > 0 && text->model == text[-1].model && text->second == text[-1].second)
             continue;
         if (i > 0 && form->glossary)
-            return api_refuse(
+            return reply_refuse(
                 reply, "glossary",
                 "glossary requires texts in one language, or source: they look like %s and %s",
                 text[-1].detected, text->detected);
@@ -510,11 +515,11 @@ static int read_markup(const struct api_form *form, struct request *request, str
     request->plan = NULL; /* a request that waited for its model is read again */
     const char *unfit = text ? NULL : form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
     if (unfit)
-        return api_refuse(reply, unfit, "%s must be omitted when format is %s", unfit,
-                          form->format);
+        return reply_refuse(reply, unfit, "%s must be omitted when format is %s", unfit,
+                            form->format);
     if (!text && form->include & INCLUDE_HEADS)
-        return api_refuse(reply, "include", "include must not contain heads when format is %s",
-                          form->format);
+        return reply_refuse(reply, "include", "include must not contain heads when format is %s",
+                            form->format);
     if (text && (request->verbatim || form->attention || form->translation || form->stream ||
                  form->prefix[0] || form->force_attention || form->include & INCLUDE_HEADS ||
                  !may_be_marked(request)))
@@ -530,7 +535,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
     struct plan_item *items = arena_zalloc(arena, request->text_count, sizeof *items);
     target = arena_copy(arena, target, strlen(target));
     if (!plan || !items || !target)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     *plan = (struct plan){.items = items,
                           .count = request->text_count,
                           .strings = request->text_count,
@@ -547,14 +552,14 @@ static int read_markup(const struct api_form *form, struct request *request, str
             .count = 1};
     }
     if (plan_parse(plan, arena, &error) != 0)
-        return error.code == ERROR_INPUT ? api_refuse(reply, "text", "text: %s", error.message)
-                                         : api_fail_memory(reply);
+        return error.code == ERROR_INPUT ? reply_refuse(reply, "text", "text: %s", error.message)
+                                         : reply_fail_memory(reply);
     for (size_t i = 0; i < plan->count; i++)
         marked |= items[i].marked;
     if (!marked)
         return 0;
     if (plan_cut(plan, request) != 0)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     request->plan = plan;
     request->aligns = true;
     return 0;
@@ -572,9 +577,9 @@ static enum api_kind kind_of(const struct dialect *dialect) {
 
 static json_t *native_load(const struct call *call, struct reply *reply) {
     if (!native_speaks(&(struct dialect_fields){.call = call})) {
-        api_fail(reply, STATUS_INVALID, "text",
-                 "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form "
-                 "with text; /translate also takes q");
+        reply_fail(reply, STATUS_INVALID, "text",
+                   "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form "
+                   "with text; /translate also takes q");
         return NULL;
     }
     json_t *root = json_object();
@@ -582,10 +587,10 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
         const struct api_field *sent = &call->fields[i];
         struct field field;
         const struct field_type *type =
-            field_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
+            fields_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
         json_t *former = json_object_get(root, sent->name), *value = NULL;
         if (former && type && !type->several) {
-            api_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
+            reply_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
             json_decref(root);
             return NULL;
         }
@@ -605,10 +610,10 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
         }
         json_object_set_new(root, sent->name, value);
     }
-    if (!api_lacked_memory())
+    if (!value_lacked_memory())
         return root;
     json_decref(root);
-    api_fail_memory(reply);
+    reply_fail_memory(reply);
     return NULL;
 }
 
@@ -617,17 +622,17 @@ static void native_start(const struct dialect *dialect, const struct service *se
                          struct request *request, struct reply *reply) {
     size_t count;
     enum api_kind kind = kind_of(dialect);
-    struct api_form form = api_default_form(kind);
+    struct api_form form = fields_default(kind);
     uint64_t *seed = &form.search.sampling.seed;
     if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
         *seed = (uint64_t)clock_us();
     *seed >>=
         11; /* a JavaScript number has 53 bits, and every client can then send the seed back */
-    if (api_read_form(root, kind, &form, reply) != 0 ||
+    if (fields_read(root, kind, &form, reply) != 0 ||
         check_form(service, &form, &count, request, reply) != 0 ||
-        (form.force_attention && api_read_forced(form.force_attention, request, reply) != 0) ||
-        (form.glossary && api_read_glossary(service, form.glossary, request, reply) != 0) ||
-        (form.protect && api_read_protect(form.protect, request, reply) != 0))
+        (form.force_attention && fields_read_forced(form.force_attention, request, reply) != 0) ||
+        (form.glossary && phrases_read_glossary(service, form.glossary, request, reply) != 0) ||
+        (form.protect && phrases_read_protect(form.protect, request, reply) != 0))
         return;
 
     struct arena *arena = &request->arena;
@@ -647,7 +652,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->prefix_length = strlen(form.prefix);
     request->prefix = arena_copy(arena, form.prefix, request->prefix_length);
     if (arena_failed(arena)) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return;
     }
     request->text_count = count;
@@ -670,19 +675,19 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->search.max_rows = service->options.rows;
     if ((kind == API_ATTENTION || read_markup(&form, request, reply) == 0) &&
         !recall_answer(service, dialect->name, root, request, reply))
-        api_prepare(service, "text", request, reply);
+        decode_prepare(service, "text", request, reply);
 }
 
 /* Writes {"model","source","target", "translations" or "results": [{"text","sentences"}]}. */
 static void native_finish(const struct service *service, struct request *request,
                           struct reply *reply) {
-    if (api_fail_decoded(request, reply))
+    if (decode_fail(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
     const struct text *first = request->text_count > 0 && request->texts[0].second
                                    ? request->texts
                                    : NULL; /* set for two models */
-    struct writer w = api_begin_answer(service);
+    struct writer w = answer_begin(service);
     writer_begin_object(&w, NULL);
     bool many = request->language &&
                 request->variant; /* the reply has the request's languages, not the model's */
@@ -692,7 +697,7 @@ static void native_finish(const struct service *service, struct request *request
                           : info->source,
                    "target", many ? request->variant : info->target, NULL);
     if (first)
-        api_put_pivot(first, &w);
+        answer_put_pivot(first, &w);
     if (request->variant && !many)
         writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)
@@ -702,12 +707,12 @@ static void native_finish(const struct service *service, struct request *request
     for (size_t i = 0, count = plan ? plan->count : request->text_count;
          i < count && !writer_ended(&w) && !request_is_over(request); i++)
         if (plan)
-            api_render_item(request, &plan->items[i], &w);
+            answer_put_item(request, &plan->items[i], &w);
         else
-            api_render_text(request, &request->texts[i], NULL, NULL, &w);
+            answer_put_text(request, &request->texts[i], NULL, NULL, &w);
     writer_end_array(&w);
     writer_end_object(&w);
-    api_reply_answer(service, reply, &w);
+    answer_reply(service, reply, &w);
 }
 
 const struct dialect dialect_translate = {.name = "translate",

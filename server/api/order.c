@@ -1,10 +1,14 @@
 /* This module hides how the fields of other services become an order: it reads them, chooses models
  * for the languages by a plan, and writes the answer by the dialect's put. */
 #include "server/api/order.h"
+#include "server/api/access.h"
+#include "server/api/answer.h"
+#include "server/api/decode.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
+#include "server/api/phrases.h"
 #include "server/api/recall.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/api/warnings.h"
 #include "server/base/strings.h"
@@ -20,7 +24,7 @@ json_t *order_load(const struct call *call, struct reply *reply) {
     json_t *root = json_object();
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
-        if (api_is_key(field->name))
+        if (access_is_key(field->name))
             continue;
         json_t *former = json_object_get(root, field->name);
         if (several && strcmp(field->name, several) == 0) {
@@ -33,17 +37,17 @@ json_t *order_load(const struct call *call, struct reply *reply) {
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
         }
     }
-    if (!api_lacked_memory())
+    if (!value_lacked_memory())
         return root;
     json_decref(root);
-    api_fail_memory(reply);
+    reply_fail_memory(reply);
     return NULL;
 }
 
 int order_string(const json_t *root, const char *name, const char **out, struct reply *reply) {
     const json_t *value = json_object_get(root, name);
     if (value && !json_is_null(value) && !json_is_string(value))
-        return api_refuse(reply, name, "Invalid request: %s parameter is not a string", name);
+        return reply_refuse(reply, name, "Invalid request: %s parameter is not a string", name);
     *out = json_is_string(value) && json_string_length(value) > 0 ? json_string_value(value) : NULL;
     return 0;
 }
@@ -56,14 +60,14 @@ int order_word(const json_t *root, const char *name, const char *const *words, c
         words++;
     return !*out || *words
                ? 0
-               : api_refuse(reply, name, "%s must be %s, got \"%.60s\"", name, allowed, *out);
+               : reply_refuse(reply, name, "%s must be %s, got \"%.60s\"", name, allowed, *out);
 }
 
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply) {
     static const char *const words[2][4] = {{"0", "false", "off", ""}, {"1", "true", "on", "yes"}};
     const json_t *value = json_object_get(root, name);
     json_int_t number;
-    bool integer = api_integer(value, &number);
+    bool integer = value_integer(value, &number);
     *out = json_is_true(value) || number == 1;
     if (!value || json_is_null(value) || json_is_boolean(value) ||
         (integer && (number == 0 || number == 1)))
@@ -73,7 +77,7 @@ int order_flag(const json_t *root, const char *name, bool *out, struct reply *re
             *out = i / 4 == 1;
             return 0;
         }
-    return api_refuse(reply, name, "%s must be true or false", name);
+    return reply_refuse(reply, name, "%s must be true or false", name);
 }
 
 int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply) {
@@ -81,13 +85,13 @@ int order_texts(const json_t *root, struct order *order, size_t most, struct rep
     const json_t *texts = order->texts = json_object_get(root, name);
     order->count = json_is_array(texts) ? json_array_size(texts) : 1;
     if (!texts || json_is_null(texts))
-        return api_refuse(reply, name, "%s is missing", name);
+        return reply_refuse(reply, name, "%s is missing", name);
     if (order->count < 1 || order->count > most)
-        return api_refuse(reply, name, "%s must contain between 1 and %zu strings, got %zu", name,
-                          most, order->count);
+        return reply_refuse(reply, name, "%s must contain between 1 and %zu strings, got %zu", name,
+                            most, order->count);
     for (size_t i = 0; i < order->count; i++)
         if (!json_is_string(json_is_array(texts) ? json_array_get(texts, i) : texts))
-            return api_refuse(reply, name, "%s must be a string or an array of strings", name);
+            return reply_refuse(reply, name, "%s must be a string or an array of strings", name);
     return 0;
 }
 
@@ -98,7 +102,7 @@ int order_read(const json_t *root, const char *name, size_t most, struct plan *p
         return -1;
     if (plan_read(plan, order.texts, order.count, arena) == 0)
         return 0;
-    return api_fail_memory(reply);
+    return reply_fail_memory(reply);
 }
 
 /* ---- orders ---- */
@@ -107,7 +111,7 @@ struct order *order_create(struct request *request, const struct order *begun,
                            struct reply *reply) {
     struct order *order = arena_alloc(&request->arena, 1, sizeof *order);
     if (arena_failed(&request->arena)) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return NULL;
     }
     *order = *begun;
@@ -122,20 +126,21 @@ static bool fails(enum plan_refusal refusal, const struct order *order,
     if (refusal == PLAN_OK)
         return false;
     if (refusal == PLAN_MEMORY)
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     else if (order->refuse)
         order->refuse(refusal, reason, most, reply);
     else if (refusal == PLAN_SOURCE || refusal == PLAN_TARGET)
-        api_fail(reply, STATUS_INVALID, code, "%s: \"%.60s\" is not supported", code,
-                 reason->asked);
+        reply_fail(reply, STATUS_INVALID, code, "%s: \"%.60s\" is not supported", code,
+                   reason->asked);
     else if (refusal == PLAN_PAIR)
-        api_fail(reply, STATUS_INVALID, code, "%s: no model translates from \"%.60s\" to \"%.60s\"",
-                 code, reason->source, reason->target);
+        reply_fail(reply, STATUS_INVALID, code,
+                   "%s: no model translates from \"%.60s\" to \"%.60s\"", code, reason->source,
+                   reason->target);
     else if (refusal == PLAN_MARKUP)
-        api_fail(reply, STATUS_INVALID, text, "%s: %s", text, reason->error.message);
+        reply_fail(reply, STATUS_INVALID, text, "%s: %s", text, reason->error.message);
     else
-        api_fail(reply, STATUS_TOO_LARGE, text, "%s must have at most %zu characters, got %zu",
-                 text, most, reason->characters);
+        reply_fail(reply, STATUS_TOO_LARGE, text, "%s must have at most %zu characters, got %zu",
+                   text, most, reason->characters);
     return true;
 }
 
@@ -169,7 +174,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
 
     struct plan *plan = request->plan = arena_zalloc(arena, 1, sizeof *plan);
     if (arena_failed(arena) || read_items(plan, order, arena) != 0) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return;
     }
     plan->markup = order->markup;
@@ -188,7 +193,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     if (order->glossary &&
         request->model) { /* the first model translates everything from one source to one target */
         request->variant = plan->items[0].chosen.variant;
-        if (api_use_glossary(service, order->glossary, request, reply) != 0)
+        if (phrases_use_glossary(service, order->glossary, request, reply) != 0)
             return;
     }
     if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) ||
@@ -197,7 +202,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     request->characters = reason.characters;
     plan_search(plan, service->options.rows, request);
     if (!root || !recall_answer(service, dialect->name, root, request, reply))
-        api_prepare(service, order->text_name, request, reply);
+        decode_prepare(service, order->text_name, request, reply);
 }
 
 void order_begin(const struct dialect *dialect, const struct service *service, json_t *root,
@@ -219,7 +224,7 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
     if (order->targets[0])
         order_start(order, dialect, service, root, request, reply);
     else
-        api_fail(reply, STATUS_INVALID, order->target_name, "%s is missing", order->target_name);
+        reply_fail(reply, STATUS_INVALID, order->target_name, "%s is missing", order->target_name);
 }
 
 void order_put_code(struct writer *w, const char *key, const char *code) {
@@ -231,16 +236,25 @@ void order_put_code(struct writer *w, const char *key, const char *code) {
 }
 
 void order_finish(const struct service *service, struct request *request, struct reply *reply) {
-    if (api_fail_decoded(request, reply))
+    if (decode_fail(request, reply))
         return;
     const struct plan *plan = request->plan;
     const struct plan_answers *answers = plan_answers(plan, &request->arena);
-    struct writer w = api_begin_answer(service);
+    struct writer w = answer_begin(service);
     if (answers && warnings_of_plan(request, answers) == 0)
         reply->dialect->put(&w, plan, answers, &request->arena);
     else
         writer_fail(&w);
-    api_reply_answer(service, reply, &w);
+    answer_reply(service, reply, &w);
     if (reply->status == STATUS_OK)
         reply->warnings = plan->warnings->codes;
+}
+
+int order_list(struct request *request, bool sources, bool targets, struct plan_codes *codes,
+               struct reply *reply) {
+    if (access_is_loading(request, reply))
+        return -1;
+    return plan_languages(request->models, sources, targets, &request->arena, codes) == 0
+               ? 0
+               : reply_fail_memory(reply);
 }

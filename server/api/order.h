@@ -5,8 +5,8 @@
 #include "server/api/plan.h"
 
 /* Converts a form and the query string, in valid UTF-8, to an object of strings, without API keys
- * (api_is_key). If a field is repeated, the first one counts, but the dialect's `several` becomes
- * an array. NULL: the reply is set. */
+ * (access_is_key). If a field is repeated, the first one counts, but the dialect's `several`
+ * becomes an array. NULL: the reply is set. */
 json_t *order_load(const struct call *call, struct reply *reply);
 /* Reads a string. NULL in *out: absent, null or "". -1: the value is not a string; the reply is
  * set. */
@@ -46,5 +46,10 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
 void order_finish(const struct service *service, struct request *request, struct reply *reply);
 /* Writes a language code in DeepL's notation: "EN", "PT-BR". */
 void order_put_code(struct writer *w, const char *key, const char *code);
+
+/* Collects the languages (plan_languages) for an endpoint that lists them. -1: models are loading,
+ * or memory runs out; the reply is set. */
+int order_list(struct request *request, bool sources, bool targets, struct plan_codes *codes,
+               struct reply *reply);
 
 #endif

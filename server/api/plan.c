@@ -3,9 +3,9 @@
  * from the strings, and makes the answers from the translated texts. */
 #include "server/api/plan.h"
 #include "model/base/utf8.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
 #include "server/api/pairs.h"
+#include "server/api/value.h"
 #include "server/decode/outcome.h"
 #include "server/documents/document.h"
 #include "server/markup/marks.h"
@@ -70,15 +70,6 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
     if (codes->all && targets)
         add_targets(models, NULL, false, arena, codes);
     return arena_failed(arena) ? -1 : 0;
-}
-
-int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes,
-              struct reply *reply) {
-    if (api_is_loading(request, reply))
-        return -1;
-    return plan_languages(request->models, sources, targets, &request->arena, codes) == 0
-               ? 0
-               : api_fail_memory(reply);
 }
 
 int plan_targets(const struct model_set *models, const char *source, const char *pivot,

@@ -112,10 +112,6 @@ struct plan_codes {
  * variants, its variants' languages. Returns -1 if memory runs out. */
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena,
                    struct plan_codes *codes);
-/* The same for an endpoint that lists them. -1: models are loading, or memory runs out; the reply
- * is set. */
-int plan_list(struct request *request, bool sources, bool targets, struct plan_codes *codes,
-              struct reply *reply);
 /* Collects the targets of one source, by one model or two (pivot: as in struct service_options). */
 int plan_targets(const struct model_set *models, const char *source, const char *pivot,
                  struct arena *arena, struct plan_codes *codes);

@@ -1,4 +1,5 @@
 #include "server/api/reach.h"
+#include "server/api/reply.h"
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static bool is_link(const struct visit *visit) {
 
 int reach_check(const struct service *service, const struct route *route, const struct visit *visit,
                 struct reply *reply) {
-    char message[API_MESSAGE_BYTES];
+    char message[REPLY_MESSAGE_BYTES];
     bool open =
         !service->keys && !service->options.client_header && visit->loopback && !visit->secure;
     if (open && !is_host(service, visit->host)) {
@@ -97,12 +98,12 @@ int reach_check(const struct service *service, const struct route *route, const 
                  "the Host must be localhost, an address, or a name given with --host NAME, got "
                  "\"%.100s\"",
                  visit->host);
-        return api_fail_coded(reply, STATUS_MISDIRECTED, "misdirected", "Host", message);
+        return reply_fail_coded(reply, STATUS_MISDIRECTED, "misdirected", "Host", message);
     }
     bool asks_first = strcmp(visit->method, "OPTIONS") == 0;
     if (route && route->pages == PAGES_OWN && !asks_first && !is_link(visit) &&
         is_of_another_page(service, visit))
-        return api_fail_coded(
+        return reply_fail_coded(
             reply, STATUS_FORBIDDEN, "cross_site", NULL,
             "a page of another site may not do this; --cors ORIGIN names pages that may");
     return 0;

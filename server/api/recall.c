@@ -1,6 +1,7 @@
 /* This module hides which requests have the same answer (the question of the cache). */
 #include "server/api/recall.h"
-#include "server/api/json.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ bool recall_answer(const struct service *service, const char *dialect, const jso
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *whole = NULL;
     json_decref(copy);
     bool lacked =
-        api_lacked_memory(); /* a part may be missing, which would make a different question */
+        value_lacked_memory(); /* a part may be missing, which would make a different question */
     const char *models = request->key ? request->key->models : "";
     size_t glossary = request->kept ? request->kept->number : 0;
     if (lacked || !text || asprintf(&whole, "%s %s %zu %s", dialect, models, glossary, text) < 0)
@@ -69,7 +70,7 @@ bool recall_answer(const struct service *service, const char *dialect, const jso
     char *answer = cache_find(service->cache, &question, &warnings);
     metrics_cache_asked(service->metrics, request->model->metrics, answer != NULL);
     if (answer) {
-        api_reply_text(reply, STATUS_OK, answer);
+        reply_json_text(reply, STATUS_OK, answer);
         reply->warnings = warnings;
     }
     return answer != NULL;

@@ -1,8 +1,8 @@
 /* This file sets replies: JSON, and errors, which have a status, a code and a message in the form
  * of the reply's dialect. Requests that are refused are counted. */
+#include "server/api/reply.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include <math.h>
 #include <stdarg.h>
@@ -19,21 +19,21 @@ static void reply_set(struct reply *reply, unsigned status, char *text, size_t l
                             .dialect = reply->dialect};
 }
 
-void api_reply_text(struct reply *reply, unsigned status, char *text) {
+void reply_json_text(struct reply *reply, unsigned status, char *text) {
     reply_set(reply, status, text, text ? strlen(text) : 0);
 }
 
-void api_reply_status(struct reply *reply, unsigned status, struct writer *w) {
+void reply_json_as(struct reply *reply, unsigned status, struct writer *w) {
     size_t length = w->length;
     char *text = writer_take(w);
     if (text)
         reply_set(reply, status, text, length);
     else
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
 }
 
-void api_reply_json(struct reply *reply, struct writer *w) {
-    api_reply_status(reply, STATUS_OK, w);
+void reply_json(struct reply *reply, struct writer *w) {
+    reply_json_as(reply, STATUS_OK, w);
 }
 
 /* ---- errors ---- */
@@ -52,7 +52,7 @@ static const struct {
     {STATUS_DEADLINE, "deadline_exceeded"},
 };
 
-void dialect_put_error(struct writer *w, const struct dialect_error *error) {
+void reply_put_error(struct writer *w, const struct dialect_error *error) {
     writer_begin_object(w, NULL);
     writer_strings(w, "error", error->message, "code", error->code, NULL);
     if (error->field)
@@ -71,23 +71,23 @@ static int fail_with(struct reply *reply, struct dialect_error error) {
     if (dialect && dialect->put_error)
         dialect->put_error(&w, &error);
     else
-        dialect_put_error(&w, &error);
-    api_reply_status(reply, error.status, &w);
+        reply_put_error(&w, &error);
+    reply_json_as(reply, error.status, &w);
     return -1;
 }
 
-void api_fail_progress(struct reply *reply, unsigned status, const char *code, const char *message,
-                       double progress) {
+void reply_fail_progress(struct reply *reply, unsigned status, const char *code,
+                         const char *message, double progress) {
     fail_with(reply, (struct dialect_error){status, code, NULL, message, &progress});
 }
 
-int api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field,
-                   const char *message) {
+int reply_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field,
+                     const char *message) {
     return fail_with(reply, (struct dialect_error){status, code, field, message, NULL});
 }
 
-int api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
-    char message[API_MESSAGE_BYTES];
+int reply_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
+    char message[REPLY_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
@@ -101,94 +101,95 @@ int api_fail(struct reply *reply, unsigned status, const char *field, const char
         if (codes[i].status == status)
             code = codes[i].code;
     }
-    return api_fail_coded(reply, status, code, field, message);
+    return reply_fail_coded(reply, status, code, field, message);
 }
 
-int api_fail_memory(struct reply *reply) {
-    api_lacked_memory();
-    api_reply_text(reply, STATUS_UNAVAILABLE,
-                   strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
+int reply_fail_memory(struct reply *reply) {
+    value_lacked_memory();
+    reply_json_text(reply, STATUS_UNAVAILABLE,
+                    strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
     reply->retry_after_s = 1;
     return -1;
 }
 
-void api_fail_unready(enum service_state state, struct reply *reply) {
-    api_fail(reply, STATUS_UNAVAILABLE, NULL,
-             state == SERVICE_LOADING ? "the models are still loading"
-                                      : "the server is shutting down");
+void reply_fail_unready(enum service_state state, struct reply *reply) {
+    reply_fail(reply, STATUS_UNAVAILABLE, NULL,
+               state == SERVICE_LOADING ? "the models are still loading"
+                                        : "the server is shutting down");
     reply->retry_after_s = 1;
 }
 
-void api_fail_modelless(struct reply *reply) {
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "no models are in service");
+void reply_fail_modelless(struct reply *reply) {
+    reply_fail(reply, STATUS_UNAVAILABLE, NULL, "no models are in service");
     reply->retry_after_s = 10;
 }
 
-void api_fail_cancelled(const struct service *service, enum cancel_reason reason,
-                        struct reply *reply) {
+void reply_fail_cancelled(const struct service *service, enum cancel_reason reason,
+                          struct reply *reply) {
     if (reason == CANCEL_DEADLINE) {
         metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
-        api_fail(reply, STATUS_DEADLINE, NULL,
-                 "the request's deadline passed before it was answered");
+        reply_fail(reply, STATUS_DEADLINE, NULL,
+                   "the request's deadline passed before it was answered");
     } else if (reason == CANCEL_LENGTH) {
-        api_fail_length(service, 0, reply);
+        reply_fail_length(service, 0, reply);
     } else {
         /* if the client has disconnected, this reply is only logged */
         metrics_cancelled(service->metrics,
                           reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
-        api_fail_unready(SERVICE_DRAINING, reply);
+        reply_fail_unready(SERVICE_DRAINING, reply);
     }
 }
 
 /* Sets Retry-After in whole seconds, up to a limit that clients accept. */
-void api_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code,
-                   double wait_s, struct reply *reply, const char *format, ...) {
+void reply_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code,
+                     double wait_s, struct reply *reply, const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     metrics_rejected(service->metrics, reason);
-    api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
+    reply_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
     reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
 }
 
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict,
-                      const struct request *request, struct reply *reply) {
+void reply_fail_refused(const struct service *service, enum scheduler_verdict verdict,
+                        const struct request *request, struct reply *reply) {
     if (verdict == SCHEDULER_CLOSED) {
         metrics_rejected(service->metrics, REJECTED_DRAINING);
-        api_fail_unready(SERVICE_DRAINING, reply);
+        reply_fail_unready(SERVICE_DRAINING, reply);
         return;
     }
     bool jobs = verdict == SCHEDULER_FULL;
-    api_fail_busy(service, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK, "queue_full",
-                  scheduler_wait_s(service->scheduler, request), reply,
-                  jobs ? "the queue is full" : "the queue has no room for this much work");
+    reply_fail_busy(service, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK, "queue_full",
+                    scheduler_wait_s(service->scheduler, request), reply,
+                    jobs ? "the queue is full" : "the queue has no room for this much work");
 }
 
-void api_fail_crowded(const struct service *service, struct reply *reply) {
-    api_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
-                  "the queue has no room for so large a request");
+void reply_fail_crowded(const struct service *service, struct reply *reply) {
+    reply_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
+                    "the queue has no room for so large a request");
 }
 
-void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
-    api_fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply,
-                  "too many large requests are waiting to be read");
+void reply_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
+    reply_fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply,
+                    "too many large requests are waiting to be read");
 }
 
-void api_fail_length(const struct service *service, size_t least, struct reply *reply) {
+void reply_fail_length(const struct service *service, size_t least, struct reply *reply) {
     size_t most = service->options.max_reply_bytes;
     metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
     if (least > 0)
-        api_fail(reply, STATUS_TOO_LARGE, NULL,
-                 "the reply must have at most %zu bytes, but would have at least %zu", most, least);
+        reply_fail(reply, STATUS_TOO_LARGE, NULL,
+                   "the reply must have at most %zu bytes, but would have at least %zu", most,
+                   least);
     else
-        api_fail(reply, STATUS_TOO_LARGE, NULL,
-                 "the reply must have at most %zu bytes, but would have more", most);
+        reply_fail(reply, STATUS_TOO_LARGE, NULL,
+                   "the reply must have at most %zu bytes, but would have more", most);
 }
 
-void api_fail_unread(const struct service *service, struct reply *reply) {
+void reply_fail_unread(const struct service *service, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_REPLY_MEMORY);
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies are waiting to be read");
+    reply_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies are waiting to be read");
     reply->retry_after_s = 1;
 }

@@ -1,6 +1,6 @@
 /* This file reads the rows of the table of routes: which paths, methods and dialects are theirs. */
 #include "server/api/dialect.h"
-#include "server/api/json.h"
+#include "server/api/value.h"
 #include <string.h>
 
 /* ---- paths and methods ---- */

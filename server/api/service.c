@@ -1,9 +1,12 @@
 /* This file has the endpoints about the service itself. GET /models, /health, /ready and /metrics
  * report its state; POST and DELETE change the set of loaded models. The page and the description
  * of the API are part of the program. */
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
+#include "server/api/service.h"
+#include "server/api/access.h"
+#include "server/api/call.h"
 #include "server/api/page.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include "server/get/get.h"
 #include <stdio.h>
@@ -79,11 +82,11 @@ static void put_model(struct writer *w, const struct service *service, struct se
     loaded_model_release(view.loaded);
 }
 
-void api_models(const struct service *service, const struct call *call, struct request *request,
-                struct reply *reply) {
-    if (api_is_loading(request, reply))
+void service_models(const struct service *service, const struct call *call, struct request *request,
+                    struct reply *reply) {
+    if (access_is_loading(request, reply))
         return;
-    bool administrator = api_is_administrator(service, call);
+    bool administrator = access_is_administrator(service, call);
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "models");
@@ -107,7 +110,7 @@ void api_models(const struct service *service, const struct call *call, struct r
     writer_count(&w, "generation", request->models->generation);
     writer_string(&w, "reload", catalog_reloading(service->catalog));
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 /* ---- adding and removing a model ---- */
@@ -121,21 +124,21 @@ static void reply_status(struct reply *reply, const char *status, const char *na
     if (generation > 0)
         writer_count(&w, "generation", generation);
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 /* The reason names folders and files, so only administrators may see it. */
 static void fail_change(enum catalog_verdict verdict, const struct error *error,
                         struct reply *reply) {
     if (verdict == CATALOG_BUSY)
-        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL,
-                       "the models are being reloaded; try again later");
+        reply_fail_coded(reply, STATUS_CONFLICT, "busy", NULL,
+                         "the models are being reloaded; try again later");
     else if (verdict == CATALOG_UNKNOWN)
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "no model has this name");
+        reply_fail(reply, STATUS_NOT_FOUND, NULL, "no model has this name");
     else if (error->code == ERROR_MEMORY)
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     else
-        api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
+        reply_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
 }
 
 /* Orders the model "mozilla:en-fr", for example, if the body is {"get": "en-fr", "from":
@@ -151,29 +154,30 @@ static void get_model_asked(const struct service *service, const json_t *root,
     for (size_t i = 0; source && i < sizeof sources / sizeof *sources; i++)
         known |= strcmp(source, sources[i]) == 0;
     if (!what || !*what || strlen(what) > sizeof asked - 16 || strstr(what, "://")) {
-        api_fail(reply, STATUS_INVALID, "get",
-                 "get must be a pair of languages such as en-fr, or with from \"hf\" a repository");
+        reply_fail(
+            reply, STATUS_INVALID, "get",
+            "get must be a pair of languages such as en-fr, or with from \"hf\" a repository");
     } else if (!known) {
-        api_fail(reply, STATUS_INVALID, "from", "from must be mozilla, opus, argos or hf");
+        reply_fail(reply, STATUS_INVALID, "from", "from must be mozilla, opus, argos or hf");
     } else if (!service->fetcher) {
-        api_fail_coded(reply, STATUS_CONFLICT, "offline", "get",
-                       "this server downloads no models (--offline)");
+        reply_fail_coded(reply, STATUS_CONFLICT, "offline", "get",
+                         "this server downloads no models (--offline)");
     } else {
         snprintf(asked, sizeof asked, "%s%s%s", source ? source : "", source ? ":" : "", what);
         if (fetcher_order(service->fetcher, asked, &error) == 0)
             reply_status(reply, "fetching", asked, 0);
         else if (error.code == ERROR_INPUT)
-            api_fail(reply, STATUS_INVALID, "get", "get: %s", error.message);
+            reply_fail(reply, STATUS_INVALID, "get", "get: %s", error.message);
         else
-            api_fail_coded(reply, STATUS_CONFLICT, "busy", "get", error.message);
+            reply_fail_coded(reply, STATUS_CONFLICT, "busy", "get", error.message);
     }
 }
 
-void api_add_model(const struct service *service, const struct call *call, struct request *request,
-                   struct reply *reply) {
-    if (!api_admit(service, request, reply))
+void service_add_model(const struct service *service, const struct call *call,
+                       struct request *request, struct reply *reply) {
+    if (!access_admit(service, request, reply))
         return;
-    json_t *root = api_load(call, reply), *item;
+    json_t *root = call_load(call, reply), *item;
     const json_t *value = json_object_get(root, "folder");
     const char *name;
     struct error error = {0};
@@ -181,16 +185,16 @@ void api_add_model(const struct service *service, const struct call *call, struc
     json_object_foreach(root, name, item) {
         if (strcmp(name, gets ? "get" : "folder") == 0 || (gets && strcmp(name, "from") == 0))
             continue;
-        api_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
+        reply_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
         json_decref(root);
         return;
     }
     if (gets) {
         get_model_asked(service, root, reply);
     } else if (root && json_string_length(value) == 0) {
-        api_fail(reply, STATUS_INVALID, "folder",
-                 "folder must be the path of a model folder on the server; get, a pair of "
-                 "languages, downloads one");
+        reply_fail(reply, STATUS_INVALID, "folder",
+                   "folder must be the path of a model folder on the server; get, a pair of "
+                   "languages, downloads one");
     } else if (root) {
         struct served_model *added = NULL;
         enum catalog_verdict verdict =
@@ -204,10 +208,10 @@ void api_add_model(const struct service *service, const struct call *call, struc
     json_decref(root);
 }
 
-void api_remove_model(const struct service *service, const struct call *call,
-                      struct request *request, struct reply *reply) {
+void service_remove_model(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     size_t length;
-    if (!api_admit(service, request, reply))
+    if (!access_admit(service, request, reply))
         return;
     const char *part = route_part(call->route, call->path, &length);
     const char *name = arena_copy(&request->arena, part, length);
@@ -228,10 +232,10 @@ static void finish_reload(struct reload *reload) {
     request->finish(request);
 }
 
-void api_reload_start(const struct service *service, const struct call *call,
-                      struct request *request, struct reply *reply) {
+void service_reload_start(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     (void)call;
-    if (!api_admit(service, request, reply))
+    if (!access_admit(service, request, reply))
         return;
     model_set_release(request->models); /* a reload waits for requests that keep an earlier set */
     request->models = NULL;
@@ -239,46 +243,46 @@ void api_reload_start(const struct service *service, const struct call *call,
     if (request->reload)
         *request->reload = (struct reload){.finish = finish_reload, .owner = request};
     else
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
 }
 
 /* The reason names folders and files, so only administrators may see it. */
-void api_reload_finish(const struct service *service, struct request *request,
-                       struct reply *reply) {
+void service_reload_finish(const struct service *service, struct request *request,
+                           struct reply *reply) {
     (void)service;
     const struct reload *reload = request->reload;
     if (reload->generation > 0)
         reply_status(reply, "reloaded", NULL, reload->generation);
     else if (reload->error.code != ERROR_NONE)
-        api_fail(reply, STATUS_CONFLICT, NULL,
-                 "reloading failed, and the loaded models stay in service: %s",
-                 reload->error.message);
+        reply_fail(reply, STATUS_CONFLICT, NULL,
+                   "reloading failed, and the loaded models stay in service: %s",
+                   reload->error.message);
     else
-        api_fail_unready(SERVICE_DRAINING, reply);
+        reply_fail_unready(SERVICE_DRAINING, reply);
 }
 
-void api_health(const struct service *service, const struct call *call, struct request *request,
-                struct reply *reply) {
+void service_health(const struct service *service, const struct call *call, struct request *request,
+                    struct reply *reply) {
     (void)service;
     (void)call;
     (void)request;
     reply_status(reply, "ok", NULL, 0);
 }
 
-void api_ready(const struct service *service, const struct call *call, struct request *request,
-               struct reply *reply) {
+void service_ready(const struct service *service, const struct call *call, struct request *request,
+                   struct reply *reply) {
     (void)call;
     enum service_state state = service_state(service);
     if (state != SERVICE_READY)
-        api_fail_unready(state, reply);
+        reply_fail_unready(state, reply);
     else if (request->models && request->models->count == 0 && !fetcher_is_on(service->fetcher))
-        api_fail_modelless(reply);
+        reply_fail_modelless(reply);
     else
         reply_status(reply, "ready", NULL, 0);
 }
 
-void api_metrics(const struct service *service, const struct call *call, struct request *request,
-                 struct reply *reply) {
+void service_metrics(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     (void)call;
     struct reply made = {.status = STATUS_OK,
                          .content_type = "text/plain; version=0.0.4; charset=utf-8"};
@@ -287,7 +291,7 @@ void api_metrics(const struct service *service, const struct call *call, struct 
     struct loaded_model **loaded =
         arena_zalloc(&request->arena, count, sizeof(struct loaded_model *));
     if (arena_failed(&request->arena)) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -315,7 +319,7 @@ void api_metrics(const struct service *service, const struct call *call, struct 
     for (int i = 0; i < PRIORITIES; i++)
         state.queue_depth[i] = scheduler_depth_of(service->scheduler, (enum priority)i);
     if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     else
         *reply = made;
     for (size_t i = 0; i < count; i++)
@@ -331,8 +335,8 @@ const struct page_file *page_find(const char *path) {
     return NULL;
 }
 
-void api_page(const struct service *service, const struct call *call, struct request *request,
-              struct reply *reply) {
+void service_page(const struct service *service, const struct call *call, struct request *request,
+                  struct reply *reply) {
     /* the policy allows nothing inline or from other hosts, but data: images, since an export draws
      * one */
     static const char policy[] = "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
@@ -341,7 +345,7 @@ void api_page(const struct service *service, const struct call *call, struct req
     (void)request;
     const struct page_file *file = page_find(call->path);
     if (!file) {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
+        reply_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
         return;
     }
 
@@ -356,7 +360,7 @@ void api_page(const struct service *service, const struct call *call, struct req
     if (!known) {
         made.body = malloc(file->length);
         if (!made.body) {
-            api_fail_memory(reply);
+            reply_fail_memory(reply);
             return;
         }
         memcpy(made.body, file->bytes, file->length);
@@ -389,8 +393,8 @@ static void put_replaced(struct writer *w, const char *text, size_t length, cons
     }
 }
 
-void api_openapi(const struct service *service, const struct call *call, struct request *request,
-                 struct reply *reply) {
+void service_openapi(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     (void)call;
     (void)request;
     const struct page_file *file = page_find("/openapi.json");
@@ -420,11 +424,11 @@ void api_openapi(const struct service *service, const struct call *call, struct 
         writer_fail(&w);
     writer_done(&compact);
     writer_done(&versioned);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
-void api_docs(const struct service *service, const struct call *call, struct request *request,
-              struct reply *reply) {
+void service_docs(const struct service *service, const struct call *call, struct request *request,
+                  struct reply *reply) {
     (void)service;
     (void)call;
     (void)request;
@@ -432,7 +436,7 @@ void api_docs(const struct service *service, const struct call *call, struct req
     struct writer w = {.most = SIZE_MAX};
     put_replaced(&w, (const char *)file->bytes, file->length, "<h1>alignd VERSION</h1>",
                  "<h1>alignd " ALIGND_VERSION "</h1>");
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
     if (reply->status == STATUS_OK) {
         reply->content_type = "text/html; charset=utf-8";
         reply->policy = docs_policy;

@@ -4,6 +4,7 @@
 #include "server/api/wait.h"
 #include "server/api/languages.h"
 #include "server/api/pairs.h"
+#include "server/api/reply.h"
 #include "server/base/clock.h"
 #include "server/get/get.h"
 #include <stdio.h>
@@ -45,10 +46,10 @@ static bool fetch(const struct service *service, const char *source, const char 
     if (!request->fetches) {
         if (!fetcher_could(service->fetcher, source, target))
             return false;
-        api_fail(reply, STATUS_UNAVAILABLE, NULL,
-                 "no model from %.60s to %.60s is here yet; send the text by POST as "
-                 "application/json, which downloads it",
-                 source, target);
+        reply_fail(reply, STATUS_UNAVAILABLE, NULL,
+                   "no model from %.60s to %.60s is here yet; send the text by POST as "
+                   "application/json, which downloads it",
+                   source, target);
         return true;
     }
     enum fetch_answer answer = fetcher_ask(service->fetcher, source, target, &progress);
@@ -58,11 +59,11 @@ static bool fetch(const struct service *service, const char *source, const char 
     int64_t now_us = clock_us(), most_us = now_us + (int64_t)MOST_WAIT_S * 1000000;
     int64_t until_us = request->deadline_us < most_us ? request->deadline_us - ANSWER_US : most_us;
     if (answer == FETCH_BUSY || until_us <= now_us) {
-        char message[API_MESSAGE_BYTES];
+        char message[REPLY_MESSAGE_BYTES];
         snprintf(message, sizeof message,
                  "the model for %.60s is being downloaded: try again later", pair);
         metrics_rejected(service->metrics, REJECTED_FETCHING);
-        api_fail_progress(reply, STATUS_UNAVAILABLE, "fetching", message, progress);
+        reply_fail_progress(reply, STATUS_UNAVAILABLE, "fetching", message, progress);
         reply->retry_after_s = RETRY_S;
         return true;
     }
@@ -74,7 +75,7 @@ static bool fetch(const struct service *service, const char *source, const char 
                                     .owner = request};
         strcpy(wait->pair, pair);
     } else {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     }
     return true;
 }
@@ -95,7 +96,7 @@ static bool has_leg(const struct model_set *models, const char *source, const ch
  * fault. */
 static bool fail_fetched(const struct service *service, const char *source, const char *target,
                          struct reply *reply) {
-    char message[API_MESSAGE_BYTES];
+    char message[REPLY_MESSAGE_BYTES];
     unsigned retry_s;
     if (!fetcher_failed(service->fetcher, source, target, &retry_s))
         return false;
@@ -103,7 +104,7 @@ static bool fail_fetched(const struct service *service, const char *source, cons
              "the model for %.60s-%.60s could not be downloaded: the server's log has the reason",
              source, target);
     metrics_rejected(service->metrics, REJECTED_FETCHING);
-    api_fail_coded(reply, STATUS_UNAVAILABLE, "fetch_failed", NULL, message);
+    reply_fail_coded(reply, STATUS_UNAVAILABLE, "fetch_failed", NULL, message);
     reply->retry_after_s = retry_s;
     return true;
 }
@@ -143,7 +144,7 @@ bool wait_finds_models(const struct service *service, const struct request *requ
     if (request->models->count > 0 || wait_may_fetch(service, request))
         return true;
     metrics_rejected(service->metrics, REJECTED_MODEL);
-    api_fail_modelless(reply);
+    reply_fail_modelless(reply);
     return false;
 }
 
@@ -170,8 +171,8 @@ static void finish_wait(struct model_wait *wait) {
 static void fail_model(const struct service *service, const struct served_model *model,
                        const struct error *error, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_MODEL);
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "model \"%.60s\" cannot be loaded: %s",
-             model->info.name, error->message);
+    reply_fail(reply, STATUS_UNAVAILABLE, NULL, "model \"%.60s\" cannot be loaded: %s",
+               model->info.name, error->message);
     reply->retry_after_s = 10;
 }
 
@@ -191,7 +192,7 @@ static bool has_model(const struct service *service, struct served_model *model,
         request->held = held;
     }
     if (!held) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return false;
     }
     if (held->loaded)
@@ -218,7 +219,7 @@ static bool has_model(const struct service *service, struct served_model *model,
                                              .finish = finish_wait,
                                              .owner = request};
     else
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
     return false;
 }
 

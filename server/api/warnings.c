@@ -1,10 +1,10 @@
 /* This file decides of what a reply warns: each check reads a decoded text and adds at most one
  * warning of each code. */
 #include "server/api/warnings.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
 #include "server/api/pairs.h"
 #include "server/api/plan.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include "server/decode/outcome.h"
 #include <stdarg.h>
@@ -183,10 +183,10 @@ static void put_words(struct writer *w, const struct named_words *words) {
         return;
     writer_begin_array(w, "words");
     for (size_t i = 0; i < words->count; i++) {
-        struct api_place begin = {words->all[i].begin,
-                                  utf16_position(&cursor, words->all[i].begin)},
-                         end = {words->all[i].end, utf16_position(&cursor, words->all[i].end)};
-        api_put_place(w, NULL, begin, end);
+        struct value_place begin = {words->all[i].begin,
+                                    utf16_position(&cursor, words->all[i].begin)},
+                           end = {words->all[i].end, utf16_position(&cursor, words->all[i].end)};
+        value_put_place(w, NULL, begin, end);
     }
     writer_end_array(w);
 }
@@ -394,7 +394,7 @@ int warnings_of_plan(struct request *request, const struct plan_answers *answers
     return 0;
 }
 
-void warning_begin(struct writer *w, const struct warning *warning) {
+void warnings_begin(struct writer *w, const struct warning *warning) {
     writer_begin_object(w, NULL);
     writer_strings(w, "code", names[warning->code], "message", warning->message, NULL);
     if (warning->put)
@@ -411,21 +411,21 @@ void warnings_put(const struct request *request, const struct text *text, const 
         return;
     writer_begin_array(out, "warnings");
     for (const struct warning *warning = warnings.first; warning; warning = warning->next) {
-        warning_begin(out, warning);
+        warnings_begin(out, warning);
         writer_end_object(out);
     }
     writer_end_array(out);
 }
 
-const char *warning_name(size_t code) {
+const char *warnings_name(size_t code) {
     return code < WARNING_CODES ? names[code] : NULL;
 }
 
-void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]) {
+void warnings_list(const struct reply *reply, char text[WARNINGS_LIST_BYTES]) {
     size_t length = 0;
     *text = '\0';
     for (size_t code = 0; code < WARNING_CODES; code++)
         if (reply->warnings & 1u << code)
-            length += (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s",
+            length += (size_t)snprintf(text + length, WARNINGS_LIST_BYTES - length, "%s%s",
                                        length > 0 ? ", " : "", names[code]);
 }

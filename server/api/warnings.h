@@ -54,9 +54,13 @@ void warnings_put(const struct request *request, const struct text *text, const 
 
 /* Writes {"code","message"} and the other members; the caller may add members before it ends the
  * object. */
-void warning_begin(struct writer *w, const struct warning *warning);
+void warnings_begin(struct writer *w, const struct warning *warning);
 
 /* Returns NULL after the last. */
-const char *warning_name(size_t code);
+const char *warnings_name(size_t code);
+
+/* Writes the value of the header that lists the reply's warnings: "language, numbers". */
+enum { WARNINGS_LIST_BYTES = 128 };
+void warnings_list(const struct reply *reply, char text[WARNINGS_LIST_BYTES]);
 
 #endif

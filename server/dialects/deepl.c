@@ -1,12 +1,16 @@
 /* This file has DeepL's dialect: POST /v2/translate, its languages and usage, and the calls for
  * glossaries. Unknown fields are ignored, since newer clients send fields of later versions. */
+#include "server/dialects/deepl.h"
+#include "server/api/access.h"
+#include "server/api/call.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
 #include "server/api/order.h"
 #include "server/api/pairs.h"
+#include "server/api/phrases.h"
 #include "server/api/plan.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -44,18 +48,19 @@ static int read_names(const json_t *root, const char *field, struct arena *arena
     for (size_t i = 0; all && i < strings; i++) {
         const json_t *string = json_is_array(value) ? json_array_get(value, i) : value;
         if (!json_is_string(string))
-            return api_refuse(reply, field, "%s must be a string or an array of strings", field);
+            return reply_refuse(reply, field, "%s must be a string or an array of strings", field);
         char *rest = arena_copy(arena, json_string_value(string), json_string_length(string));
         for (char *name; rest && (name = strsep(&rest, ", ")) != NULL;) {
             if (names->count == MOST_TAGS)
-                return api_refuse(reply, field, "%s must have at most %d names", field, MOST_TAGS);
+                return reply_refuse(reply, field, "%s must have at most %d names", field,
+                                    MOST_TAGS);
             if (*name)
                 all[names->count++] = name;
         }
     }
     if (!arena_failed(arena))
         return 0;
-    return api_fail_memory(reply);
+    return reply_fail_memory(reply);
 }
 
 static int read_tags(const json_t *root, struct order *order, struct arena *arena,
@@ -69,7 +74,7 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
         return 0;
     struct xml_tags *tags = arena_zalloc(arena, 1, sizeof *tags);
     if (!tags)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     order->tags = tags;
     tags->outline = true;
     tags->doctype = true;
@@ -115,7 +120,7 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
                  asked for */
         own->model_type = strcmp(type, types[2]) == 0 ? types[2] : types[0];
     if (order->glossary && !order->source)
-        return api_refuse(reply, "source_lang", "source_lang is required with glossary_id");
+        return reply_refuse(reply, "source_lang", "source_lang is required with glossary_id");
     return 0;
 }
 
@@ -147,8 +152,8 @@ static void put_answers(struct writer *w, const struct plan *plan,
 
 /* DeepL's clients distinguish the two errors. */
 static int lacks_glossary(bool exists, const char *message, struct reply *reply) {
-    return exists ? api_refuse(reply, "glossary", "No dictionary found for language pair")
-                  : api_fail(reply, STATUS_NOT_FOUND, "glossary", "%s", message);
+    return exists ? reply_refuse(reply, "glossary", "No dictionary found for language pair")
+                  : reply_fail(reply, STATUS_NOT_FOUND, "glossary", "%s", message);
 }
 
 const struct dialect dialect_deepl = {.name = "deepl",
@@ -169,17 +174,17 @@ const struct dialect dialect_deepl = {.name = "deepl",
 
 /* ---- languages and usage ---- */
 
-void api_deepl_languages(const struct service *service, const struct call *call,
-                         struct request *request, struct reply *reply) {
+void deepl_languages(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     (void)service;
     const struct api_field *sent = dialect_sent(call, "type");
     const char *type = sent ? sent->value : NULL;
     struct plan_codes codes;
     bool target = type && strcmp(type, "target") == 0;
-    if (plan_list(request, !target, target, &codes, reply) != 0)
+    if (order_list(request, !target, target, &codes, reply) != 0)
         return;
     if (type && !target && strcmp(type, "source") != 0) {
-        api_fail(reply, STATUS_INVALID, "type", "type must be source or target");
+        reply_fail(reply, STATUS_INVALID, "type", "type must be source or target");
         return;
     }
     struct writer w = {.most = SIZE_MAX};
@@ -195,14 +200,14 @@ void api_deepl_languages(const struct service *service, const struct call *call,
         writer_end_object(&w);
     }
     writer_end_array(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 /* DeepL reports this limit for an account without a limit. */
 #define NO_LIMIT 1000000000000
 
-void api_deepl_usage(const struct service *service, const struct call *call,
-                     struct request *request, struct reply *reply) {
+void deepl_usage(const struct service *service, const struct call *call, struct request *request,
+                 struct reply *reply) {
     (void)call;
     const struct key_holder *key = request->key;
     uint64_t daily = key ? key->limit.daily : 0;
@@ -212,7 +217,7 @@ void api_deepl_usage(const struct service *service, const struct call *call,
     writer_integer(&w, "character_count", (int64_t)(daily > 0 ? count.today : count.total));
     writer_integer(&w, "character_limit", daily > 0 ? (int64_t)daily : NO_LIMIT);
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 /* ---- glossaries: dictionaries ----
@@ -259,12 +264,12 @@ static int find_among(const struct glossary_list *all, const struct call *call,
     for (size_t i = 0; i < all->count; i++) {
         const struct glossary_about *about = &all->all[i]->about;
         if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 &&
-            is_seen(all->all[i], api_glossary_owner(request)) &&
+            is_seen(all->all[i], phrases_owner(request)) &&
             (found->count == 0 || are_one(found->all[0], all->all[i])) &&
             glossary_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
-            return api_fail_memory(reply);
+            return reply_fail_memory(reply);
     }
-    return found->count > 0 ? 0 : api_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+    return found->count > 0 ? 0 : reply_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
 }
 
 /* Like find_among, in all glossaries in service. */
@@ -273,7 +278,7 @@ static int find_all(const struct service *service, const struct call *call,
                     struct reply *reply) {
     struct glossary_list all;
     if (glossaries_all(service->glossaries, &all, NULL) != 0)
-        return api_fail_memory(reply);
+        return reply_fail_memory(reply);
     int result = find_among(&all, call, request, found, reply);
     glossary_list_done(&all);
     return result;
@@ -330,11 +335,11 @@ static void put_multilingual(struct writer *w, const struct glossary_list *list,
 }
 
 /* Version 2 does not list glossaries of several dictionaries. */
-void api_deepl_glossaries(const struct service *service, const struct call *call,
-                          struct request *request, struct reply *reply) {
+void deepl_glossaries(const struct service *service, const struct call *call,
+                      struct request *request, struct reply *reply) {
     struct glossary_list list;
     if (glossaries_all(service->glossaries, &list, NULL) != 0) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return;
     }
     struct writer w = {.most = SIZE_MAX};
@@ -346,7 +351,7 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
                                          dictionaries after this one */
         while (!are_one(list.all[first], one))
             first++;
-        if (first < i || !is_seen(one, api_glossary_owner(request)))
+        if (first < i || !is_seen(one, phrases_owner(request)))
             continue;
         for (size_t other = i + 1; other < list.count; other++)
             others += are_one(list.all[other], one);
@@ -358,7 +363,7 @@ void api_deepl_glossaries(const struct service *service, const struct call *call
     writer_end_array(&w);
     writer_end_object(&w);
     glossary_list_done(&list);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 static void reply_glossary(struct reply *reply, unsigned status,
@@ -368,11 +373,11 @@ static void reply_glossary(struct reply *reply, unsigned status,
         put_multilingual(&w, dictionaries, 0);
     else
         put_glossary(&w, dictionaries->all[0]);
-    api_reply_status(reply, status, &w);
+    reply_json_as(reply, status, &w);
 }
 
-void api_deepl_glossary(const struct service *service, const struct call *call,
-                        struct request *request, struct reply *reply) {
+void deepl_glossary(const struct service *service, const struct call *call, struct request *request,
+                    struct reply *reply) {
     struct glossary_list found = {0};
     if (find_all(service, call, request, &found, reply) == 0)
         reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
@@ -394,13 +399,13 @@ static void put_entries(struct writer *w, const struct lexicon *lexicon) {
         put_entry(w, lexicon->entries[i].source, lexicon->entries[i].target);
 }
 
-void api_deepl_entries(const struct service *service, const struct call *call,
-                       struct request *request, struct reply *reply) {
+void deepl_entries(const struct service *service, const struct call *call, struct request *request,
+                   struct reply *reply) {
     struct glossary_list found = {0};
     if (find_all(service, call, request, &found, reply) == 0) {
         struct writer w = {.most = SIZE_MAX};
         put_entries(&w, &found.all[0]->lexicon);
-        api_reply_json(reply, &w);
+        reply_json(reply, &w);
         if (reply->status == STATUS_OK)
             reply->content_type = "text/tab-separated-values; charset=utf-8";
     }
@@ -413,19 +418,19 @@ static int read_pair(const struct call *call, const char **source, const char **
     const struct api_field *from = dialect_sent(call, "source_lang"),
                            *to = dialect_sent(call, "target_lang");
     if (!from || !to)
-        return api_refuse(reply, from ? "target_lang" : "source_lang", "%s is missing",
-                          from ? "target_lang" : "source_lang");
+        return reply_refuse(reply, from ? "target_lang" : "source_lang", "%s is missing",
+                            from ? "target_lang" : "source_lang");
     *source = from->value;
     *target = to->value;
     return 0;
 }
 
 static void fail_pair(struct reply *reply) {
-    api_fail(reply, STATUS_NOT_FOUND, NULL, "No dictionary found for language pair");
+    reply_fail(reply, STATUS_NOT_FOUND, NULL, "No dictionary found for language pair");
 }
 
-void api_deepl_dictionary_entries(const struct service *service, const struct call *call,
-                                  struct request *request, struct reply *reply) {
+void deepl_dictionary_entries(const struct service *service, const struct call *call,
+                              struct request *request, struct reply *reply) {
     struct glossary_list found = {0};
     const char *source, *target;
     bool asked = read_pair(call, &source, &target, reply) == 0 &&
@@ -448,7 +453,7 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
         writer_end_object(&w);
         writer_end_array(&w);
         writer_end_object(&w);
-        api_reply_json(reply, &w);
+        reply_json(reply, &w);
     } else if (asked) {
         fail_pair(reply);
     }
@@ -460,10 +465,10 @@ void api_deepl_dictionary_entries(const struct service *service, const struct ca
 /* Loads JSON, or a form whose fields "dictionaries[0].source_lang" become an array. Returns NULL
  * with the reply set. */
 static json_t *load_change(const struct call *call, struct reply *reply) {
-    bool form = api_is_form(call);
-    if (form && api_check_fields(call, reply) != 0)
+    bool form = call_is_form(call);
+    if (form && call_check_fields(call, reply) != 0)
         return NULL;
-    json_t *root = form ? order_load(call, reply) : api_load(call, reply), *all = json_array();
+    json_t *root = form ? order_load(call, reply) : call_load(call, reply), *all = json_array();
     for (size_t i = 0; root && form && i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
         size_t number;
@@ -479,10 +484,10 @@ static json_t *load_change(const struct call *call, struct reply *reply) {
     if (root && json_array_size(all) > 0)
         json_object_set(root, "dictionaries", all);
     json_decref(all);
-    if (!root || !api_lacked_memory())
+    if (!root || !value_lacked_memory())
         return root;
     json_decref(root);
-    api_fail_memory(reply);
+    reply_fail_memory(reply);
     return NULL;
 }
 
@@ -493,7 +498,7 @@ static int read_code(const json_t *root, const char *field, char code[GLOSSARY_C
     if (order_string(root, field, &value, reply) != 0)
         return -1;
     if (!value)
-        return api_refuse(reply, field, "%s is missing", field);
+        return reply_refuse(reply, field, "%s is missing", field);
     size_t length = 0;
     for (; length < GLOSSARY_CODE_BYTES - 1 &&
            (isalnum((unsigned char)value[length]) || value[length] == '-');
@@ -501,8 +506,8 @@ static int read_code(const json_t *root, const char *field, char code[GLOSSARY_C
         code[length] = (char)tolower((unsigned char)value[length]);
     code[length] = '\0';
     return !value[length] ? 0
-                          : api_refuse(reply, field, "%s must be a language code, got \"%.60s\"",
-                                       field, value);
+                          : reply_refuse(reply, field, "%s must be a language code, got \"%.60s\"",
+                                         field, value);
 }
 
 /* Copies the name, which is part of a line of the file and may not contain control characters. */
@@ -511,13 +516,13 @@ static int read_name(const json_t *root, char name[GLOSSARY_NAME_BYTES], struct 
     if (order_string(root, "name", &value, reply) != 0)
         return -1;
     if (!value)
-        return api_refuse(reply, "name", "name is missing");
+        return reply_refuse(reply, "name", "name is missing");
     for (const char *c = value; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
-            return api_refuse(reply, "name", "name must have no control characters");
+            return reply_refuse(reply, "name", "name must have no control characters");
     if (snprintf(name, GLOSSARY_NAME_BYTES, "%s", value) >= GLOSSARY_NAME_BYTES)
-        return api_refuse(reply, "name", "name must have at most %d bytes, got %zu",
-                          GLOSSARY_NAME_BYTES - 1, strlen(value));
+        return reply_refuse(reply, "name", "name must have at most %d bytes, got %zu",
+                            GLOSSARY_NAME_BYTES - 1, strlen(value));
     return 0;
 }
 
@@ -546,25 +551,25 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
                   language_distance(info->target, about.target) < LANGUAGE_FAR;
     }
     if (!source || !target)
-        return api_refuse(reply, source ? "target_lang" : "source_lang",
-                          "Value for %s not supported: no model %s \"%s\"",
-                          source ? "target_lang" : "source_lang", source ? "writes" : "reads",
-                          source ? about.target : about.source);
+        return reply_refuse(reply, source ? "target_lang" : "source_lang",
+                            "Value for %s not supported: no model %s \"%s\"",
+                            source ? "target_lang" : "source_lang", source ? "writes" : "reads",
+                            source ? about.target : about.source);
 
     if (order_string(root, "entries_format", &format, reply) != 0 ||
         order_string(root, "entries", &entries, reply) != 0)
         return -1;
     bool csv = format && strcmp(format, "csv") == 0;
     if (format && !csv && strcmp(format, "tsv") != 0)
-        return api_refuse(reply, "entries_format",
-                          "entries_format must be tsv or csv, got \"%.60s\"", format);
+        return reply_refuse(reply, "entries_format",
+                            "entries_format must be tsv or csv, got \"%.60s\"", format);
     if (!entries)
-        return api_refuse(reply, "entries", "entries is missing");
+        return reply_refuse(reply, "entries", "entries is missing");
     struct kept_glossary *glossary = kept_glossary_create(
         &about, entries, strlen(entries), csv ? GLOSSARY_CSV : GLOSSARY_TSV, &error);
     if (!glossary && error.code == ERROR_INPUT)
-        return api_refuse(reply, "entries", "entries: %s", error.message);
-    return glossary_list_add(out, glossary, NULL) == 0 ? 0 : api_fail_memory(reply);
+        return reply_refuse(reply, "entries", "entries: %s", error.message);
+    return glossary_list_add(out, glossary, NULL) == 0 ? 0 : reply_fail_memory(reply);
 }
 
 /* Reads the member "dictionaries". Returns -1 with the reply set. */
@@ -574,20 +579,21 @@ static int read_dictionaries(const json_t *root, const struct glossary_about *ab
     const json_t *array = json_object_get(root, "dictionaries");
     size_t count = json_array_size(array);
     if (array && !json_is_array(array))
-        return api_refuse(reply, "dictionaries", "dictionaries must be an array of objects, got %s",
-                          api_type_name(array));
+        return reply_refuse(reply, "dictionaries",
+                            "dictionaries must be an array of objects, got %s",
+                            value_type_name(array));
     if (count > MOST_DICTIONARIES)
-        return api_refuse(reply, "dictionaries",
-                          "a glossary may have at most %d dictionaries, got %zu", MOST_DICTIONARIES,
-                          count);
+        return reply_refuse(reply, "dictionaries",
+                            "a glossary may have at most %d dictionaries, got %zu",
+                            MOST_DICTIONARIES, count);
     for (size_t i = 0; i < count; i++) {
         if (read_dictionary(json_array_get(array, i), about, request, out, reply) != 0)
             return -1;
         const struct kept_glossary *one = out->all[out->count - 1];
         if (find_pair(out, one->about.source, one->about.target) != one)
-            return api_refuse(reply, "dictionaries",
-                              "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
-                              one->about.source, one->about.target);
+            return reply_refuse(reply, "dictionaries",
+                                "dictionaries contains two dictionaries from \"%s\" to \"%s\"",
+                                one->about.source, one->about.target);
     }
     return 0;
 }
@@ -598,8 +604,8 @@ static int read_dictionaries(const json_t *root, const struct glossary_about *ab
 static bool keeps_none(const struct service *service, struct reply *reply) {
     if (glossaries_keep(service->glossaries))
         return false;
-    api_fail(reply, STATUS_FORBIDDEN, NULL,
-             "the server was started without --glossaries and cannot keep glossaries");
+    reply_fail(reply, STATUS_FORBIDDEN, NULL,
+               "the server was started without --glossaries and cannot keep glossaries");
     return true;
 }
 
@@ -607,9 +613,9 @@ static bool keeps_none(const struct service *service, struct reply *reply) {
  * if the store is full, but may help if the file cannot be written. */
 static void fail_change(const struct error *error, struct reply *reply) {
     if (error->code == ERROR_LENGTH) {
-        api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
+        reply_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, error->message);
     } else if (error->code != ERROR_NONE) {
-        api_fail(reply, STATUS_UNAVAILABLE, NULL, "cannot write the glossaries");
+        reply_fail(reply, STATUS_UNAVAILABLE, NULL, "cannot write the glossaries");
         reply->retry_after_s = 10;
     }
 }
@@ -624,14 +630,14 @@ static int add_made(struct glossary_list *list, void *context, struct error *err
 }
 
 /* Makes a glossary of one dictionary, or of several. */
-void api_deepl_make_glossary(const struct service *service, const struct call *call,
-                             struct request *request, struct reply *reply) {
+void deepl_make_glossary(const struct service *service, const struct call *call,
+                         struct request *request, struct reply *reply) {
     bool multilingual = is_multilingual(call);
     struct glossary_about about = {.fixed = false};
     struct glossary_list made = {0};
     struct error error = {0};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
-    snprintf(about.owner, sizeof about.owner, "%s", api_glossary_owner(request));
+    snprintf(about.owner, sizeof about.owner, "%s", phrases_owner(request));
     int result = root ? read_name(root, about.name, reply) : -1;
     if (result == 0)
         result = glossaries_name(&about, &error);
@@ -639,7 +645,7 @@ void api_deepl_make_glossary(const struct service *service, const struct call *c
         result = multilingual ? read_dictionaries(root, &about, request, &made, reply)
                               : read_dictionary(root, &about, request, &made, reply);
     if (result == 0 && made.count == 0)
-        result = api_refuse(reply, "dictionaries", "dictionaries is missing");
+        result = reply_refuse(reply, "dictionaries", "dictionaries is missing");
     if (result == 0)
         result = glossaries_change(service->glossaries, add_made, &made, &error);
     if (result == 0)
@@ -685,8 +691,8 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
         text ? kept_glossary_create(&about, text, length, GLOSSARY_TSV, &error) : NULL;
     free(text);
     if (!merged && error.code == ERROR_INPUT)
-        return api_refuse(reply, "entries", "entries: %s", error.message);
-    return glossary_list_add(list, merged, NULL) == 0 ? 0 : api_fail_memory(reply);
+        return reply_refuse(reply, "entries", "entries: %s", error.message);
+    return glossary_list_add(list, merged, NULL) == 0 ? 0 : reply_fail_memory(reply);
 }
 
 /* A change of the glossary that a call names. */
@@ -738,8 +744,8 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
     }
     return list->count - others <= MOST_DICTIONARIES
                ? 0
-               : api_refuse(change->reply, "dictionaries",
-                            "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
+               : reply_refuse(change->reply, "dictionaries",
+                              "a glossary may have at most %d dictionaries", MOST_DICTIONARIES);
 }
 
 /* An edit for glossaries_change that makes the change in context. */
@@ -749,9 +755,9 @@ static int edit_glossary(struct glossary_list *list, void *context, struct error
     (void)err;
     int result = find_among(list, change->call, change->request, &now, change->reply);
     if (result == 0 && now.all[0]->about.fixed)
-        result = api_fail(change->reply, STATUS_FORBIDDEN, NULL,
-                          "this glossary belongs to the server and cannot be %s",
-                          change->removes ? "deleted" : "changed");
+        result = reply_fail(change->reply, STATUS_FORBIDDEN, NULL,
+                            "this glossary belongs to the server and cannot be %s",
+                            change->removes ? "deleted" : "changed");
     if (result == 0)
         result = change_dictionaries(list, &now, change);
     glossary_list_done(&now);
@@ -772,8 +778,8 @@ static bool change_glossary(const struct service *service, const struct call *ca
     return result == 0;
 }
 
-void api_deepl_change_multilingual(const struct service *service, const struct call *call,
-                                   struct request *request, struct reply *reply) {
+void deepl_change_multilingual(const struct service *service, const struct call *call,
+                               struct request *request, struct reply *reply) {
     struct glossary_about about = {.fixed = false};
     struct glossary_list given = {0};
     struct change change = {.given = &given};
@@ -783,13 +789,13 @@ void api_deepl_change_multilingual(const struct service *service, const struct c
     if (root && (!change.name || read_name(root, about.name, reply) == 0) &&
         read_dictionaries(root, &about, request, &given, reply) == 0 &&
         change_glossary(service, call, request, change, reply))
-        api_deepl_glossary(service, call, request, reply);
+        deepl_glossary(service, call, request, reply);
     glossary_list_done(&given);
     json_decref(root);
 }
 
-void api_deepl_set_dictionary(const struct service *service, const struct call *call,
-                              struct request *request, struct reply *reply) {
+void deepl_set_dictionary(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     const struct glossary_about about = {.fixed = false};
     struct glossary_list given = {0};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
@@ -798,7 +804,7 @@ void api_deepl_set_dictionary(const struct service *service, const struct call *
                         reply)) {
         struct writer w = {.most = SIZE_MAX};
         put_about(&w, given.all[0]);
-        api_reply_json(reply, &w);
+        reply_json(reply, &w);
     }
     glossary_list_done(&given);
     json_decref(root);
@@ -806,16 +812,16 @@ void api_deepl_set_dictionary(const struct service *service, const struct call *
 
 static const struct glossary_list none = {0};
 
-void api_deepl_remove_glossary(const struct service *service, const struct call *call,
-                               struct request *request, struct reply *reply) {
+void deepl_remove_glossary(const struct service *service, const struct call *call,
+                           struct request *request, struct reply *reply) {
     const struct change change = {.given = &none, .removes = true};
     if (!keeps_none(service, reply) && change_glossary(service, call, request, change, reply))
         reply->status = STATUS_NO_CONTENT;
 }
 
 /* Removing the last dictionary removes the glossary. */
-void api_deepl_remove_dictionary(const struct service *service, const struct call *call,
-                                 struct request *request, struct reply *reply) {
+void deepl_remove_dictionary(const struct service *service, const struct call *call,
+                             struct request *request, struct reply *reply) {
     struct change change = {.given = &none};
     if (!keeps_none(service, reply) &&
         read_pair(call, &change.source, &change.target, reply) == 0 &&
@@ -825,12 +831,12 @@ void api_deepl_remove_dictionary(const struct service *service, const struct cal
 
 /* ---- glossaries: languages ---- */
 
-void api_deepl_glossary_pairs(const struct service *service, const struct call *call,
-                              struct request *request, struct reply *reply) {
+void deepl_glossary_pairs(const struct service *service, const struct call *call,
+                          struct request *request, struct reply *reply) {
     (void)service;
     (void)call;
     struct plan_codes sources, targets;
-    if (api_is_loading(request, reply))
+    if (access_is_loading(request, reply))
         return;
     bool failed = plan_languages(request->models, true, false, &request->arena, &sources) != 0;
     struct writer w = {.most = SIZE_MAX};
@@ -849,5 +855,5 @@ void api_deepl_glossary_pairs(const struct service *service, const struct call *
     writer_end_object(&w);
     if (failed)
         writer_fail(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }

@@ -2,13 +2,17 @@
  * /translate?api-version=3.0, detection, sentences, languages, and the token that some clients
  * first fetch with their key. The fields are in the query string, and the body is an array of
  * {"Text"}. Alignment and lengths count UTF-16 units. */
+#include "server/dialects/microsoft.h"
 #include "model/base/utf8.h"
+#include "server/api/access.h"
+#include "server/api/call.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
 #include "server/api/order.h"
+#include "server/api/phrases.h"
 #include "server/api/plan.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +53,12 @@ bool microsoft_speaks(const struct dialect_fields *fields) {
 
 /* Makes an object of the query string's fields and of the texts under "Text". */
 static json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *reply) {
-    if (api_check_fields(call, reply) != 0)
+    if (call_check_fields(call, reply) != 0)
         return NULL;
     if (!json_is_array(body)) {
-        api_fail(reply, STATUS_INVALID, NULL,
-                 "the body must be an array of {\"Text\": \"...\"}, got %s", api_type_name(body));
+        reply_fail(reply, STATUS_INVALID, NULL,
+                   "the body must be an array of {\"Text\": \"...\"}, got %s",
+                   value_type_name(body));
         return NULL;
     }
     json_t *root = order_load(call, reply), *texts = json_array();
@@ -64,17 +69,17 @@ static json_t *microsoft_merge(const struct call *call, json_t *body, struct rep
         json_array_append(texts, text ? text : element);
     }
     json_object_set_new(root, "Text", texts);
-    if (!root || !api_lacked_memory())
+    if (!root || !value_lacked_memory())
         return root;
     json_decref(root);
-    api_fail_memory(reply);
+    reply_fail_memory(reply);
     return NULL;
 }
 
 /* Refuses a request whose body is a form or empty. */
 static json_t *microsoft_load(const struct call *call, struct reply *reply) {
     (void)call;
-    api_fail(
+    reply_fail(
         reply, STATUS_INVALID, NULL,
         "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
     return NULL;
@@ -115,13 +120,13 @@ static int read_order(json_t *root, struct order *order, struct wanted *wanted, 
                                  json_string_length(json_array_get(to, i)));
         for (char *code, *rest = codes; codes && (code = strsep(&rest, ",")) != NULL;) {
             if (order->target_count == PLAN_MOST_TARGETS)
-                return api_refuse(reply, "to", "at most %d languages may be asked for",
-                                  PLAN_MOST_TARGETS);
+                return reply_refuse(reply, "to", "at most %d languages may be asked for",
+                                    PLAN_MOST_TARGETS);
             order->targets[order->target_count++] = code;
         }
     }
     if (order->target_count == 0)
-        return api_refuse(reply, "to", "to is missing");
+        return reply_refuse(reply, "to", "to is missing");
     if (order_texts(root, order, MOST_TEXTS, reply) != 0 ||
         order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
         order_flag(root, "includeSentenceLength", &wanted->lengths, reply) != 0)
@@ -129,10 +134,11 @@ static int read_order(json_t *root, struct order *order, struct wanted *wanted, 
     order->markup = type && strcasecmp(type, "html") == 0;
     order->aligned = wanted->alignment || wanted->lengths;
     if (type && !order->markup && strcasecmp(type, "plain") != 0)
-        return api_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"", type);
+        return reply_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"",
+                            type);
     return version && strcmp(version, "3.0") == 0
                ? 0
-               : api_refuse(reply, "api-version", "api-version must be 3.0");
+               : reply_refuse(reply, "api-version", "api-version must be 3.0");
 }
 
 /* ---- phrases with their translation ---- */
@@ -230,10 +236,10 @@ static void microsoft_start(const struct dialect *dialect, const struct service 
             json_array_set_new(
                 texts, i, replace_phrases(text, order->markup, phrases, &wanted->sent[i], arena));
     }
-    if (api_lacked_memory() || arena_failed(arena))
-        result = api_fail_memory(reply);
+    if (value_lacked_memory() || arena_failed(arena))
+        result = reply_fail_memory(reply);
     else if (json_array_size(phrases) > 0)
-        result = api_read_protect(phrases, request, reply);
+        result = phrases_read_protect(phrases, request, reply);
     json_decref(phrases);
     if (result == 0)
         order_start(order, dialect, service, root, request, reply);
@@ -391,7 +397,7 @@ static void detect_start(const struct dialect *dialect, const struct service *se
         writer_end_object(&w);
     }
     writer_end_array(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
@@ -454,11 +460,11 @@ static void break_start(const struct dialect *dialect, const struct service *ser
     writer_end_array(&w);
     segmenter_free(segmenter);
     if (err.code != ERROR_FORMAT) {
-        api_reply_json(reply, &w);
+        reply_json(reply, &w);
         return;
     }
     writer_done(&w);
-    api_fail(reply, STATUS_INVALID, "language", "language: \"%.60s\" is not supported", language);
+    reply_fail(reply, STATUS_INVALID, "language", "language: \"%.60s\" is not supported", language);
 }
 
 const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
@@ -473,7 +479,7 @@ void microsoft_languages(const struct call *call, struct request *request, struc
     char in[LANGUAGE_CODE_BYTES];
     language_preferred(call->accept_language, in);
     struct plan_codes codes;
-    if (plan_list(request, true, true, &codes, reply) != 0)
+    if (order_list(request, true, true, &codes, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
@@ -489,21 +495,21 @@ void microsoft_languages(const struct call *call, struct request *request, struc
     }
     writer_end_object(&w);
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 /* ---- the token ---- */
 
 /* Replies with the key itself, which clients then send as Authorization: Bearer. */
-void api_microsoft_token(const struct service *service, const struct call *call,
-                         struct request *request, struct reply *reply) {
+void microsoft_token(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     (void)service;
     (void)request;
     const char *key = NULL;
-    for (size_t i = 0; i < API_KEY_HEADERS && !key; i++)
+    for (size_t i = 0; i < ACCESS_KEY_HEADERS && !key; i++)
         key = call->api_keys[i];
     for (size_t i = 0; i < call->field_count && !key; i++)
-        key = api_is_key(call->fields[i].name) ? call->fields[i].value : NULL;
+        key = access_is_key(call->fields[i].name) ? call->fields[i].value : NULL;
     if (!key)
         key = "none";
     char *body = strdup(key);
@@ -513,5 +519,5 @@ void api_microsoft_token(const struct service *service, const struct call *call,
                                 .body = body,
                                 .length = strlen(body)};
     else
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
 }

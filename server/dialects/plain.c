@@ -3,14 +3,17 @@
  * extensions and Zotero call: Immersive Translate's custom API, KISS Translator and DeepLX. This
  * file hides their field names and error messages. Unknown fields are ignored, because clients send
  * additional ones. */
+#include "server/dialects/plain.h"
+#include "server/api/access.h"
 #include "server/api/dialect.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
 #include "server/api/languages.h"
 #include "server/api/order.h"
 #include "server/api/pairs.h"
 #include "server/api/plan.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
+#include "server/dialects/microsoft.h"
 #include "server/documents/document.h"
 #include <errno.h>
 #include <stdio.h>
@@ -91,7 +94,7 @@ static void deeplx_put_error(struct writer *w, const struct dialect_error *error
 static void deeplx_start(const struct dialect *dialect, const struct service *service, json_t *root,
                          struct request *request, struct reply *reply) {
     if (json_is_array(json_object_get(root, "text")))
-        api_fail(reply, STATUS_INVALID, "text", "text must be a string");
+        reply_fail(reply, STATUS_INVALID, "text", "text must be a string");
     else
         order_begin(dialect, service, root, request, reply);
 }
@@ -208,13 +211,13 @@ const struct dialect dialect_google = {
     .put = google_put,
     .put_error = google_put_error};
 
-void api_google_languages(const struct service *service, const struct call *call,
-                          struct request *request, struct reply *reply) {
+void plain_google_languages(const struct service *service, const struct call *call,
+                            struct request *request, struct reply *reply) {
     (void)service;
     const struct api_field *in =
         dialect_sent(call, "target"); /* the language of names; NULL: no names */
     struct plan_codes codes;
-    if (plan_list(request, true, true, &codes, reply) != 0)
+    if (order_list(request, true, true, &codes, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
     google_begin(&w, "languages");
@@ -229,7 +232,7 @@ void api_google_languages(const struct service *service, const struct call *call
         writer_end_object(&w);
     }
     google_end(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 static void google_detect_start(const struct dialect *dialect, const struct service *service,
@@ -254,7 +257,7 @@ static void google_detect_start(const struct dialect *dialect, const struct serv
         writer_end_array(&w);
     }
     google_end(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 const struct dialect dialect_google_detect = {.name = "google_detect",
@@ -276,13 +279,13 @@ static bool libre_speaks(const struct dialect_fields *fields) {
 static int libre_count(const json_t *q, size_t *count, struct reply *reply) {
     *count = json_is_array(q) ? json_array_size(q) : 1;
     if (!q || json_is_null(q) || *count == 0 || (json_is_string(q) && json_string_length(q) == 0))
-        return api_refuse(reply, "q", "Invalid request: missing q parameter");
+        return reply_refuse(reply, "q", "Invalid request: missing q parameter");
     if (*count > API_MAX_TEXTS)
-        return api_refuse(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)",
-                          *count, API_MAX_TEXTS);
+        return reply_refuse(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)",
+                            *count, API_MAX_TEXTS);
     for (size_t i = 0; i < *count; i++) {
         if (!json_is_string(json_is_array(q) ? json_array_get(q, i) : q))
-            return api_refuse(
+            return reply_refuse(
                 reply, "q", "Invalid request: q parameter is not a string or an array of strings");
     }
     return 0;
@@ -291,7 +294,7 @@ static int libre_count(const json_t *q, size_t *count, struct reply *reply) {
 static int read_code(const json_t *root, const char *name, const char **out, struct reply *reply) {
     if (order_string(root, name, out, reply) != 0)
         return -1;
-    return *out ? 0 : api_refuse(reply, name, "Invalid request: missing %s parameter", name);
+    return *out ? 0 : reply_refuse(reply, name, "Invalid request: missing %s parameter", name);
 }
 
 /* Reads a number, which is a string in forms. */
@@ -303,16 +306,16 @@ static int read_alternatives(const json_t *root, size_t most, size_t *out, struc
     json_int_t number;
     char *end = NULL;
     errno = 0;
-    bool integer = api_integer(value, &number);
+    bool integer = value_integer(value, &number);
     if (json_is_string(value)) {
         number = strtoll(json_string_value(value), &end, 10);
         integer = errno == 0 && *end == '\0';
     }
     if (!integer)
-        return api_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
+        return reply_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
     if (number > (json_int_t)most)
-        return api_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu",
-                          most);
+        return reply_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu",
+                            most);
     *out = number > 0 ? (size_t)number : 0;
     return 0;
 }
@@ -321,31 +324,31 @@ static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *re
                          struct reply *reply) {
     char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
     if (refusal == PLAN_SOURCE || refusal == PLAN_TARGET) {
-        api_fail(reply, STATUS_INVALID, refusal == PLAN_SOURCE ? "source" : "target",
-                 "%.60s is not supported", reason->asked);
+        reply_fail(reply, STATUS_INVALID, refusal == PLAN_SOURCE ? "source" : "target",
+                   "%.60s is not supported", reason->asked);
     } else if (refusal == PLAN_PAIR) {
         language_name(reason->source, from);
         language_name(reason->target, to);
-        api_fail(reply, STATUS_INVALID, "target",
-                 "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
-                 from, reason->source);
+        reply_fail(reply, STATUS_INVALID, "target",
+                   "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
+                   from, reason->source);
     } else if (refusal == PLAN_MARKUP) {
-        api_fail(reply, STATUS_INVALID, "q", "Invalid request: %s", reason->error.message);
+        reply_fail(reply, STATUS_INVALID, "q", "Invalid request: %s", reason->error.message);
     } else { /* PLAN_LENGTH */
-        api_fail(reply, STATUS_TOO_LARGE, "q",
-                 "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters,
-                 most);
+        reply_fail(reply, STATUS_TOO_LARGE, "q",
+                   "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters,
+                   most);
     }
 }
 
 /* Clients retry if the message has the word "Slowdown". */
 static void libre_put_error(struct writer *w, const struct dialect_error *error) {
-    char message[API_MESSAGE_BYTES];
+    char message[REPLY_MESSAGE_BYTES];
     struct dialect_error own = *error;
     snprintf(message, sizeof message, "Slowdown: %s", error->message);
     if (error->status == STATUS_QUEUE_FULL)
         own.message = message;
-    dialect_put_error(w, &own);
+    reply_put_error(w, &own);
 }
 
 static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root,
@@ -365,7 +368,7 @@ static void libre_start(const struct dialect *dialect, const struct service *ser
         return;
     order->markup = format && strcmp(format, "html") == 0;
     if (format && !order->markup && strcmp(format, "text") != 0)
-        api_fail(reply, STATUS_INVALID, "format", "%.60s format is not supported", format);
+        reply_fail(reply, STATUS_INVALID, "format", "%.60s format is not supported", format);
     else
         order_start(order, dialect, service, root, request, reply);
 }
@@ -449,7 +452,7 @@ static void libre_detect_start(const struct dialect *dialect, const struct servi
     else
         writer_fail(&w);
     writer_end_array(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
 const struct dialect dialect_libre_detect = {.name = "libre_detect",
@@ -463,15 +466,15 @@ static void put_code(struct writer *w, const char *code) {
     writer_strings(w, "code", code, "name", name, NULL);
 }
 
-void api_languages(const struct service *service, const struct call *call, struct request *request,
-                   struct reply *reply) {
+void plain_languages(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
     struct plan_codes codes, targets; /* codes: without duplicates, sources first, then languages
                                          that are only targets */
     if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
         microsoft_languages(call, request, reply);
         return;
     }
-    if (plan_list(request, true, true, &codes, reply) != 0)
+    if (order_list(request, true, true, &codes, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
     struct arena *arena = &request->arena;
@@ -491,13 +494,13 @@ void api_languages(const struct service *service, const struct call *call, struc
         arena_release(arena, mark);
     }
     writer_end_array(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
-void api_settings(const struct service *service, const struct call *call, struct request *request,
-                  struct reply *reply) {
+void plain_settings(const struct service *service, const struct call *call, struct request *request,
+                    struct reply *reply) {
     (void)call;
-    if (api_is_loading(request, reply))
+    if (access_is_loading(request, reply))
         return;
     bool keys = service->keys != NULL;
     struct writer w = {.most = SIZE_MAX};
@@ -535,11 +538,11 @@ void api_settings(const struct service *service, const struct call *call, struct
     }
     writer_end_object(&w);
     writer_end_object(&w);
-    api_reply_json(reply, &w);
+    reply_json(reply, &w);
 }
 
-void api_spec(const struct service *service, const struct call *call, struct request *request,
-              struct reply *reply) {
+void plain_spec(const struct service *service, const struct call *call, struct request *request,
+                struct reply *reply) {
     (void)service;
     (void)call;
     (void)request;

@@ -3,6 +3,7 @@
  * the library makes itself. */
 #include "server/http/connection.h"
 #include "model/base/file.h"
+#include "server/api/reply.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/events.h"
@@ -38,7 +39,7 @@ enum { TRUSTS_LIBRARY = MHD_VERSION >= 0x01000000 };
  * needs at least 4096. */
 enum { CONNECTION_BYTES = 32 * 1024, ARGUMENT_BYTES = 64, OTHER_BYTES = 4096 };
 
-#define refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
+#define refuse(reply, field, ...) (reply_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 /* ---- cutting off ---- */
 
@@ -857,9 +858,10 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned s
         while (i < count && refusals[i].refused != status)
             i++;
         if (i < count)
-            api_fail_coded(&reply, refusals[i].status, refusals[i].code, NULL, refusals[i].message);
+            reply_fail_coded(&reply, refusals[i].status, refusals[i].code, NULL,
+                             refusals[i].message);
         else
-            api_fail_coded(&reply, status, "invalid_request", NULL, "the request is not HTTP");
+            reply_fail_coded(&reply, status, "invalid_request", NULL, "the request is not HTTP");
     }
     if (!TRUSTS_LIBRARY && reply.body && send_past(connection, &reply)) {
         free(reply.body);

@@ -1,8 +1,13 @@
 /* This file hides the life of a request, from its head to the last byte of its reply, and which
  * thread works on it at each stage. */
 #include "server/http/http.h"
+#include "server/api/access.h"
+#include "server/api/answer.h"
 #include "server/api/api.h"
+#include "server/api/decode.h"
+#include "server/api/documents.h"
 #include "server/api/reach.h"
+#include "server/api/reply.h"
 #include "server/api/wait.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -143,7 +148,7 @@ static bool keep_request(struct exchange *exchange) {
     if (fits || exchange->kept <= SMALL_REQUEST_BYTES)
         return true;
     forget_request(exchange);
-    api_fail_crowded(service, &exchange->reply);
+    reply_fail_crowded(service, &exchange->reply);
     return false;
 }
 
@@ -181,7 +186,7 @@ static void hold_reply(struct exchange *exchange) {
     if (exchange->reply.status != STATUS_OK || hold(exchange, exchange->reply.length))
         return;
     release_reply(exchange);
-    api_fail_unread(exchange->http->service, &exchange->reply);
+    reply_fail_unread(exchange->http->service, &exchange->reply);
 }
 
 /* Compresses the reply if the client accepts gzip and this makes the reply shorter. Takes 10 ms per
@@ -231,7 +236,7 @@ static void refuse_bodies(struct http *http) {
     pthread_mutex_lock(&http->lock);
     for (struct exchange *exchange; (exchange = http->receiving) != NULL; unlist(exchange)) {
         struct reply reply = {.dialect = exchange->reply.dialect};
-        api_fail_unready(SERVICE_DRAINING, &reply);
+        reply_fail_unready(SERVICE_DRAINING, &reply);
         reply.close = true;
         const struct heading heading = {http->service, exchange->route, exchange->method,
                                         exchange->id,  exchange->trace, exchange->origin,
@@ -501,16 +506,16 @@ static void end_budget(struct exchange *exchange) {
     if (request->budget.spent != BUDGET_BYTES)
         return;
     clear_reply(exchange);
-    api_fail(&exchange->reply, STATUS_TOO_LARGE, NULL,
-             "the request takes more than %zu bytes of memory", request->budget.most_bytes);
+    reply_fail(&exchange->reply, STATUS_TOO_LARGE, NULL,
+               "the request takes more than %zu bytes of memory", request->budget.most_bytes);
 }
 
 /* ---- the answer ---- */
 
 static void fail_cancelled(struct exchange *exchange) {
     clear_reply(exchange);
-    api_fail_cancelled(exchange->http->service, request_reason(&exchange->request),
-                       &exchange->reply);
+    reply_fail_cancelled(exchange->http->service, request_reason(&exchange->request),
+                         &exchange->reply);
 }
 
 /* Frees the request, with its models: sending the reply does not need it, and may take long. */
@@ -526,7 +531,7 @@ static void release_request(struct exchange *exchange) {
 static void resume(struct exchange *exchange) {
     bool detached = exchange->stage == STAGE_DETACHED;
     if (detached)
-        api_settle(exchange->http->service, &exchange->request, &exchange->reply);
+        documents_settle(exchange->http->service, &exchange->request, &exchange->reply);
     stream_free(exchange->stream); /* the request was refused */
     exchange->stream = NULL;
     release_body(exchange);
@@ -542,7 +547,7 @@ static void resume(struct exchange *exchange) {
 static void cut_stream(struct exchange *exchange) {
     if (exchange->reply.status == STATUS_OK) {
         clear_reply(exchange);
-        api_fail_unread(exchange->http->service, &exchange->reply);
+        reply_fail_unread(exchange->http->service, &exchange->reply);
     } else if (stream_is_whole(exchange->stream)) {
         return;
     }
@@ -630,16 +635,16 @@ static void run_second(void *owner) {
     }
     size_t charged = request->job_count; /* the sentences of the first decoding */
     set_reading_budget(exchange);
-    int result = api_go_on(request, &exchange->reply);
+    int result = decode_go_on(request, &exchange->reply);
     end_budget(exchange);
     if (result == 0) {
         enum scheduler_verdict verdict =
-            api_submit(service, request); /* once accepted, the request may be freed */
+            decode_submit(service, request); /* once accepted, the request may be freed */
         if (verdict == SCHEDULER_ACCEPTED)
             return;
-        api_fail_refused(service, verdict, request, &exchange->reply);
+        reply_fail_refused(service, verdict, request, &exchange->reply);
     }
-    api_refund(service, request, charged);
+    access_refund(service, request, charged);
     if (exchange->stage != STAGE_DETACHED)
         watch_remove(exchange->http->watch, &exchange->watched);
     resume(exchange);
@@ -651,7 +656,7 @@ static void work_finish(struct request *request) {
     bool over = request_reason(request) != CANCEL_NONE;
     if (!over && pivot_goes_on(request)) {
         submit_chore(exchange, CHORE_RENDERING, request->job_count > SMALL_SENTENCES, run_second);
-    } else if (over || !api_is_large(request)) {
+    } else if (over || !answer_is_large(request)) {
         conclude(exchange, false);
     } else {
         bool taken = submit_chore(exchange, CHORE_RENDERING, true, run_rendering);
@@ -676,8 +681,8 @@ static void prepare_beside(struct exchange *exchange) {
                      run_preparation))
         return;
     watch_remove(http->watch, &exchange->watched);
-    api_fail_unprepared(http->service, chores_wait_s(http->chores, &exchange->chore),
-                        &exchange->reply);
+    reply_fail_unprepared(http->service, chores_wait_s(http->chores, &exchange->chore),
+                          &exchange->reply);
     resume(exchange);
 }
 
@@ -704,13 +709,13 @@ static bool submit(struct exchange *exchange, bool suspended) {
         exchange->stage = STAGE_STREAMING;
     else if (!suspended)
         suspend(exchange);
-    enum scheduler_verdict verdict = api_submit(http->service, request);
+    enum scheduler_verdict verdict = decode_submit(http->service, request);
     if (verdict == SCHEDULER_ACCEPTED)
         return !streamed;
     watch_remove(http->watch, &exchange->watched);
     if (!waits)
-        api_refund(http->service, request, request->job_count);
-    api_fail_refused(http->service, verdict, request, &exchange->reply);
+        access_refund(http->service, request, request->job_count);
+    reply_fail_refused(http->service, verdict, request, &exchange->reply);
     if (streamed)
         exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;
     if (!streamed && !suspended)
@@ -728,15 +733,15 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         fail_cancelled(exchange);
     if (reply->status == 0 && wait_is_needed(request))
         return keep_request(exchange) && submit(exchange, suspended);
-    if (reply->status == 0 && keep_request(exchange) && api_charge(http->service, request, reply) &&
-        request->streamed) {
+    if (reply->status == 0 && keep_request(exchange) &&
+        access_charge(http->service, request, reply) && request->streamed) {
         const struct stream_options options = {.most = http->service->options.max_reply_bytes,
                                                .chores = http->chores,
                                                .cutoff = http->connections.cutoff,
                                                .send_us = send_us(http)};
         exchange->stream = stream_open(exchange->connection, request, reply, &options);
         if (!exchange->stream)
-            api_fail_memory(reply);
+            reply_fail_memory(reply);
     }
     if (reply->status != 0 || route_has(exchange->route, ROUTE_DETACHES))
         return false;
@@ -776,8 +781,8 @@ static int describe(struct exchange *exchange, struct call *call) {
         .administrator =
             gate && gate->admin &&
             gate->local}; /* any process that may open the socket is an administrator */
-    for (size_t i = 0; i < API_KEY_HEADERS; i++)
-        call->api_keys[i] = sent_header(connection, api_key_headers[i]);
+    for (size_t i = 0; i < ACCESS_KEY_HEADERS; i++)
+        call->api_keys[i] = sent_header(connection, access_key_headers[i]);
     return form_read(connection, &exchange->request.arena, call, &exchange->reply);
 }
 
@@ -786,8 +791,8 @@ static int describe(struct exchange *exchange, struct call *call) {
 static int authorize(struct exchange *exchange, const struct call *call) {
     struct request *request = &exchange->request;
     route_choose_dialect(exchange->route, call, &exchange->reply);
-    if (api_authorize(exchange->http->service, exchange->route, call, request, &exchange->reply) !=
-        0)
+    if (access_authorize(exchange->http->service, exchange->route, call, request,
+                         &exchange->reply) != 0)
         return -1;
     if (request->key) {
         strcpy(exchange->key_name, request->key->name);
@@ -806,7 +811,7 @@ static void prepare(struct exchange *exchange) {
     struct call call;
     if (describe(exchange, &call) != 0 || authorize(exchange, &call) != 0)
         return;
-    if (!request->models && api_take_models(service, exchange->route, request, reply) != 0)
+    if (!request->models && access_take_models(service, exchange->route, request, reply) != 0)
         return;
     exchange->route->start(service, &call, request, reply);
 }
@@ -854,21 +859,21 @@ static void judge_head(struct exchange *exchange, size_t length) {
     if (reach_check(service, route, &visit, reply) != 0)
         return;
     if (!route) {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
+        reply_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
     } else if (strcmp(exchange->method, "OPTIONS") == 0) {
         reply->status = STATUS_NO_CONTENT;
     } else if (!route_takes(route, exchange->method)) {
         char methods[ROUTES_METHODS_BYTES];
         routes_allowed(route, methods);
-        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
+        reply_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
     } else if (length > most_bytes(exchange) && length != LENGTH_UNKNOWN) {
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
-                 most_bytes(exchange));
+        reply_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
+                   most_bytes(exchange));
     } else if (sent_as_it_is(exchange->connection, reply) == 0 && length > REST_BYTES &&
                describe(exchange, &call) == 0 &&
-               api_shows_key(service, route, &call, form_is(call.content_type)) &&
+               access_shows_key(service, route, &call, form_is(call.content_type)) &&
                authorize(exchange, &call) == 0) {
-        api_check_allowance(service, route, &exchange->request, reply);
+        access_check_allowance(service, route, &exchange->request, reply);
     }
 }
 
@@ -880,8 +885,8 @@ static bool work_begin(struct exchange *exchange) {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     if (reply->status == 0 && exchange->discarded > 0)
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
-                 most_bytes(exchange));
+        reply_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
+                   most_bytes(exchange));
     if (reply->status != 0)
         return false;
 
@@ -927,16 +932,16 @@ static struct exchange *detach(struct exchange *exchange) {
         fail_cancelled(exchange);
         return exchange;
     }
-    api_detach(service, request, &early);
+    documents_detach(service, request, &early);
     struct exchange *fork = early.status == STATUS_OK ? exchange_fork(exchange, &early) : NULL;
     if (!fork) {
         bool made = early.status == STATUS_OK;
         *reply = early;
         if (made) {
-            api_fail_memory(reply);
-            api_settle(service, request, reply);
+            reply_fail_memory(reply);
+            documents_settle(service, request, reply);
         }
-        api_refund(service, request, request->job_count);
+        access_refund(service, request, request->job_count);
         return exchange;
     }
     exchange->stage = STAGE_DETACHED;
@@ -949,12 +954,12 @@ static struct exchange *detach(struct exchange *exchange) {
         return fork;
     }
     enum scheduler_verdict verdict =
-        api_submit(service, request); /* once accepted, the request may be freed */
+        decode_submit(service, request); /* once accepted, the request may be freed */
     if (verdict == SCHEDULER_ACCEPTED)
         return fork;
-    api_fail_refused(service, verdict, request,
-                     &fork->reply); /* the client receives this instead of the id */
-    api_refund(service, request, request->job_count);
+    reply_fail_refused(service, verdict, request,
+                       &fork->reply); /* the client receives this instead of the id */
+    access_refund(service, request, request->job_count);
     reply->status = fork->reply.status;
     resume(exchange);
     return fork;

@@ -2,6 +2,13 @@
  * which values they may have, how clients are identified, how forms are encoded, and how a reply is
  * compressed or sent event by event. */
 #include "server/http/message.h"
+#include "server/api/access.h"
+#include "server/api/answer.h"
+#include "server/api/call.h"
+#include "server/api/event_stream.h"
+#include "server/api/reply.h"
+#include "server/api/warnings.h"
+#include "server/base/bytes.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/decode/events.h"
@@ -26,7 +33,7 @@
 enum { BLOCK_BYTES = 16 * 1024, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 };
 enum { TAG_BYTES = 64 };
 
-#define refuse(reply, status, field, ...) (api_fail(reply, status, field, __VA_ARGS__), -1)
+#define refuse(reply, status, field, ...) (reply_fail(reply, status, field, __VA_ARGS__), -1)
 
 /* ---- headers of a request ---- */
 
@@ -96,8 +103,8 @@ int sent_length(struct MHD_Connection *connection, size_t *bytes, struct reply *
                                                     : 0;
         return 0;
     }
-    api_fail(reply, STATUS_INVALID, wrong,
-             "the body must have either one Content-Length or Transfer-Encoding: chunked");
+    reply_fail(reply, STATUS_INVALID, wrong,
+               "the body must have either one Content-Length or Transfer-Encoding: chunked");
     reply->close = true;
     return -1;
 }
@@ -181,8 +188,8 @@ struct visit sent_visit(struct MHD_Connection *connection, const char *method) {
         .loopback = info && is_loopback(info->client_addr),
         .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL,
         .keyed = sent_header(connection, "Authorization") != NULL};
-    for (size_t i = 0; i < API_KEY_HEADERS; i++)
-        visit.keyed |= sent_header(connection, api_key_headers[i]) != NULL;
+    for (size_t i = 0; i < ACCESS_KEY_HEADERS; i++)
+        visit.keyed |= sent_header(connection, access_key_headers[i]) != NULL;
     return visit;
 }
 
@@ -191,12 +198,6 @@ struct visit sent_visit(struct MHD_Connection *connection, const char *method) {
 
 #define URLENCODED "application/x-www-form-urlencoded"
 #define MULTIPART  "multipart/form-data"
-
-/* Borrowed bytes. */
-struct bytes {
-    const char *start;
-    size_t length;
-};
 
 static bool begins(struct bytes text, const char *with) {
     return text.length >= strlen(with) && strncasecmp(text.start, with, strlen(with)) == 0;
@@ -435,12 +436,12 @@ int form_read(struct MHD_Connection *connection, struct arena *arena, struct cal
               struct reply *reply) {
     struct error err = {0};
     struct form_fields form = {.arena = arena};
-    call->form = !api_is_blank(call) && !api_begins_json(call) && form_is(call->content_type);
+    call->form = !call_is_blank(call) && !call_begins_json(call) && form_is(call->content_type);
     if (call->form && form_parse(&form, call->content_type, call->body, call->length, &err) != 0) {
         if (err.code == ERROR_MEMORY)
-            api_fail_memory(reply);
+            reply_fail_memory(reply);
         else
-            api_fail(reply, STATUS_INVALID, NULL, "%s", err.message);
+            reply_fail(reply, STATUS_INVALID, NULL, "%s", err.message);
         return -1;
     }
     struct api_field *fields =
@@ -451,7 +452,7 @@ int form_read(struct MHD_Connection *connection, struct arena *arena, struct cal
         MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_argument, &arguments);
     }
     if (arena_failed(arena)) {
-        api_fail_memory(reply);
+        reply_fail_memory(reply);
         return -1;
     }
     call->fields = fields;
@@ -544,8 +545,8 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     if (*reply->file_name)
         add_file_name(&headed, reply->file_name);
     if (reply->warnings) {
-        char warnings[API_WARNINGS_BYTES];
-        api_name_warnings(reply, warnings);
+        char warnings[WARNINGS_LIST_BYTES];
+        warnings_list(reply, warnings);
         add_header(&headed, "X-Alignd-Warnings", warnings);
     }
     add_header(&headed, "Location", reply->location);
@@ -684,10 +685,10 @@ struct stream {
     struct chore chore;
 
     /* only the thread that writes uses these */
-    struct api_stream events;
+    struct event_stream events;
     size_t sent; /* bytes of the current event */
     enum fetched fetched;
-    int result; /* of api_stream_next, for the event that the chore wrote */
+    int result; /* of event_stream_next, for the event that the chore wrote */
 
     /* written by the thread that took the stream; constant after the end */
     char *rest; /* [rest_length] events that are not sent yet */
@@ -722,12 +723,12 @@ struct stream *stream_open(struct MHD_Connection *connection, struct request *re
     stream->timed = connection_timed(connection);
     stream->request = request;
     stream->options = *options;
-    stream->large = api_is_large(request);
+    stream->large = answer_is_large(request);
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->idle, NULL);
     if (events_follow(request, &(struct events_reader){suspend_stream, resume_stream, stream}) ==
             0 &&
-        api_stream_init(&stream->events, request, reply, options->most) == 0)
+        event_stream_init(&stream->events, request, reply, options->most) == 0)
         return stream;
     stream_free(stream);
     return NULL;
@@ -736,7 +737,7 @@ struct stream *stream_open(struct MHD_Connection *connection, struct request *re
 void stream_free(struct stream *stream) {
     if (!stream)
         return;
-    api_stream_done(&stream->events);
+    event_stream_done(&stream->events);
     pthread_cond_destroy(&stream->idle);
     pthread_mutex_destroy(&stream->lock);
     free(stream->rest);
@@ -778,7 +779,7 @@ static void end_writing(struct stream *stream) {
 static void run_fetch(void *owner) {
     struct stream *stream = owner;
     if (begin_writing(stream)) {
-        stream->result = api_stream_next(&stream->events);
+        stream->result = event_stream_next(&stream->events);
         stream->sent = stream->events.length;
         stream->fetched = FETCHED;
         end_writing(stream);
@@ -786,7 +787,8 @@ static void run_fetch(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-/* Makes the event that a chore has written the current one. Returns the result of api_stream_next.
+/* Makes the event that a chore has written the current one. Returns the result of
+ * event_stream_next.
  */
 static int take_fetched(struct stream *stream) {
     stream->sent = 0;
@@ -811,7 +813,7 @@ static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
         int next = 0;
         if (!stream->large) {
             stream->sent = 0;
-            next = api_stream_next(&stream->events);
+            next = event_stream_next(&stream->events);
         } else if (fetched) {
             next = take_fetched(stream);
         } else {
@@ -887,7 +889,7 @@ size_t stream_write(struct stream *stream) {
     if (stream->events.over || stream->broken)
         return 0;
     int next;
-    while ((next = api_stream_next(&stream->events)) ==
+    while ((next = event_stream_next(&stream->events)) ==
            0) { /* an event that would have been too long */
     }
     stream->sent = 0;
@@ -903,13 +905,13 @@ bool stream_is_whole(const struct stream *stream) {
 
 void stream_cut(struct stream *stream) {
     stream->rest_length = stream->begun;
-    stream->broken |= api_stream_last(&stream->events) < 0;
+    stream->broken |= event_stream_last(&stream->events) < 0;
     stream->sent = 0;
     keep_event(stream);
 }
 
 void stream_release(struct stream *stream) {
-    api_stream_done(&stream->events);
+    event_stream_done(&stream->events);
     stream->sent = 0;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "server/api/api.h"
+#include "server/api/value.h"
 #include "server/base/log.h"
 #include "server/endpoints/routes.h"
 #include "server/options.h"
@@ -34,7 +35,7 @@ static void start(struct service *service) {
     const size_t labels = routes_labels(names);
     FUZZ_CHECK(options_parse(&options, 3, (char *const[]){program, flag, folder}, NULL) == 0);
     log_set_level("error");
-    api_init();
+    value_init();
     service->options = (struct service_options){.workers = options.workers,
                                                 .rows = options.rows,
                                                 .queue = options.queue,

@@ -2,6 +2,8 @@
  * Bytes: search, length, what to include, when the reader reads; then the text. */
 #include "model/base/utf8.h"
 #include "server/api/api.h"
+#include "server/api/event_stream.h"
+#include "server/api/reply.h"
 #include "server/decode/events.h"
 #include "server/endpoints/routes.h"
 #include "tests/fuzz/fuzz.h"
@@ -23,7 +25,7 @@ static void wake(void *owner) {
 }
 
 /* Each piece is one event, whole, or a comment: no line feed within its data, which is JSON. */
-static void check_event(const struct api_stream *stream) {
+static void check_event(const struct event_stream *stream) {
     const char *text = stream->text, *data = strstr(text, "\ndata: ");
     FUZZ_CHECK(stream->length > 2 && strlen(text) == stream->length);
     FUZZ_CHECK(strstr(text, "\n\n") == text + stream->length - 2);
@@ -36,9 +38,9 @@ static void check_event(const struct api_stream *stream) {
     json_decref(root);
 }
 
-static void read_all(struct api_stream *stream) {
+static void read_all(struct event_stream *stream) {
     int next;
-    while (!stream->over && (next = api_stream_next(stream)) != 0) {
+    while (!stream->over && (next = event_stream_next(stream)) != 0) {
         FUZZ_CHECK(next > 0);
         check_event(stream);
     }
@@ -58,7 +60,7 @@ static void tell(struct request *request, struct sentence *const *done, size_t c
     }
 }
 
-static void decode(struct request *request, struct batch *batch, struct api_stream *stream,
+static void decode(struct request *request, struct batch *batch, struct event_stream *stream,
                    unsigned when) {
     struct sentence *sentences[ROWS], *done[ROWS];
     for (size_t i = 0; i < request->job_count; i++)
@@ -84,19 +86,19 @@ static void stream(struct request *request, struct batch *batch, unsigned when) 
     const struct service *service = fuzz_service();
     size_t row;
     struct reply reply = {.dialect = route_dialect(routes_find("/translate", "POST", &row))};
-    struct api_stream stream;
+    struct event_stream stream;
     size_t endpoint;
     FUZZ_CHECK(events_follow(request, &(struct events_reader){park, wake, NULL}) == 0);
-    FUZZ_CHECK(api_stream_init(&stream, request, &reply, SIZE_MAX) == 0);
+    FUZZ_CHECK(event_stream_init(&stream, request, &reply, SIZE_MAX) == 0);
     decode(request, batch, &stream, when);
     if (request_reason(request) == CANCEL_NONE)
         routes_find("/translate", "POST", &endpoint)->finish(service, request, &reply);
     else
-        api_fail_cancelled(service, request_reason(request), &reply);
+        reply_fail_cancelled(service, request_reason(request), &reply);
     events_end(request->events);
     read_all(&stream);
     FUZZ_CHECK(stream.over);
-    api_stream_done(&stream);
+    event_stream_done(&stream);
     free(reply.body);
 }
 

@@ -1,8 +1,8 @@
 /* server/api/api: the table of routes; server/api/openapi.json, which has the same routes and
  * fields as the tables. */
 #include "server/api/fields.h"
-#include "server/api/json.h"
 #include "server/api/page.h"
+#include "server/api/value.h"
 #include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <ctype.h>
@@ -152,7 +152,7 @@ START_TEST(properties_are_fields) {
     } rows[] = {{"TranslateRequest", "/translate", API_TRANSLATE},
                 {"AttentionRequest", "/attention", API_ATTENTION}};
     for (size_t row = 0; row < 2; row++) {
-        const struct api_form defaults = api_default_form(rows[row].kind);
+        const struct api_form defaults = fields_default(rows[row].kind);
         const json_t *schemas =
             json_object_get(json_object_get(description, "components"), "schemas");
         json_t *properties =
@@ -164,7 +164,7 @@ START_TEST(properties_are_fields) {
         struct field field;
         const char *name;
         size_t count = 0;
-        for (size_t i = 0; field_nth(i, &field); i++) {
+        for (size_t i = 0; fields_nth(i, &field); i++) {
             if (!(field.kinds & (int)rows[row].kind))
                 continue;
             const json_t *property = json_object_get(properties, field.name),
@@ -176,7 +176,7 @@ START_TEST(properties_are_fields) {
             check_field(&field, bare(property), (const char *)&defaults + field.offset);
         }
         json_object_foreach(properties, name, schema)
-            ck_assert_msg(field_find(name, rows[row].kind, &field), "%s", name);
+            ck_assert_msg(fields_find(name, rows[row].kind, &field), "%s", name);
         ck_assert_uint_eq(json_object_size(properties), count);
         ck_assert_uint_eq(json_array_size(parameters), count);
     }
@@ -195,7 +195,7 @@ START_TEST(names_are_listed) {
                  *strategies =
                      json_object_get(bare(json_object_get(properties, "strategy")), "enum");
     size_t i = 0;
-    for (const char *name; (name = field_include_name(i)) != NULL; i++)
+    for (const char *name; (name = fields_include_name(i)) != NULL; i++)
         ck_assert_str_eq(json_string_value(json_array_get(includes, i)), name);
     ck_assert_str_eq(json_string_value(json_array_get(includes, i)), "all");
     ck_assert_uint_eq(json_array_size(includes), i + 1);

@@ -1,4 +1,5 @@
 /* server/api_access: who may call an endpoint, and where a key may stand. */
+#include "server/api/access.h"
 #include "server/api/api.h"
 #include "tests/files.h"
 #include "tests/suites.h"
@@ -36,7 +37,7 @@ static unsigned ask(const struct service *service, enum access access, struct ca
     reply = (struct reply){0};
     if (call.body)
         call.length = strlen(call.body);
-    int result = api_authorize(service, &route, &call, &request, &reply);
+    int result = access_authorize(service, &route, &call, &request, &reply);
     ck_assert_int_eq(result, reply.status == 0 ? 0 : -1);
     ck_assert_int_eq(request.key != NULL, holder != NULL);
     if (holder)

@@ -1,7 +1,11 @@
 /* server/api/decode: the dialect of a request, and of its refusal. */
 #include "server/api/dialect.h"
-#include "server/api/json.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
+#include "server/dialects/deepl.h"
+#include "server/dialects/microsoft.h"
+#include "server/dialects/plain.h"
 #include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -74,12 +78,12 @@ END_TEST
 /* Its clients know 403 and 456, and no 401. */
 START_TEST(deepl_has_statuses_of_its_own) {
     reply.dialect = &dialect_deepl;
-    api_fail(&reply, STATUS_UNAUTHORIZED, NULL, "no key");
+    reply_fail(&reply, STATUS_UNAUTHORIZED, NULL, "no key");
     ck_assert_uint_eq(reply.status, 403);
     ck_assert_str_eq(reply.body, "{\"message\":\"no key\"}");
-    api_fail_coded(&reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, "enough");
+    reply_fail_coded(&reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, "enough");
     ck_assert_uint_eq(reply.status, 456);
-    api_fail(&reply, STATUS_QUEUE_FULL, NULL, "full");
+    reply_fail(&reply, STATUS_QUEUE_FULL, NULL, "full");
     ck_assert_uint_eq(reply.status, 429);
 }
 END_TEST
@@ -104,9 +108,9 @@ static void put_message(struct writer *w, const struct dialect_error *error) {
 START_TEST(errors_have_its_shape) {
     static const struct dialect own = {.put_error = put_message};
     reply.dialect = &own;
-    api_fail(&reply, STATUS_INVALID, "q", "no %s", "q");
+    reply_fail(&reply, STATUS_INVALID, "q", "no %s", "q");
     ck_assert_str_eq(reply.body, "{\"message\":\"no q\",\"status\":400}");
-    api_fail_unready(SERVICE_LOADING, &reply);
+    reply_fail_unready(SERVICE_LOADING, &reply);
     ck_assert_str_eq(reply.body, "{\"message\":\"the models are still loading\",\"status\":503}");
     ck_assert_uint_eq(reply.retry_after_s, 1);
 }
@@ -115,10 +119,10 @@ END_TEST
 /* LibreTranslate's clients wait where they read Slowdown, and there only. */
 START_TEST(libre_slows_down) {
     reply.dialect = &dialect_libre;
-    api_fail(&reply, STATUS_QUEUE_FULL, NULL, "the queue is full");
+    reply_fail(&reply, STATUS_QUEUE_FULL, NULL, "the queue is full");
     ck_assert_str_eq(reply.body,
                      "{\"error\":\"Slowdown: the queue is full\",\"code\":\"queue_full\"}");
-    api_fail(&reply, STATUS_INVALID, "q", "no q");
+    reply_fail(&reply, STATUS_INVALID, "q", "no q");
     ck_assert_str_eq(reply.body,
                      "{\"error\":\"no q\",\"code\":\"invalid_request\",\"field\":\"q\"}");
 }

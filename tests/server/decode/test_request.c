@@ -1,8 +1,9 @@
-/* From the body of a request to its sentences: errors name the field (api_decode_start), and valid
+/* From the body of a request to its sentences: errors name the field (decode_start), and valid
  * requests become texts, options and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
+#include "server/api/decode.h"
+#include "server/api/service.h"
+#include "server/api/value.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
 #include "server/decode/outcome.h"
@@ -55,7 +56,7 @@ static void start(bool attention, const char *body) {
     size_t index;
     call.path = attention ? "/attention" : "/translate";
     call.route = routes_find(call.path, "POST", &index);
-    api_decode_start(&service, &call, &request, &reply);
+    decode_start(&service, &call, &request, &reply);
 }
 
 static void assert_error(unsigned status, const char *code, const char *field,
@@ -190,7 +191,7 @@ START_TEST(array_as_body) {
     size_t index;
     call.path = "/translate";
     call.route = routes_find(call.path, "POST", &index);
-    api_decode_start(&service, &call, &request, &reply);
+    decode_start(&service, &call, &request, &reply);
     assert_error(400, "invalid_request", NULL, "the body must be a JSON object, got an array");
 }
 END_TEST
@@ -234,10 +235,10 @@ START_TEST(not_ready) {
 END_TEST
 
 START_TEST(ready_only_when_ready) {
-    api_ready(&service, &no_call, &request, &reply);
+    service_ready(&service, &no_call, &request, &reply);
     ck_assert_uint_eq(reply.status, 200);
     atomic_store(&service.state, SERVICE_DRAINING);
-    api_ready(&service, &no_call, &request, &reply);
+    service_ready(&service, &no_call, &request, &reply);
     assert_error(503, "unavailable", NULL, "the server is shutting down");
 }
 END_TEST
@@ -436,7 +437,7 @@ START_TEST(lean_requests_fail_once) {
     ck_assert_int_eq(job_open(&lean.jobs[0]), -1);
     ck_assert_int_eq(lean.failure->code, ERROR_LENGTH);
     ck_assert_str_eq(lean.failure->message, "too long");
-    ck_assert(api_fail_decoded(&lean, &reply));
+    ck_assert(decode_fail(&lean, &reply));
     request_done(&lean);
 }
 END_TEST

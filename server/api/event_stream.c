@@ -1,7 +1,8 @@
 /* This file writes the answer of a streamed request as server-sent events. */
+#include "server/api/event_stream.h"
 #include "server/api/answer.h"
-#include "server/api/members.h"
 #include "server/api/dialect.h"
+#include "server/api/members.h"
 #include "server/api/plan.h"
 #include "server/api/warnings.h"
 #include "server/base/strings.h"
@@ -11,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply,
-                    size_t most) {
-    *stream = (struct api_stream){.request = request, .reply = reply, .most = most};
+int event_stream_init(struct event_stream *stream, struct request *request, struct reply *reply,
+                      size_t most) {
+    *stream = (struct event_stream){.request = request, .reply = reply, .most = most};
     for (size_t i = 0; i < request->text_count; i++)
         stream->left += request->texts[i].count;
     stream->sent = arena_zalloc(&request->arena, request->text_count, sizeof *stream->sent);
     return stream->sent ? 0 : -1;
 }
 
-void api_stream_done(struct api_stream *stream) {
+void event_stream_done(struct event_stream *stream) {
     if (stream->request)
         events_done(stream->request->events);
     free(stream->text);
@@ -36,7 +37,7 @@ static void event_begin(struct writer *w, const char *name) {
     writer_put(w, "\ndata: ", strlen("\ndata: "));
 }
 
-static int event_end(struct api_stream *stream, struct writer *w) {
+static int event_end(struct event_stream *stream, struct writer *w) {
     writer_put(w, "\n\n", 2);
     size_t length = w->length;
     stream->text = writer_take(w);
@@ -47,7 +48,7 @@ static int event_end(struct api_stream *stream, struct writer *w) {
 /* Writes the event of a token or a sentence, with its index. A sentence event has the object as in
  * the result and the number of sentences left. Drops an object that is too long; the result will be
  * too long as well. */
-static int say(struct api_stream *stream, const struct event *event) {
+static int say(struct event_stream *stream, const struct event *event) {
     bool token = event->kind == EVENT_TOKEN;
     struct writer w = {.most = token ? SIZE_MAX : stream->most};
     const struct text *text = &stream->request->texts[event->text];
@@ -68,9 +69,9 @@ static int say(struct api_stream *stream, const struct event *event) {
         writer_string_of(&w, "text", job->outcome->text, job->outcome->length);
         writer_number(&w, "score", job->outcome->score);
         writer_number(&w, "log_prob", job->outcome->log_prob);
-        writer_string(&w, "finish_reason", finish_reasons[job->outcome->finish]);
+        writer_string(&w, "finish_reason", members_finish_reasons[job->outcome->finish]);
     } else {
-        api_put_sentence(stream->request, text, event->sentence, &stream->sent[event->text], &w);
+        answer_put_sentence(stream->request, text, event->sentence, &stream->sent[event->text], &w);
     }
     writer_end_object(&w);
     int result = event_end(stream, &w);
@@ -116,7 +117,7 @@ static void put_warnings(const struct request *request, struct writer *w) {
             line += *at == '\n';
         for (; warning && warning->text == i; warning = warning->next) {
             writer_put(w, "event: warning\ndata: ", 21);
-            warning_begin(w, warning);
+            warnings_begin(w, warning);
             if (found)
                 writer_count(w, "line", line);
             writer_end_object(w);
@@ -128,13 +129,13 @@ static void put_warnings(const struct request *request, struct writer *w) {
 
 /* ---- the next event ---- */
 
-static void drop_event(struct api_stream *stream) {
+static void drop_event(struct event_stream *stream) {
     free(stream->text);
     stream->text = NULL;
     stream->length = 0;
 }
 
-int api_stream_next(struct api_stream *stream) {
+int event_stream_next(struct event_stream *stream) {
     struct event event;
     drop_event(stream);
     events_next(stream->request->events, &event);
@@ -147,14 +148,14 @@ int api_stream_next(struct api_stream *stream) {
         stream->length = stream->text ? strlen(stream->text) : 0;
         return stream->text ? 1 : -1;
     case EVENT_END:
-        return api_stream_last(stream);
+        return event_stream_last(stream);
     default:
         return 0;
     }
 }
 
 /* A document's warnings precede the reply, since the document cannot hold them. */
-int api_stream_last(struct api_stream *stream) {
+int event_stream_last(struct event_stream *stream) {
     struct reply *reply = stream->reply;
     struct writer w = {.most = SIZE_MAX};
     drop_event(stream);

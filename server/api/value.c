@@ -1,6 +1,6 @@
 /* This file parses JSON. jansson parses with reserved memory, since it does not always report a
  * failed allocation. */
-#include "server/api/json.h"
+#include "server/api/value.h"
 #include "model/base/arena.h"
 #include "server/base/strings.h"
 #include <math.h>
@@ -17,25 +17,25 @@ static void *json_allocate(size_t bytes) {
     return block;
 }
 
-bool api_lacked_memory(void) {
+bool value_lacked_memory(void) {
     bool before = lacked;
     lacked = false;
     return before;
 }
 
-json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_t *error) {
+json_t *value_parse(const char *text, size_t length, size_t flags, json_error_t *error) {
     if (reserve_fill(NULL) == 0)
         return json_loadb(text, length, flags, error);
     lacked = true;
     return NULL;
 }
 
-void api_init(void) {
+void value_init(void) {
     json_set_alloc_funcs(json_allocate, free);
     json_object_seed(0); /* otherwise jansson seeds its hash at the first object, on any thread */
 }
 
-bool api_integer(const json_t *value, json_int_t *number) {
+bool value_integer(const json_t *value, json_int_t *number) {
     double real = json_is_real(value) ? json_real_value(value) : 0;
     *number = json_is_integer(value) ? json_integer_value(value) : 0;
     if (!json_is_real(value))
@@ -46,7 +46,7 @@ bool api_integer(const json_t *value, json_int_t *number) {
     return true;
 }
 
-const char *api_type_name(const json_t *value) {
+const char *value_type_name(const json_t *value) {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         return "an object";
@@ -66,8 +66,8 @@ const char *api_type_name(const json_t *value) {
     }
 }
 
-void api_put_place(struct writer *out, const char *key, struct api_place begin,
-                   struct api_place end) {
+void value_put_place(struct writer *out, const char *key, struct value_place begin,
+                     struct value_place end) {
     writer_begin_object(out, key);
     writer_count(out, "start", begin.bytes);
     writer_count(out, "end", end.bytes);

@@ -1,6 +1,7 @@
 /* server/api/json: replies from written JSON, and from a writer that failed. */
-#include "server/api/endpoint.h"
-#include "server/api/json.h"
+#include "server/api/answer.h"
+#include "server/api/reply.h"
+#include "server/api/value.h"
 #include "server/base/strings.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void setup(void) {
     metrics = metrics_create((const char *[]){"/"}, 1, NULL);
     service = (struct service){.options = {.max_reply_bytes = 20}, .metrics = metrics};
     reply = (struct reply){0};
-    w = api_begin_answer(&service);
+    w = answer_begin(&service);
 }
 
 static void teardown(void) {
@@ -27,7 +28,7 @@ static void write_text(size_t length) {
     char text[100];
     memset(text, 'x', sizeof text);
     writer_string_of(&w, NULL, text, length);
-    api_reply_answer(&service, &reply, &w);
+    answer_reply(&service, &reply, &w);
 }
 
 START_TEST(what_was_written) {
@@ -62,25 +63,25 @@ START_TEST(errors) {
     char field[70];
     memset(field, 'a', 63);
     strcpy(field + 63, "\xc3\xa9\"");
-    api_fail(&reply, STATUS_INVALID, field, "a \"%s\"\n", "b");
+    reply_fail(&reply, STATUS_INVALID, field, "a \"%s\"\n", "b");
     ck_assert_uint_eq(reply.status, STATUS_INVALID);
     field[63] = '\0';
     const char *begin = "{\"error\":\"a \\\"b\\\"\\n\",\"code\":\"invalid_request\",\"field\":\"";
     ck_assert_int_eq(strncmp(reply.body, begin, strlen(begin)), 0);
     ck_assert_int_eq(strncmp(reply.body + strlen(begin), field, 63), 0);
     ck_assert_str_eq(reply.body + strlen(begin) + 63, "\"}");
-    api_fail(&reply, STATUS_DEADLINE, NULL, "cut within: \xc3");
+    reply_fail(&reply, STATUS_DEADLINE, NULL, "cut within: \xc3");
     ck_assert_str_eq(reply.body, "{\"error\":\"cut within: ?\",\"code\":\"deadline_exceeded\"}");
 }
 END_TEST
 
 /* JSON that jansson read without enough memory may look complete; the failure is reported once. */
 START_TEST(jansson_lacks_memory) {
-    api_init();
-    ck_assert(!api_lacked_memory());
+    value_init();
+    ck_assert(!value_lacked_memory());
     ck_assert_ptr_null(json_stringn_nocheck("", (size_t)PTRDIFF_MAX));
-    ck_assert(api_lacked_memory());
-    ck_assert(!api_lacked_memory());
+    ck_assert(value_lacked_memory());
+    ck_assert(!value_lacked_memory());
 }
 END_TEST
 

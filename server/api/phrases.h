@@ -1,0 +1,20 @@
+/* The fields that say how phrases are translated: glossary and protect. */
+#ifndef ALIGND_PHRASES_H
+#define ALIGND_PHRASES_H
+
+#include "server/api/api.h"
+#include <jansson.h>
+
+/* Finds the kept glossary of this name or id for the languages of the request's model, and sets
+ * request->glossary and kept. -1: the request may use no such glossary; the reply is set. */
+int phrases_use_glossary(const struct service *service, const char *asked, struct request *request,
+                         struct reply *reply);
+/* Sets request->protection from protect. -1: the reply is set. */
+int phrases_read_protect(const json_t *value, struct request *request, struct reply *reply);
+/* Returns the owner of glossaries that this request makes (struct glossary_about). */
+const char *phrases_owner(const struct request *request);
+/* Sets request->glossary from glossary, once the request has its model. -1: the reply is set. */
+int phrases_read_glossary(const struct service *service, json_t *value, struct request *request,
+                          struct reply *reply);
+
+#endif
