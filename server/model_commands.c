@@ -569,7 +569,7 @@ int shortlist_command(struct options *options, int *status, struct error *err) {
         result = pieces_choose(pieces, &wanted, &list, err);
     if (result == 0) {
         lock = lock_folder(folder, &inner);
-        result = lock >= 0 ? lists_put(folder, code, list.ids, list.count, &inner) : -1;
+        result = lock >= 0 ? import_put_lists(folder, code, list.ids, list.count, &inner) : -1;
         if (result == 0)
             result = manifest_update(folder, changed, sizeof changed / sizeof *changed, &inner);
         if (lock >= 0)

@@ -119,20 +119,20 @@ static int set_data(struct source_cursor *cursor, const struct head *head,
             cursor->path, entry->name,
             arranged < ARRANGED
                 ? arranged_types[arranged].name
-                : import_say(cursor->arena, "0x%llx", (unsigned long long)head->type));
+                : source_say(cursor->arena, "0x%llx", (unsigned long long)head->type));
     }
     entry->kind = item_types[type].kind;
     entry->quantised = item_types[type].quantised;
     entry->transposed = entry->quantised && entry->dims == 2 && !strstr(entry->name, "Wemb");
 
-    if (!stored_size(entry, &bytes) || bytes + (entry->quantised ? 4 : 0) > head->bytes) {
+    if (!tensors_size(entry, &bytes) || bytes + (entry->quantised ? 4 : 0) > head->bytes) {
         long double needed = (long double)stored_types[entry->kind]
                                  .bytes; /* may exceed the largest number of 64 bits */
         for (size_t i = 0; i < entry->dims; i++)
             needed *= (long double)entry->shape[i];
         return error_set(err, ERROR_FORMAT,
                          "%s: %s: shape %s needs %.0Lf bytes, and there are %llu", cursor->path,
-                         entry->name, stored_shape(cursor->arena, entry->shape, entry->dims),
+                         entry->name, tensors_shape(cursor->arena, entry->shape, entry->dims),
                          needed + (entry->quantised ? 4 : 0), (unsigned long long)head->bytes);
     }
     entry->file = cursor->file;
@@ -148,7 +148,7 @@ static int set_data(struct source_cursor *cursor, const struct head *head,
             err, ERROR_FORMAT, "%s: %s: its multiplier is %s", cursor->path, entry->name,
             isnan(multiplier)   ? "nan"
             : isinf(multiplier) ? (multiplier > 0 ? "inf" : "-inf")
-                                : import_say(cursor->arena, "%.1f", (double)multiplier));
+                                : source_say(cursor->arena, "%.1f", (double)multiplier));
     entry->scale = 1 / multiplier;
     return 0;
 }
@@ -188,7 +188,7 @@ static int read_index(struct source_cursor *cursor, struct container *out, struc
         return error_set(err, ERROR_FORMAT, "%s: the file ends within the padding", cursor->path);
     cursor->at += padding;
     for (; out->count < count; out->count++) {
-        if (stored_find(out, out->entries[out->count].name))
+        if (tensors_find_stored(out, out->entries[out->count].name))
             return error_set(err, ERROR_FORMAT, "%s: %s: occurs twice", cursor->path,
                              out->entries[out->count].name);
         if (set_data(cursor, &heads[out->count], &out->entries[out->count], err) != 0)
@@ -200,14 +200,14 @@ static int read_index(struct source_cursor *cursor, struct container *out, struc
     return 0;
 }
 
-int marian_bin_open(const char *path, struct arena *arena, struct container *out,
-                    struct error *err) {
+int tensors_open_marian(const char *path, struct arena *arena, struct container *out,
+                        struct error *err) {
     struct source_cursor cursor = {.path = path, .arena = arena};
     struct container found = {.file = source_open(path, &cursor.size, err)};
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
-    return container_finish(&found, read_index(&cursor, &found, err), out);
+    return tensors_finish(&found, read_index(&cursor, &found, err), out);
 }
 
 /* ---- .npz ----
@@ -348,19 +348,19 @@ static int read_entry(struct stored_tensor *entry, const char *path,
         return error_set(err, ERROR_FORMAT, "%s: %s: must hold plain numbers in C order, not %s%s",
                          path, entry->name, descr, fortran ? " in Fortran order" : "");
     uint64_t bytes, left = member->bytes - lead - length;
-    if (!stored_size(entry, &bytes) || bytes != left)
+    if (!tensors_size(entry, &bytes) || bytes != left)
         return error_set(err, ERROR_FORMAT, "%s: %s: shape %s of %s does not fit its %llu bytes",
-                         path, entry->name, stored_shape(arena, entry->shape, entry->dims),
+                         path, entry->name, tensors_shape(arena, entry->shape, entry->dims),
                          stored_types[entry->kind].name, (unsigned long long)left);
     entry->at = member->at + lead + length;
     return 0;
 }
 
-int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop,
-             struct container *out, struct error *err) {
+int tensors_open_npz(const char *path, const char *work, struct arena *arena, import_stop stop,
+                     struct container *out, struct error *err) {
     struct archive_members members;
     struct error inner = {0};
-    if (archive_spool(path, work, arena, stop, &members, &inner) != 0)
+    if (source_archive_spool(path, work, arena, stop, &members, &inner) != 0)
         return inner.code == ERROR_FORMAT
                    ? error_set(err, ERROR_FORMAT, "%s: not a whole .npz file: %s", path,
                                source_begins(inner.message, path) ? inner.message + strlen(path) + 2
@@ -378,10 +378,10 @@ int npz_open(const char *path, const char *work, struct arena *arena, import_sto
         else
             result =
                 read_entry(&found.entries[found.count], path, member, members.spool, arena, err);
-        if (result == 0 && stored_find(&found, found.entries[found.count].name))
+        if (result == 0 && tensors_find_stored(&found, found.entries[found.count].name))
             result = error_set(err, ERROR_FORMAT, "%s: %s: occurs twice", path, member->name);
     }
-    return container_finish(&found, result, out);
+    return tensors_finish(&found, result, out);
 }
 
 /* ---- pytorch_model.bin ----
@@ -807,7 +807,7 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
                              m->path, key->type == STRING ? key->text : "a key",
                              type_names[tensor->type]);
         const char *name = key->text;
-        if (stored_find(out, name))
+        if (tensors_find_stored(out, name))
             return error_set(m->err, ERROR_FORMAT, "%s: %s: occurs twice", m->path, name);
         const struct storage *storage = tensor->storage;
         const struct stored_type *type = &stored_types[storage->kind];
@@ -827,7 +827,7 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
             return error_set(m->err, ERROR_FORMAT, "%s: %s: its numbers are missing", m->path,
                              name);
         uint64_t bytes;
-        if (!stored_size(entry, &bytes) || tensor->offset > storage->count ||
+        if (!tensors_size(entry, &bytes) || tensor->offset > storage->count ||
             bytes > (storage->count - tensor->offset) * type->bytes)
             return error_set(m->err, ERROR_FORMAT, "%s: %s: a tensor is larger than its numbers",
                              m->path, name);
@@ -850,7 +850,7 @@ static int add_entries(struct machine *m, const struct value *top, struct contai
 static int load_zip(struct machine *m, const char *work, import_stop stop, struct container *out) {
     struct archive_members members;
     const struct archive_member *program = NULL;
-    if (archive_spool(m->path, work, m->arena, stop, &members, m->err) != 0)
+    if (source_archive_spool(m->path, work, m->arena, stop, &members, m->err) != 0)
         return -1;
     out->file = members.spool;
     for (size_t i = 0; i < members.count && !program; i++)
@@ -934,18 +934,18 @@ static int load_older(struct machine *m, uint64_t size, struct container *out) {
     return add_entries(m, top, out);
 }
 
-int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop,
-                struct container *out, struct error *err) {
+int tensors_open_pickle(const char *path, const char *work, struct arena *arena, import_stop stop,
+                        struct container *out, struct error *err) {
     struct machine machine = {.path = path, .arena = arena, .err = err};
     struct container found = {.file = -1};
     enum archive_kind kind;
     uint64_t size;
-    if (archive_kind_of(path, &kind, err) != 0)
+    if (source_archive_kind_of(path, &kind, err) != 0)
         return -1;
     int result = -1;
     if (kind == ARCHIVE_ZIP)
         result = load_zip(&machine, work, stop, &found);
     else if ((found.file = source_open(path, &size, err)) >= 0)
         result = load_older(&machine, size, &found);
-    return container_finish(&found, result, out);
+    return tensors_finish(&found, result, out);
 }

@@ -53,18 +53,19 @@ bool parts_huggingface(const char *path, struct arena *arena, const char **folde
 
 /* Finds the licence and the attribution. name: the model's name; firefox: it is one of Mozilla's
  * models. */
-int origin_find(const char *folder, const char *name, bool firefox, const char *card,
-                struct arena *arena, struct origin *out, struct error *err);
+int conversion_origin_find(const char *folder, const char *name, bool firefox, const char *card,
+                           struct arena *arena, struct origin *out, struct error *err);
 /* Reads README.md beside the model; "" if it is missing. */
-int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err);
+int conversion_origin_card(const char *folder, struct arena *arena, const char **card,
+                           struct error *err);
 /* Returns true if the files indicate that attention was trained to align. training may be NULL:
  * there are no options. */
-bool origin_guided(const char *model, bool bergamot, const struct mapping *training,
-                   const char *card);
+bool conversion_origin_guided(const char *model, bool bergamot, const struct mapping *training,
+                              const char *card);
 /* Reads the languages from the name of a folder or file, such as opus-mt-de-en or
  * model.enfr.intgemm.alphas.bin. Returns false if the name does not contain them. */
-bool origin_languages(const char *name, struct arena *arena, const char **source,
-                      const char **target);
+bool conversion_origin_languages(const char *name, struct arena *arena, const char **source,
+                                 const char **target);
 
 /* The behaviour of a Marian model's own decoder, as the options in decoder.yml define it. */
 struct marian_defaults {
@@ -79,8 +80,8 @@ struct marian_defaults {
 };
 /* Reads the options with single values, and the presence of shortlist, which is a list. The mapping
  * may be empty. */
-int marian_decoder_read(const struct mapping *options, struct arena *arena,
-                        struct marian_defaults *out, struct error *err);
+int conversion_marian_decoder_read(const struct mapping *options, struct arena *arena,
+                                   struct marian_defaults *out, struct error *err);
 
 /* The places of the parts of a CTranslate2 model (OpenNMT/CTranslate2): a folder of model.bin,
  * vocabularies and perhaps config.json, or a package of Argos Translate and LibreTranslate, which
@@ -97,11 +98,11 @@ struct ctranslate2_parts {
 };
 
 /* Returns true if the path is such a folder or package, or its model.bin. */
-bool ctranslate2_is(const char *path, struct arena *arena);
+bool conversion_ctranslate2_is(const char *path, struct arena *arena);
 /* Finds the parts of a model. paths [count]: the model, and perhaps one or two SentencePiece files.
  * Returns -1 with ERROR_INPUT, ERROR_FORMAT, ERROR_FILE or ERROR_MEMORY. */
-int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena,
-                     struct ctranslate2_parts *out, struct error *err);
+int conversion_ctranslate2_find(const char *const *paths, size_t count, struct arena *arena,
+                                struct ctranslate2_parts *out, struct error *err);
 
 /* ---- vocabularies ----
  * The name of a vocabulary's file decides its format: YAML (.yml, .yaml), JSON (.json),
@@ -141,8 +142,8 @@ struct tokenizer_files {
     size_t count;
     bool one_list; /* source and target have the same tokens under the same ids */
 };
-int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target,
-                       struct tokenizer_files *out, struct error *err);
+int conversion_tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target,
+                                  struct tokenizer_files *out, struct error *err);
 
 /* The ids of one side's tokens. */
 struct ids {
@@ -153,10 +154,10 @@ struct ids {
     } * sorted; /* [size], by piece, in the arena */
     size_t size;
 };
-int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out,
-           struct error *err);
+int conversion_ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out,
+                      struct error *err);
 /* Returns false if the piece is missing. */
-bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id);
+bool conversion_ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id);
 
 /* The tokens of a model in the order of their ids, as its files list them. Some may represent
  * languages. */
@@ -168,30 +169,31 @@ struct tokens {
 
 /* Respells tokens that alignd's lists must not contain: duplicates, empty tokens, and tokens with
  * white space. Text is never split into such tokens. Returns -1 with ERROR_MEMORY. */
-int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err);
+int conversion_tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err);
 /* Checks that path, a SentencePiece file, belongs to the tokens: at least half of its pieces must
  * be tokens, or half of the tokens must be pieces. Returns -1 with ERROR_FILE, ERROR_FORMAT or
  * ERROR_MEMORY. */
-int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena,
-                        struct error *err);
+int conversion_tokens_check_pieces(const struct tokens *tokens, const char *path,
+                                   struct arena *arena, struct error *err);
 /* Finds the languages of a multilingual model by tokens that both sides have, such as __fr__
  * (M2M-100) and fra_Latn (NLLB-200). *out: config.json's section, a new object that the caller
  * owns; NULL if there are fewer than three languages. */
-int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena,
-                     json_t **out, struct error *err);
-/* Makes lists of target ids by script for the languages of tokens_languages, and adds the lists'
- * names to them. A list contains the pieces of the language's script, pieces without a script, such
- * as digits, and common pieces of plain Latin letters, which occur in names. A language that is
- * written in several scripts has no list, unless its token names the script. lists [count]: the
- * tensors list.NAME, and the tensor always, which is empty. Returns -1 with ERROR_MEMORY. */
-int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena,
-                 struct ready **lists, size_t *count, struct error *err);
+int conversion_tokens_languages(const struct tokens *source, const struct tokens *target,
+                                struct arena *arena, json_t **out, struct error *err);
+/* Makes lists of target ids by script for the languages of conversion_tokens_languages, and adds
+ * the lists' names to them. A list contains the pieces of the language's script, pieces without a
+ * script, such as digits, and common pieces of plain Latin letters, which occur in names. A
+ * language that is written in several scripts has no list, unless its token names the script. lists
+ * [count]: the tensors list.NAME, and the tensor always, which is empty. Returns -1 with
+ * ERROR_MEMORY. */
+int conversion_tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena,
+                            struct ready **lists, size_t *count, struct error *err);
 
 /* ---- the files beside a Marian model ----
  * Lexical shortlists become shortlist.safetensors, and Bergamot's quality models become
  * quality.safetensors (model/weights/weights.h has both formats). */
 
-struct shortlist_import {
+struct conversion_import_shortlist {
     int32_t *always, *offsets, *targets; /* in the arena */
     size_t always_count, offset_count, target_count;
 };
@@ -206,14 +208,15 @@ struct shortlist_options {
 /* Reads a binary shortlist (lex.50.50.s2t.bin) or one of text (lex.s2t), depending on the name and
  * the first bytes. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with
  * the path. */
-int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena,
-                     struct shortlist_import *out, struct error *err);
+int conversion_import_shortlist(const char *path, const struct shortlist_options *options,
+                                struct arena *arena, struct conversion_import_shortlist *out,
+                                struct error *err);
 
 enum { QUALITY_WEIGHTS = 5 };
 /* Reads a quality model. weights: for the mean and the least log-probability of a word's tokens,
  * for their number, and for the mean of the sentence, followed by a constant. */
-int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS],
-                   struct error *err);
+int conversion_import_quality(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS],
+                              struct error *err);
 
 /* ---- the folder ---- */
 
@@ -226,7 +229,7 @@ struct conversion {
     const char *from; /* the original's name, for the card and the metadata */
     struct origin origin;
     const struct import_origin *downloaded; /* NULL: it was not downloaded */
-    struct shortlist_import shortlist;
+    struct conversion_import_shortlist shortlist;
     float quality[QUALITY_WEIGHTS];
     struct ready
         *lists; /* [list_count] lists of languages, which form the shortlist if there is no other */
@@ -329,7 +332,8 @@ struct transformer_options {
 int huggingface_convert(const char *folder, const struct transformer_options *options,
                         struct arena *arena, struct conversion *out, struct error *err);
 
-/* Converts a model of CTranslate2, whose files ctranslate2_find has found, in the same way. */
+/* Converts a model of CTranslate2, whose files conversion_ctranslate2_find has found, in the same
+ * way. */
 int ctranslate2_convert(const struct ctranslate2_parts *parts,
                         const struct transformer_options *options, struct arena *arena,
                         struct conversion *out, struct error *err);
@@ -346,8 +350,8 @@ struct ctranslate2_settings {
 /* Reads config.json, which old models lack. */
 int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena,
                               struct ctranslate2_settings *out, struct error *err);
-/* Finds the languages of a multilingual model by tokens_languages. target: set to the target's
- * tokens, unless the files are missing. */
+/* Finds the languages of a multilingual model by conversion_tokens_languages. target: set to the
+ * target's tokens, unless the files are missing. */
 int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena,
                                json_t **out, struct tokens *target, struct error *err);
 /* Reads the vocabularies. source, target: the numbers of tokens that the model has. */

@@ -74,7 +74,7 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
     uint64_t needed = 0;
     if (take_string(cursor, &entry->name, "the list of variables", err) != 0)
         return -1;
-    if (stored_find(out, entry->name))
+    if (tensors_find_stored(out, entry->name))
         return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, entry->name);
     if (source_take(cursor, &rank, sizeof rank, entry->name, err) != 0)
         return -1;
@@ -100,11 +100,12 @@ static int take_variable(struct source_cursor *cursor, uint32_t version, struct 
                          cursor->path, entry->name, code);
     entry->kind = types[type];
     uint64_t bytes = version >= 4 ? count : (uint64_t)count * stored_types[entry->kind].bytes;
-    if (!stored_size(entry, &needed) || needed != bytes)
-        return error_set(
-            err, ERROR_FORMAT, "%s: %s: has %llu bytes, which is not what its shape %s of %s needs",
-            cursor->path, entry->name, (unsigned long long)bytes,
-            stored_shape(cursor->arena, entry->shape, entry->dims), stored_types[entry->kind].name);
+    if (!tensors_size(entry, &needed) || needed != bytes)
+        return error_set(err, ERROR_FORMAT,
+                         "%s: %s: has %llu bytes, which is not what its shape %s of %s needs",
+                         cursor->path, entry->name, (unsigned long long)bytes,
+                         tensors_shape(cursor->arena, entry->shape, entry->dims),
+                         stored_types[entry->kind].name);
     if (bytes > cursor->size - cursor->at)
         return error_set(err, ERROR_FORMAT, "%s: %s: the file ends within it", cursor->path,
                          entry->name);
@@ -124,8 +125,8 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
         struct stored_tensor *entry = &found->entries[i];
         if ((entry->kind != STORED_I8 && entry->kind != STORED_I16) || entry->dims == 0)
             continue;
-        const char *name = import_say(cursor->arena, "%s_scale", entry->name);
-        const struct stored_tensor *from = name ? stored_find(found, name) : NULL;
+        const char *name = source_say(cursor->arena, "%s_scale", entry->name);
+        const struct stored_tensor *from = name ? tensors_find_stored(found, name) : NULL;
         if (!name)
             return error_memory(err);
         if (!from && entry->kind == STORED_I16 && entry->dims == 2) {
@@ -135,19 +136,19 @@ static int set_scales(struct source_cursor *cursor, const struct container *foun
         if (!from)
             continue;
 
-        uint64_t count = stored_count(from), rows = entry->shape[0];
+        uint64_t count = tensors_count(from), rows = entry->shape[0];
         struct error inner = {0};
         if (from->kind != STORED_F32 || (count != 1 && count != rows))
             return error_set(err, ERROR_FORMAT,
                              "%s: %s: is %s of the shape %s, expected one float32 for each of %llu "
                              "rows, or for all",
                              cursor->path, from->name, stored_types[from->kind].name,
-                             stored_shape(cursor->arena, from->shape, from->dims),
+                             tensors_shape(cursor->arena, from->shape, from->dims),
                              (unsigned long long)rows);
         float *scales = arena_alloc(cursor->arena, (size_t)count, sizeof *scales);
         if (!scales)
             return error_memory(err);
-        if (stored_numbers(from, 0, (size_t)count, scales, &inner) != 0)
+        if (tensors_numbers(from, 0, (size_t)count, scales, &inner) != 0)
             return error_set(err, inner.code, "%s: %s", cursor->path, inner.message);
         for (size_t s = 0; s < count; s++) {
             if (!(scales[s] > 0) || !isfinite(1 / scales[s]))
@@ -208,11 +209,11 @@ static int read_file(struct source_cursor *cursor, struct ctranslate2_head *head
         if (take_string(cursor, &alias, aliases, err) != 0 ||
             take_string(cursor, &name, aliases, err) != 0)
             return -1;
-        const struct stored_tensor *variable = stored_find(out, name);
+        const struct stored_tensor *variable = tensors_find_stored(out, name);
         if (!variable)
             return error_set(err, ERROR_FORMAT, "%s: %s: is an alias of %s, which is missing",
                              cursor->path, alias, name);
-        if (stored_find(out, alias))
+        if (tensors_find_stored(out, alias))
             return error_set(err, ERROR_FORMAT, "%s: %s: there twice", cursor->path, alias);
         out->entries[out->count] = *variable;
         out->entries[out->count++].name = alias;
@@ -230,7 +231,7 @@ int ctranslate2_open(const char *path, struct arena *arena, struct container *ou
     if (found.file < 0)
         return -1;
     cursor.file = found.file;
-    return container_finish(&found, read_file(&cursor, head, &found, err), out);
+    return tensors_finish(&found, read_file(&cursor, head, &found, err), out);
 }
 
 /* ---- config.json ---- */
@@ -245,7 +246,7 @@ static const char *token_of(const json_t *root, const char *key, const char *usu
 
 int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena,
                               struct ctranslate2_settings *out, struct error *err) {
-    const char *path = path_join(arena, parts->folder, "config.json");
+    const char *path = source_path_join(arena, parts->folder, "config.json");
     json_t *root = NULL;
     if (source_exists(path) && source_json(path, path, arena, &root, err) != 0)
         return -1;
@@ -337,8 +338,10 @@ static int read_lines(struct tokens *tokens, struct arena *arena, struct error *
 /* Reads NAME_vocabulary.json or .txt. Returns 1 if both are missing. */
 static int read_tokens(const char *folder, const char *name, struct arena *arena,
                        struct tokens *out, struct error *err) {
-    const char *json = path_join(arena, folder, import_say(arena, "%s_vocabulary.json", name));
-    const char *lines = path_join(arena, folder, import_say(arena, "%s_vocabulary.txt", name));
+    const char *json =
+        source_path_join(arena, folder, source_say(arena, "%s_vocabulary.json", name));
+    const char *lines =
+        source_path_join(arena, folder, source_say(arena, "%s_vocabulary.txt", name));
     *out = (struct tokens){.path = source_exists(json) ? json : lines};
     if (!source_exists(out->path))
         return 1;
@@ -356,7 +359,7 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
              read_tokens(parts->folder, "target", arena, &sides[1], err) != 0)
         return err->code != ERROR_NONE ? -1 : 0; /* ctranslate2_read_words reports missing files */
     *target = sides[1];
-    return tokens_languages(&sides[0], &sides[1], arena, out, err);
+    return conversion_tokens_languages(&sides[0], &sides[1], arena, out, err);
 }
 
 /* size: the number of tokens that the model has. */
@@ -374,7 +377,7 @@ static int read_vocabulary(const struct ctranslate2_parts *parts,
             tokens->list[i] = strcmp(tokens->list[i], special[s][1]) == 0   ? ""
                               : strcmp(tokens->list[i], special[s][0]) == 0 ? special[s][1]
                                                                             : tokens->list[i];
-    if (tokens_respell(tokens, arena, err) != 0)
+    if (conversion_tokens_respell(tokens, arena, err) != 0)
         return -1;
     for (size_t i = 0; i < tokens->count; i++) {
         known |= strcmp(tokens->list[i], "<unk>") == 0;
@@ -384,7 +387,7 @@ static int read_vocabulary(const struct ctranslate2_parts *parts,
         tokens->list[tokens->count++] = "<unk>";
     if (tokens->count != size)
         return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path,
-                         import_thousands(arena, tokens->count), import_thousands(arena, size));
+                         source_thousands(arena, tokens->count), source_thousands(arena, size));
     if (!ended && (side == 1 || settings->eos))
         return error_set(err, ERROR_FORMAT, "%s: %s is missing", tokens->path, settings->end);
 
@@ -393,7 +396,7 @@ static int read_vocabulary(const struct ctranslate2_parts *parts,
     struct error other = {0};
     if (vocabulary_of_words(tokens->path, tokens->list, tokens->count, arena, &list, err) != 0)
         return -1;
-    bool fits = segmenter && tokens_check_pieces(tokens, segmenter, arena, &other) == 0;
+    bool fits = segmenter && conversion_tokens_check_pieces(tokens, segmenter, arena, &other) == 0;
     if (fits)
         return vocabulary_segmented(segmenter, &list, arena, out, err);
     if (segmenter && !parts->guessed)
@@ -447,7 +450,7 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts,
                             err) != 0)
             return -1;
     }
-    return tokenizer_files_of(&sides[0], &sides[1], out, err);
+    return conversion_tokenizer_files_of(&sides[0], &sides[1], out, err);
 }
 
 /* ---- conversion ----
@@ -479,7 +482,8 @@ struct side {
 static void replace(struct name *name, const char *from, const char *to) {
     char *found = strstr(name->text, from);
     if (found)
-        *name = named("%.*s%s%s", (int)(found - name->text), name->text, to, found + strlen(from));
+        *name = tensors_named("%.*s%s%s", (int)(found - name->text), name->text, to,
+                              found + strlen(from));
 }
 
 /* Renames the tensors of the first revision, which has the names of OpenNMT-tf's variables, and
@@ -495,7 +499,7 @@ static void name_tensors(struct converter *c) {
                                            {"conv1d", "linear_0"}};
     struct tensors *t = c->tensors;
     for (size_t i = 0; c->head->revision == 1 && i < t->from->count; i++) {
-        struct name own = named("%s", t->names[i]);
+        struct name own = tensors_named("%s", t->names[i]);
         for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
             replace(&own, pairs[p][0], pairs[p][1]);
         if (strstr(own.text, "encoder")) {
@@ -509,7 +513,7 @@ static void name_tensors(struct converter *c) {
     }
     for (size_t i = 0; !t->failed && i < t->from->count; i++)
         if (t->from->entries[i].quantised)
-            tensors_drop(t, named("%s_scale", t->names[i]).text);
+            tensors_drop(t, tensors_named("%s_scale", t->names[i]).text);
 }
 
 /* ---- flags ---- */
@@ -517,13 +521,13 @@ static void name_tensors(struct converter *c) {
 /* Reads the only number of a tensor. Returns false if the tensor is not a single number. */
 static bool number_of(const struct stored_tensor *stored, float *value) {
     struct error ignored = {0};
-    return stored_count(stored) == 1 && stored_numbers(stored, 0, 1, value, &ignored) == 0;
+    return tensors_count(stored) == 1 && tensors_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
 /* Reads a flag of this side; older files have one for both sides. missing: the value if the file
  * lacks the flag. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
-    const struct name places[] = {named("%s/%s", side, name), named("%s", name)};
+    const struct name places[] = {tensors_named("%s/%s", side, name), tensors_named("%s", name)};
     for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
         const struct stored_tensor *found = tensors_find(c->tensors, places[i].text);
         float value;
@@ -637,15 +641,16 @@ static void bias(struct converter *c, const char *theirs, const char *ours, size
 
 static void norm(struct converter *c, const char *theirs, const char *ours) {
     static const char *const parts[][2] = {{"gamma", "gain"}, {"beta", "shift"}};
-    if (tensors_find(c->tensors, named("%s/gamma", theirs).text) &&
-        !tensors_find(c->tensors, named("%s/beta", theirs).text))
+    if (tensors_find(c->tensors, tensors_named("%s/gamma", theirs).text) &&
+        !tensors_find(c->tensors, tensors_named("%s/beta", theirs).text))
         tensors_fail(c->tensors,
                      "%s/gamma: the model has norms without beta (RMSNorm), which alignd does not",
                      theirs);
     for (size_t i = 0; i < 2; i++)
         tensors_copy_vector(
-            c->tensors, named("%s.norm.%s", ours, parts[i][1]).text,
-            tensors_vector(c->tensors, named("%s/%s", theirs, parts[i][0]).text, c->size), c->size);
+            c->tensors, tensors_named("%s.norm.%s", ours, parts[i][1]).text,
+            tensors_vector(c->tensors, tensors_named("%s/%s", theirs, parts[i][0]).text, c->size),
+            c->size);
 }
 
 /* ---- the stacks ---- */
@@ -672,30 +677,33 @@ static void stack(struct converter *c, struct side *side) {
     bool crosses = strcmp(side->name, "decoder") == 0;
     for (size_t i = 0; i < side->layers && !c->tensors->failed; i++)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
-            struct name theirs = named("%s/layer_%zu/%s", side->name, i, blocks[b].theirs);
-            struct name ours = named("%s.layers.%zu.%s", side->name, i, blocks[b].ours);
+            struct name theirs = tensors_named("%s/layer_%zu/%s", side->name, i, blocks[b].theirs);
+            struct name ours = tensors_named("%s.layers.%zu.%s", side->name, i, blocks[b].ours);
             if (!crosses && source_begins(blocks[b].theirs, "attention/"))
                 continue;
             if (!blocks[b].outputs) {
                 norm(c, theirs.text, ours.text);
                 continue;
             }
-            matrix(c, named("%s/weight", theirs.text).text, named("%s.weight", ours.text).text,
-                   blocks[b].outputs, blocks[b].inputs, blocks[b].first, blocks[b].count);
-            bias(c, named("%s/bias", theirs.text).text, named("%s.bias", ours.text).text,
-                 blocks[b].outputs, blocks[b].first, blocks[b].count);
+            matrix(c, tensors_named("%s/weight", theirs.text).text,
+                   tensors_named("%s.weight", ours.text).text, blocks[b].outputs, blocks[b].inputs,
+                   blocks[b].first, blocks[b].count);
+            bias(c, tensors_named("%s/bias", theirs.text).text,
+                 tensors_named("%s.bias", ours.text).text, blocks[b].outputs, blocks[b].first,
+                 blocks[b].count);
         }
     if (side->before)
-        norm(c, named("%s/layer_norm", side->name).text, side->name);
+        norm(c, tensors_named("%s/layer_norm", side->name).text, side->name);
 
-    struct name theirs = named("%s/position_encodings/encodings", side->name);
+    struct name theirs = tensors_named("%s/position_encodings/encodings", side->name);
     side->stored = tensors_find(c->tensors, theirs.text) != NULL;
     if (!side->stored)
         return;
     size_t rows = tensors_rows(c->tensors, theirs.text);
     const struct stored_tensor *from = tensors_matrix(c->tensors, theirs.text, rows, d);
     size_t kept = rows < MOST_POSITIONS ? rows : MOST_POSITIONS; /* alignd has no later positions */
-    tensors_copy(c->tensors, named("%s.positions", side->name).text, from, kept, d)->exact = true;
+    tensors_copy(c->tensors, tensors_named("%s.positions", side->name).text, from, kept, d)->exact =
+        true;
 }
 
 static void read_side(struct converter *c, struct side *side) {
@@ -706,7 +714,7 @@ static void read_side(struct converter *c, struct side *side) {
            kind = flag(c, side->name, "activation", 0);
     double root = sqrt((double)c->size);
     const struct stored_tensor *scale =
-        tensors_find(c->tensors, named("%s/scale_embeddings", side->name).text);
+        tensors_find(c->tensors, tensors_named("%s/scale_embeddings", side->name).text);
     if (!scale)
         scale = tensors_find(c->tensors, "scale_embeddings");
     double factor = flag(c, side->name, "scale_embeddings", 1);
@@ -727,11 +735,12 @@ static void read_side(struct converter *c, struct side *side) {
         tensors_fail(c->tensors,
                      "%s/scale_embeddings: must be 1 or the root of the size (%g), got %g",
                      side->name, root, factor);
-    struct name first = named("%s/layer_0/ffn/linear_0/weight", side->name);
+    struct name first = tensors_named("%s/layer_0/ffn/linear_0/weight", side->name);
     side->filter = tensors_rows(c->tensors, first.text);
     while (side->layers < MOST_LAYERS &&
-           tensors_find(c->tensors,
-                        named("%s/layer_%zu/ffn/linear_0/weight", side->name, side->layers).text))
+           tensors_find(
+               c->tensors,
+               tensors_named("%s/layer_%zu/ffn/linear_0/weight", side->name, side->layers).text))
         side->layers++;
 }
 
@@ -835,7 +844,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
     struct side sides[2] = {{.name = "encoder"}, {.name = "decoder"}};
     struct words words = {0};
     struct converter c = {.tensors = &out->tensors, .head = &head};
-    const char *path = path_join(arena, parts->folder, "model.bin"), *card;
+    const char *path = source_path_join(arena, parts->folder, "model.bin"), *card;
     json_t *languages = NULL;
     if (ctranslate2_open(path, arena, &out->container, &head, err) != 0)
         return -1;
@@ -879,11 +888,11 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
         return error_set(err, ERROR_FORMAT,
                          "source and target have one embedding, but their vocabularies differ");
     const char *folder = parts->package ? parts->package : parts->folder;
-    if (origin_card(folder, arena, &card, err) != 0 ||
-        origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
+    if (conversion_origin_card(folder, arena, &card, err) != 0 ||
+        conversion_origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
         return -1;
     bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
-                                     : origin_guided(parts->name, false, NULL, card);
+                                     : conversion_origin_guided(parts->name, false, NULL, card);
     out->from = parts->name;
     return add_sections(&c, sides, &words, parts, &settings, options, guided, out, err);
 }

@@ -23,15 +23,15 @@ void conversion_done(struct conversion *conversion) {
         return;
     json_decref(conversion->config);
     json_decref(conversion->tokenizer.section);
-    container_close(&conversion->container);
+    tensors_close(&conversion->container);
     *conversion = (struct conversion){.container = {.file = -1}};
 }
 
 int conversion_add_languages(struct conversion *conversion, json_t *languages,
                              const struct tokens *target, struct arena *arena, struct error *err) {
     conversion->vocabulary = target->count;
-    if (tokens_lists(target, languages, arena, &conversion->lists, &conversion->list_count, err) !=
-        0) {
+    if (conversion_tokens_lists(target, languages, arena, &conversion->lists,
+                                &conversion->list_count, err) != 0) {
         json_decref(languages);
         return -1;
     }
@@ -74,7 +74,7 @@ static int config_fill(json_t *config, struct error *err) {
             failed |= json_object_set_new(config, sections[i], json_object());
     for (const struct key *key = keys; key < keys + KEYS; key++) {
         const char *dot = strchr(key->path, '.'), *name = dot ? dot + 1 : key->path;
-        struct name section = named("%.*s", (int)(dot ? dot - key->path : 0), key->path);
+        struct name section = tensors_named("%.*s", (int)(dot ? dot - key->path : 0), key->path);
         json_t *object = dot ? json_object_get(config, section.text) : config;
         json_t *usual =
             strcmp(key->type, "integer") == 0   ? json_integer(strtoll(key->fallback, NULL, 10))
@@ -153,7 +153,8 @@ static int by_number(const void *a, const void *b) {
 
 /* Appends a source word's targets, sorted and without duplicates, and if own is true the word's own
  * id. make_room has made room for all of them. */
-static void append(struct shortlist_import *list, const int32_t *targets, size_t count, bool own) {
+static void append(struct conversion_import_shortlist *list, const int32_t *targets, size_t count,
+                   bool own) {
     size_t begin = list->target_count, end = begin;
     for (size_t i = 0; i < count; i++)
         list->targets[end++] = targets[i];
@@ -168,8 +169,8 @@ static void append(struct shortlist_import *list, const int32_t *targets, size_t
 
 /* Makes room for this many targets of this many source words, and for the ids that are always
  * listed. */
-static int make_room(struct shortlist_import *list, size_t words, size_t targets, size_t first,
-                     struct arena *arena, struct error *err) {
+static int make_room(struct conversion_import_shortlist *list, size_t words, size_t targets,
+                     size_t first, struct arena *arena, struct error *err) {
     list->always = arena_alloc(arena, first, sizeof *list->always);
     list->offsets = arena_alloc(arena, words + 1, sizeof *list->offsets);
     list->targets = arena_alloc(arena, targets + words, sizeof *list->targets);
@@ -183,7 +184,7 @@ static int make_room(struct shortlist_import *list, size_t words, size_t targets
 
 static int read_binary(const char *path, const char *content, size_t size,
                        const struct shortlist_options *options, struct arena *arena,
-                       struct shortlist_import *list, struct error *err) {
+                       struct conversion_import_shortlist *list, struct error *err) {
     uint64_t head[6];
     size_t sources = options->source->size, targets = options->target->size;
     if (size < HEAD_BYTES)
@@ -199,11 +200,11 @@ static int read_binary(const char *path, const char *content, size_t size,
                          (unsigned long long)words, (unsigned long long)count);
     if (words != sources + 1)
         return error_set(err, ERROR_FORMAT, "%s: has %s source words, the model %s", path,
-                         import_thousands(arena, words ? words - 1 : 0),
-                         import_thousands(arena, sources));
+                         source_thousands(arena, words ? words - 1 : 0),
+                         source_thousands(arena, sources));
     if (first > targets)
         return error_set(err, ERROR_FORMAT, "%s: puts %s ids on every list, but the model has %s",
-                         path, import_thousands(arena, first), import_thousands(arena, targets));
+                         path, source_thousands(arena, first), source_thousands(arena, targets));
     uint64_t
         sum = 0,
         part; /* the checksum covers whole words of eight bytes, but not a remainder at the end */
@@ -232,7 +233,7 @@ static int read_binary(const char *path, const char *content, size_t size,
         largest = (uint32_t)row[i] > largest ? (uint32_t)row[i] : largest;
     if (count > 0 && largest >= targets)
         return error_set(err, ERROR_FORMAT, "%s: has the target %u, but the model has %s", path,
-                         largest, import_thousands(arena, targets));
+                         largest, source_thousands(arena, targets));
     for (size_t word = 0; word < sources; word++) {
         memcpy(&begin, offsets + 8 * word, sizeof begin);
         memcpy(&end, offsets + 8 * word + 8, sizeof end);
@@ -275,8 +276,8 @@ static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist
     struct line *lines = NULL;
     size_t count = 0, room = 0, number = 0;
     uint32_t unknown_source, unknown_target;
-    if (!ids_find(options->source, "<unk>", 5, &unknown_source) ||
-        !ids_find(options->target, "<unk>", 5, &unknown_target))
+    if (!conversion_ids_find(options->source, "<unk>", 5, &unknown_source) ||
+        !conversion_ids_find(options->target, "<unk>", 5, &unknown_target))
         return error_set(err, ERROR_FORMAT, "%s: a shortlist of text needs vocabularies with <unk>",
                          path);
     for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
@@ -303,15 +304,15 @@ static ptrdiff_t read_lines(const char *path, char *text, const struct shortlist
             return error_memory(err);
         struct line *made = &lines[count++];
         *made = (struct line){unknown_source, unknown_target, number, probability};
-        ids_find(options->target, fields[0], lengths[0], &made->target);
-        ids_find(options->source, fields[1], lengths[1], &made->source);
+        conversion_ids_find(options->target, fields[0], lengths[0], &made->target);
+        conversion_ids_find(options->source, fields[1], lengths[1], &made->source);
     }
     *out = lines;
     return (ptrdiff_t)count;
 }
 
 static int read_text(const char *path, const struct shortlist_options *options, struct arena *arena,
-                     struct shortlist_import *list, struct error *err) {
+                     struct conversion_import_shortlist *list, struct error *err) {
     char *text;
     size_t length,
         first = options->first < options->target->size ? options->first : options->target->size;
@@ -346,9 +347,10 @@ static int read_text(const char *path, const struct shortlist_options *options, 
     return 0;
 }
 
-int shortlist_import(const char *path, const struct shortlist_options *options, struct arena *arena,
-                     struct shortlist_import *out, struct error *err) {
-    struct shortlist_import list = {.always = NULL};
+int conversion_import_shortlist(const char *path, const struct shortlist_options *options,
+                                struct arena *arena, struct conversion_import_shortlist *out,
+                                struct error *err) {
+    struct conversion_import_shortlist list = {.always = NULL};
     char *content;
     size_t size;
     if (source_read(path, MOST_LIST_BYTES, arena, &content, &size, err) != 0)
@@ -366,8 +368,8 @@ int shortlist_import(const char *path, const struct shortlist_options *options, 
 /* The file is little-endian: u64 magic, u64 4, float32 deviation [4], mean [4], coefficient [4],
  * intercept. They form a logistic regression that predicts that a word is wrong; the weights are
  * its complement: one for each unscaled feature, and a constant. */
-int quality_import(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS],
-                   struct error *err) {
+int conversion_import_quality(const char *path, struct arena *arena, float weights[QUALITY_WEIGHTS],
+                              struct error *err) {
     enum { NUMBERS = 3 * QUALITY_FEATURES + 1, SIZE = 16 + 4 * NUMBERS };
     char *content;
     size_t size;
@@ -425,7 +427,7 @@ static const char *describe_blocks(const json_t *section, struct arena *arena) {
     mixer = strcmp(mixer, "ssru") == 0      ? "SSRU"
             : strcmp(mixer, "average") == 0 ? "average attention"
                                             : "self-attention";
-    return import_say(
+    return source_say(
         arena,
         "%lld x %lld transformer, %s, %lld heads, feed-forward %lld %s, norm %s, positions %s",
         number_of(section, "layers"), number_of(section, "hidden"), mixer,
@@ -437,7 +439,7 @@ static const char *describe_cell(const json_t *section, struct arena *arena) {
     char *kind = arena_copy(arena, string_of(section, "cell"), strlen(string_of(section, "cell")));
     for (char *c = kind; c && *c; c++)
         *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
-    return import_say(arena, "%lld x %lld %s, embeddings %lld%s", number_of(section, "layers"),
+    return source_say(arena, "%lld x %lld %s, embeddings %lld%s", number_of(section, "layers"),
                       number_of(section, "hidden"), kind ? kind : "",
                       number_of(section, "embedding"),
                       json_is_true(json_object_get(section, "residual")) ? ", residual" : "");
@@ -455,26 +457,26 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
     const char *name = string_of(c->config, "name"), *decoded, *attended, *read, *row = "";
     const struct import_origin *from = c->downloaded;
     if (from)
-        row = import_say(arena, "| downloaded | %s%s%s, %s |\n", from->from,
+        row = source_say(arena, "| downloaded | %s%s%s, %s |\n", from->from,
                          *from->version ? " " : "", from->version, from->url);
     const char *encoded = blocks ? describe_blocks(encoder, arena)
-                                 : import_say(arena, "%s%s", describe_cell(encoder, arena),
+                                 : source_say(arena, "%s%s", describe_cell(encoder, arena),
                                               both ? ", bidirectional" : "");
     if (blocks) {
         decoded = describe_blocks(decoder, arena);
-        read = import_say(arena, "the top layer (%lld)", number_of(decoder, "hidden"));
-        attended = import_say(arena, "%lld heads in each layer", number_of(decoder, "heads"));
+        read = source_say(arena, "the top layer (%lld)", number_of(decoder, "hidden"));
+        attended = source_say(arena, "%lld heads in each layer", number_of(decoder, "heads"));
     } else {
         decoded =
-            import_say(arena, "%s, %s; initial state %s, projected", string_of(decoder, "style"),
+            source_say(arena, "%s, %s; initial state %s, projected", string_of(decoder, "style"),
                        describe_cell(decoder, arena), string_of(decoder, "initial_state"));
-        read = import_say(arena, "%s readout (%lld)", string_of(decoder, "readout"),
+        read = source_say(arena, "%s readout (%lld)", string_of(decoder, "readout"),
                           number_of(decoder, "readout_size"));
-        attended = import_say(arena, "%s (%lld) over annotations of %lld",
+        attended = source_say(arena, "%s (%lld) over annotations of %lld",
                               string_of(attention, "score"), number_of(attention, "size"),
                               number_of(encoder, "hidden") * (both && !forward ? 2 : 1));
     }
-    return import_say(
+    return source_say(
         arena,
         "# %s\n\nConverted from %s by `alignd import`. Loaded by `alignd --model %s`.\n\n| | "
         "|\n|---|---|\n| from | "
@@ -490,7 +492,7 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
         strcmp(string_of(json_object_get(c->config, "tokenizer"), "type"), "words") == 0
             ? "words"
             : "SentencePiece unigram",
-        import_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage],
+        source_thousands(arena, tensors_parameters(&c->tensors)), storage_names[c->storage],
         (double)weights / 1e6, row,
         *c->origin.licence ? c->origin.licence : "that of the model that it was converted from",
         *c->origin.attribution ? " Attribution: " : "", c->origin.attribution,
@@ -502,7 +504,7 @@ static const char *card_text(const struct conversion *c, uint64_t weights, struc
 /* Writes a new file and syncs it to the disk. */
 static int write_file(const char *folder, const char *name, const char *bytes, size_t count,
                       struct arena *arena, struct error *err) {
-    const char *path = path_join(arena, folder, name);
+    const char *path = source_path_join(arena, folder, name);
     if (!path)
         return error_memory(err);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -517,7 +519,7 @@ static int write_file(const char *folder, const char *name, const char *bytes, s
 /* Writes a JSON file and frees its text, which is malloc'ed, or NULL if memory ran out. */
 static int write_json(const char *folder, const char *name, char *text, struct arena *arena,
                       struct error *err) {
-    const char *line = text ? import_say(arena, "%s\n", text) : NULL;
+    const char *line = text ? source_say(arena, "%s\n", text) : NULL;
     free(text);
     return line ? write_file(folder, name, line, strlen(line), arena, err) : error_memory(err);
 }
@@ -534,7 +536,7 @@ static int digest(const char *path, import_stop stop, uint64_t *size,
     if (result == 0) {
         for (uint64_t at = 0; result == 0 && at < *size;) {
             size_t step = *size - at < sizeof bytes ? (size_t)(*size - at) : sizeof bytes;
-            result = import_interrupted(stop, err);
+            result = source_interrupted(stop, err);
             if (result == 0)
                 result = source_read_at(file, at, bytes, step, path, err);
             if (result == 0 && gnutls_hash(state, bytes, step) != 0)
@@ -578,7 +580,7 @@ static int write_manifest(const char *folder, const char *const *names, size_t c
     for (size_t i = 0; result == 0 && i < count; i++) {
         char sha256[2 * SHA256_BYTES + 1];
         uint64_t size;
-        result = digest(path_join(arena, folder, names[i]), stop, &size, sha256, err);
+        result = digest(source_path_join(arena, folder, names[i]), stop, &size, sha256, err);
         if (result == 0 && json_object_set_new(files, names[i],
                                                json_pack("{s:I, s:s}", "bytes", (json_int_t)size,
                                                          "sha256", sha256)) != 0)
@@ -594,7 +596,7 @@ static int write_manifest(const char *folder, const char *const *names, size_t c
 int folder_write(const char *folder, struct conversion *c, struct arena *arena, import_stop stop,
                  uint64_t *weights, struct error *err) {
     static const int32_t multiple = MULTIPLE;
-    const struct shortlist_import *list = &c->shortlist;
+    const struct conversion_import_shortlist *list = &c->shortlist;
     const struct ready shortlist[] = {{"always", true, list->always_count, list->always},
                                       {"offsets", true, list->offset_count, list->offsets},
                                       {"targets", true, list->target_count, list->targets},
@@ -606,7 +608,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     struct error inner = {0};
     if (c->tensors.failed || config_fill(c->config, err) != 0)
         return -1;
-    const char *path = path_join(arena, folder, names[count++] = "config.json");
+    const char *path = source_path_join(arena, folder, names[count++] = "config.json");
     if (!path)
         return error_memory(err);
     if (write_json(folder, "config.json", config_text(c->config), arena, err) != 0)
@@ -614,7 +616,7 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
     if (config_read(path, &config, &inner) != 0)
         return error_set(err, inner.code, "the model's configuration: %s", inner.message);
 
-    path = path_join(arena, folder, names[count++] = "model.safetensors");
+    path = source_path_join(arena, folder, names[count++] = "model.safetensors");
     if (tensors_write(&c->tensors, path, c->storage, c->from, stop, weights, err) != 0)
         return -1;
     for (size_t i = 0; i < c->tokenizer.count; i++)
@@ -631,13 +633,13 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
         const struct ready *tensors = c->has_shortlist ? shortlist : c->lists;
         size_t tensor_count =
             c->has_shortlist ? sizeof shortlist / sizeof *shortlist : c->list_count;
-        path = path_join(arena, folder, names[count++] = "shortlist.safetensors");
-        if (ready_write(path, tensors, tensor_count, arena, err) != 0)
+        path = source_path_join(arena, folder, names[count++] = "shortlist.safetensors");
+        if (tensors_write_ready(path, tensors, tensor_count, arena, err) != 0)
             return -1;
     }
     if (c->has_quality) {
-        path = path_join(arena, folder, names[count++] = "quality.safetensors");
-        if (ready_write(path, &quality, 1, arena, err) != 0)
+        path = source_path_join(arena, folder, names[count++] = "quality.safetensors");
+        if (tensors_write_ready(path, &quality, 1, arena, err) != 0)
             return -1;
     }
 
@@ -708,7 +710,7 @@ static int add_to_shortlist(const char *path, const struct ready *added, struct 
     int result = -1;
     size_t count = 0, room = 0;
     struct safetensors *file = NULL;
-    const char *next = import_say(arena, "%s.new", path);
+    const char *next = source_say(arena, "%s.new", path);
     if (!next)
         return error_memory(err);
     if (source_exists(path)) {
@@ -737,7 +739,7 @@ static int add_to_shortlist(const char *path, const struct ready *added, struct 
     tensors[count++] = *added;
 
     unlink(next); /* a process that was interrupted may have left it */
-    result = ready_write(next, tensors, count, arena, err);
+    result = tensors_write_ready(next, tensors, count, arena, err);
     if (result == 0 && rename(next, path) != 0)
         result = error_set(err, ERROR_FILE, "cannot write %s: %s", path, strerror(errno));
 done:
@@ -747,13 +749,13 @@ done:
     return result;
 }
 
-int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count,
-              struct error *err) {
+int import_put_lists(const char *folder, const char *code, const int32_t *ids, size_t count,
+                     struct error *err) {
     struct arena arena;
     arena_init(&arena, 16 * 1024);
-    const char *path = path_join(&arena, folder, "config.json"),
-               *shortlist = path_join(&arena, folder, "shortlist.safetensors"),
-               *name = import_say(&arena, "list.%s", code), *key;
+    const char *path = source_path_join(&arena, folder, "config.json"),
+               *shortlist = source_path_join(&arena, folder, "shortlist.safetensors"),
+               *name = source_say(&arena, "list.%s", code), *key;
     json_t *config = NULL, *other;
     json_error_t problem;
     char *text = NULL;

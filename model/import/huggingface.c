@@ -61,12 +61,12 @@ struct converter {
 /* Reads a JSON file of the folder. name: also its name in messages. */
 static int read_json(const char *folder, const char *name, struct arena *arena, json_t **out,
                      struct error *err) {
-    return source_json(path_join(arena, folder, name), name, arena, out, err);
+    return source_json(source_path_join(arena, folder, name), name, arena, out, err);
 }
 
 /* Returns the value as a message shows it, in the arena. */
 static const char *shown(const json_t *value, struct arena *arena) {
-    return value ? json_shown(arena, value) : "nothing";
+    return value ? source_json_shown(arena, value) : "nothing";
 }
 
 static size_t size_of(const json_t *config, const char *name) {
@@ -124,10 +124,10 @@ static int check_config(const json_t *config, bool *many, struct arena *arena, s
 static int open_file(const char *folder, const char *name,
                      const struct transformer_options *options, struct arena *arena,
                      struct container *out, struct error *err) {
-    const char *path = path_join(arena, folder, name);
+    const char *path = source_path_join(arena, folder, name);
     return source_ends(name, ".safetensors")
-               ? safetensors_container(path, arena, out, err)
-               : pickle_open(path, options->work, arena, options->stop, out, err);
+               ? tensors_open_safetensors(path, arena, out, err)
+               : tensors_open_pickle(path, options->work, arena, options->stop, out, err);
 }
 
 /* Opens a model in several files, whose index has weight_map, from tensors to files of the folder.
@@ -180,12 +180,12 @@ static int open_parts(const char *folder, const char *index,
         }
     }
     json_object_foreach((json_t *)(uintptr_t)map, name, place) {
-        if (result == 0 && !stored_find(&whole, name))
+        if (result == 0 && !tensors_find_stored(&whole, name))
             result = error_set(err, ERROR_FORMAT, "%s: %s is not in %s", index, name,
                                json_string_value(place));
     }
     json_decref(root);
-    return container_finish(&whole, result, out);
+    return tensors_finish(&whole, result, out);
 }
 
 static int open_weights(const char *folder, const struct transformer_options *options,
@@ -193,7 +193,7 @@ static int open_weights(const char *folder, const struct transformer_options *op
     static const char *const files[] = {"model.safetensors", "model.safetensors.index.json",
                                         "pytorch_model.bin", "pytorch_model.bin.index.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (source_exists(path_join(arena, folder, files[i])))
+        if (source_exists(source_path_join(arena, folder, files[i])))
             return (source_ends(files[i], ".json") ? open_parts : open_file)(
                 folder, files[i], options, arena, out, err);
     return error_set(err, ERROR_FORMAT, "%s: has neither model.safetensors nor pytorch_model.bin",
@@ -206,43 +206,49 @@ static void vector(struct converter *c, const char *theirs, const char *ours, si
 
 static void dense(struct converter *c, const char *theirs, const char *ours, size_t inputs,
                   size_t outputs) {
-    tensors_copy(c->tensors, named("%s.weight", ours).text,
-                 tensors_matrix(c->tensors, named("%s.weight", theirs).text, outputs, inputs),
-                 outputs, inputs);
-    vector(c, named("%s.bias", theirs).text, named("%s.bias", ours).text, outputs);
+    tensors_copy(
+        c->tensors, tensors_named("%s.weight", ours).text,
+        tensors_matrix(c->tensors, tensors_named("%s.weight", theirs).text, outputs, inputs),
+        outputs, inputs);
+    vector(c, tensors_named("%s.bias", theirs).text, tensors_named("%s.bias", ours).text, outputs);
 }
 
 static void norm(struct converter *c, const char *theirs, const char *ours) {
-    vector(c, named("%s.weight", theirs).text, named("%s.norm.gain", ours).text, c->size);
-    vector(c, named("%s.bias", theirs).text, named("%s.norm.shift", ours).text, c->size);
+    vector(c, tensors_named("%s.weight", theirs).text, tensors_named("%s.norm.gain", ours).text,
+           c->size);
+    vector(c, tensors_named("%s.bias", theirs).text, tensors_named("%s.norm.shift", ours).text,
+           c->size);
 }
 
 static void heads(struct converter *c, const char *theirs, const char *ours) {
     static const char *const blocks[][2] = {
         {"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}, {"out_proj", "output"}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        dense(c, named("%s.%s", theirs, blocks[i][0]).text, named("%s.%s", ours, blocks[i][1]).text,
-              c->size, c->size);
-    norm(c, named("%s_layer_norm", theirs).text, ours);
+        dense(c, tensors_named("%s.%s", theirs, blocks[i][0]).text,
+              tensors_named("%s.%s", ours, blocks[i][1]).text, c->size, c->size);
+    norm(c, tensors_named("%s_layer_norm", theirs).text, ours);
 }
 
 static void stack(struct converter *c, const char *side) {
-    size_t layers = size_of(c->config, named("%s_layers", side).text),
-           filter = size_of(c->config, named("%s_ffn_dim", side).text);
+    size_t layers = size_of(c->config, tensors_named("%s_layers", side).text),
+           filter = size_of(c->config, tensors_named("%s_ffn_dim", side).text);
     for (size_t i = 0; i < layers && !c->tensors->failed; i++) {
-        struct name theirs = named("model.%s.layers.%zu", side, i),
-                    ours = named("%s.layers.%zu", side, i);
-        heads(c, named("%s.self_attn", theirs.text).text, named("%s.self", ours.text).text);
+        struct name theirs = tensors_named("model.%s.layers.%zu", side, i),
+                    ours = tensors_named("%s.layers.%zu", side, i);
+        heads(c, tensors_named("%s.self_attn", theirs.text).text,
+              tensors_named("%s.self", ours.text).text);
         if (strcmp(side, "decoder") == 0)
-            heads(c, named("%s.encoder_attn", theirs.text).text, named("%s.cross", ours.text).text);
-        dense(c, named("%s.fc1", theirs.text).text, named("%s.filter.input", ours.text).text,
-              c->size, filter);
-        dense(c, named("%s.fc2", theirs.text).text, named("%s.filter.output", ours.text).text,
-              filter, c->size);
-        norm(c, named("%s.final_layer_norm", theirs.text).text, named("%s.filter", ours.text).text);
+            heads(c, tensors_named("%s.encoder_attn", theirs.text).text,
+                  tensors_named("%s.cross", ours.text).text);
+        dense(c, tensors_named("%s.fc1", theirs.text).text,
+              tensors_named("%s.filter.input", ours.text).text, c->size, filter);
+        dense(c, tensors_named("%s.fc2", theirs.text).text,
+              tensors_named("%s.filter.output", ours.text).text, filter, c->size);
+        norm(c, tensors_named("%s.final_layer_norm", theirs.text).text,
+             tensors_named("%s.filter", ours.text).text);
     }
     if (c->many)
-        norm(c, named("model.%s.layer_norm", side).text, side);
+        norm(c, tensors_named("model.%s.layer_norm", side).text, side);
 }
 
 /* Copies a table without its last row, the padding token's. */
@@ -262,10 +268,10 @@ static int words(struct converter *c, size_t *source, size_t *target, struct err
     c->tied = c->shared || !json_is_false(json_object_get(c->config, "tie_word_embeddings"));
     const struct stored_tensor *bias = tensors_find(t, "final_logits_bias");
     if (!bias || bias->dims == 0 || bias->shape[bias->dims - 1] < 2)
-        return error_set(
-            err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
-            bias ? import_say(t->arena, "shape %s", stored_shape(t->arena, bias->shape, bias->dims))
-                 : "missing from the file");
+        return error_set(err, ERROR_FORMAT, "final_logits_bias: %s, expected (1, words)",
+                         bias ? source_say(t->arena, "shape %s",
+                                           tensors_shape(t->arena, bias->shape, bias->dims))
+                              : "missing from the file");
     *target = bias->shape[bias->dims - 1] - 1;
     *source = c->shared ? *target : tensors_rows(t, encoder) - 1;
 
@@ -327,7 +333,7 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
     const char *const names[] = {"vocab.json", c->shared ? "vocab.json" : "target_vocab.json"};
     static const char *const files[] = {"source.spm", "target.spm"};
     for (size_t side = 0; side < 2; side++) {
-        const char *path = path_join(arena, folder, files[side]);
+        const char *path = source_path_join(arena, folder, files[side]);
         json_t *root, *value;
         if (side == 1 && c->shared) {
             lists[1] = lists[0];
@@ -368,7 +374,7 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
         return error_set(err, ERROR_FORMAT,
                          "config.json: eos_token_id %s is not the id of </s> in %s",
                          shown(eos, arena), names[1]);
-    return tokenizer_files_of(&sides[0], &sides[1], &out->tokenizer, err);
+    return conversion_tokenizer_files_of(&sides[0], &sides[1], &out->tokenizer, err);
 }
 
 /* ---- the tokens of M2M-100 and NLLB-200 ---- */
@@ -384,7 +390,7 @@ static int place(struct numbered *numbered, json_int_t id, const char *token, co
     if (id < 0 || (size_t)id >= numbered->tokens.count)
         return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, but the model has %s tokens",
                          file, token, (long long)id,
-                         import_thousands(arena, numbered->tokens.count));
+                         source_thousands(arena, numbered->tokens.count));
     const char **slot = &numbered->tokens.list[id];
     if (*slot && strcmp(*slot, token) != 0)
         return error_set(err, ERROR_FORMAT, "%s: %s has the id %lld, and so has %s", file, token,
@@ -423,7 +429,8 @@ static int place_shifted(struct numbered *numbered, const char *path, struct are
     enum { SPECIAL = 3, FIRST = sizeof first / sizeof *first };
     struct vocabulary file;
     struct ids ids;
-    if (vocabulary_import(path, 0, arena, &file, err) != 0 || ids_of(&file, arena, &ids, err) != 0)
+    if (vocabulary_import(path, 0, arena, &file, err) != 0 ||
+        conversion_ids_of(&file, arena, &ids, err) != 0)
         return -1;
     for (size_t i = 0; i < FIRST; i++)
         if (place(numbered, (json_int_t)i, first[i], source_name(path), arena, err) != 0)
@@ -455,7 +462,7 @@ static int place_special(struct numbered *numbered, const char *folder, bool mas
     size_t i;
     int result = 0;
     for (size_t f = 0; f < 2 && result == 0; f++) {
-        const char *path = path_join(arena, folder, files[f]);
+        const char *path = source_path_join(arena, folder, files[f]);
         if (source_exists(path))
             result = read_json(folder, files[f], arena, &roots[f], err);
     }
@@ -511,8 +518,8 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
     struct numbered numbered = {.tokens = {.path = folder, .count = size}};
     struct vocabulary list, side;
     json_t *languages;
-    const char *segmenter = path_join(arena, folder, "sentencepiece.bpe.model"),
-               *vocab = path_join(arena, folder, "vocab.json");
+    const char *segmenter = source_path_join(arena, folder, "sentencepiece.bpe.model"),
+               *vocab = source_path_join(arena, folder, "vocab.json");
     if (!segmenter || !vocab)
         return error_memory(err);
     if (size > MOST_WORDS)
@@ -531,7 +538,7 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
     for (size_t i = 0, unnamed = 0; i < size;
          i++) /* the names that CTranslate2's converter gives them */
         if (!numbered.tokens.list[i])
-            numbered.tokens.list[i] = import_say(arena, "madeupword%zu", unnamed++);
+            numbered.tokens.list[i] = source_say(arena, "madeupword%zu", unnamed++);
     const json_t *start = json_object_get(c->config, "decoder_start_token_id");
     json_int_t end = start ? json_integer_value(start) : 2;
     if ((start && !json_is_integer(start)) || end < 0 || (size_t)end >= size ||
@@ -539,19 +546,20 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
         return error_set(err, ERROR_FORMAT,
                          "config.json: decoder_start_token_id %s is not the id of </s>",
                          shown(start, arena));
-    if (tokens_respell(&numbered.tokens, arena, err) != 0 ||
-        tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
+    if (conversion_tokens_respell(&numbered.tokens, arena, err) != 0 ||
+        conversion_tokens_check_pieces(&numbered.tokens, segmenter, arena, err) != 0 ||
         vocabulary_of_words(listed ? "vocab.json" : source_name(segmenter), numbered.tokens.list,
                             size, arena, &list, err) != 0 ||
         vocabulary_segmented(segmenter, &list, arena, &side, err) != 0 ||
-        tokens_languages(&numbered.tokens, &numbered.tokens, arena, &languages, err) != 0)
+        conversion_tokens_languages(&numbered.tokens, &numbered.tokens, arena, &languages, err) !=
+            0)
         return -1;
     if (!languages)
         return error_set(err, ERROR_FORMAT,
                          "tokenizer_config.json and special_tokens_map.json name no tokens of "
                          "languages, such as __fr__ or fra_Latn");
     return conversion_add_languages(out, languages, &numbered.tokens, arena, err) == 0
-               ? tokenizer_files_of(&side, &side, &out->tokenizer, err)
+               ? conversion_tokenizer_files_of(&side, &side, &out->tokenizer, err)
                : -1;
 }
 
@@ -559,14 +567,15 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
 
 static json_t *section_of(const struct converter *c, const char *side) {
     bool scaled = json_is_true(json_object_get(c->config, "scale_embedding"));
-    json_t *section = json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}",
-        strcmp(side, "encoder") == 0 ? "type" : "style", "transformer", "layers",
-        (int)size_of(c->config, named("%s_layers", side).text), "embedding", (int)c->size, "hidden",
-        (int)c->size, "heads", (int)size_of(c->config, named("%s_attention_heads", side).text),
-        "filter", (int)size_of(c->config, named("%s_ffn_dim", side).text), "activation",
-        activation_of(c->config), "norm", c->many ? "pre" : "post", "positions", "sinusoidal",
-        "embedding_scale", (int)scaled);
+    json_t *section =
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}",
+                  strcmp(side, "encoder") == 0 ? "type" : "style", "transformer", "layers",
+                  (int)size_of(c->config, tensors_named("%s_layers", side).text), "embedding",
+                  (int)c->size, "hidden", (int)c->size, "heads",
+                  (int)size_of(c->config, tensors_named("%s_attention_heads", side).text), "filter",
+                  (int)size_of(c->config, tensors_named("%s_ffn_dim", side).text), "activation",
+                  activation_of(c->config), "norm", c->many ? "pre" : "post", "positions",
+                  "sinusoidal", "embedding_scale", (int)scaled);
     if (c->many && (json_object_set_new(section, "position_offset", json_integer(MANY_OFFSET)) |
                     json_object_set_new(section, "epsilon", json_real(1e-5))) != 0) {
         json_decref(section);
@@ -639,13 +648,13 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
     if (out->tensors.failed ||
         (c.many ? many_tokens(folder, &c, target, arena, out, err)
                 : read_words(folder, &c, source, target, arena, out, err)) != 0 ||
-        origin_card(folder, arena, &card, err) != 0)
+        conversion_origin_card(folder, arena, &card, err) != 0)
         goto done;
     bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
-                                     : origin_guided("", false, NULL, card);
+                                     : conversion_origin_guided("", false, NULL, card);
     out->from = options->name;
     if (add_sections(folder, &c, options, guided, arena, out, err) == 0 &&
-        origin_find(folder, options->name, false, card, arena, &out->origin, err) == 0)
+        conversion_origin_find(folder, options->name, false, card, arena, &out->origin, err) == 0)
         result = 0;
 done:
     json_decref(config);

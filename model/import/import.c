@@ -78,7 +78,7 @@ static void unmake_folders(const char *path, const char *first) {
 
 /* Makes an empty folder in `work` for unpacking. */
 static const char *make_room(struct import *import, struct error *err) {
-    const char *folder = import_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
+    const char *folder = source_say(&import->arena, "%s/%03u", import->work, ++import->unpacked);
     if (folder && mkdir(folder, 0700) == 0)
         return folder;
     if (folder)
@@ -112,15 +112,16 @@ static int open_path(struct import *import, const char *path, const char **out, 
         return error_memory(err);
     if (import_refuse(*out, err) != 0)
         return -1;
-    if (is_folder(*out))
+    if (source_is_folder(*out))
         return 0;
-    if (archive_kind_of(*out, &kind, err) != 0)
+    if (source_archive_kind_of(*out, &kind, err) != 0)
         return -1;
     bool model = source_ends(*out, ".npz") || source_ends(*out, ".bin");
     if (kind != ARCHIVE_TAR && (kind != ARCHIVE_ZIP || model))
         return 0;
     const char *folder = make_room(import, err), *inner = NULL;
-    if (!folder || archive_unpack(*out, folder, &archive_usual, import->options->stop, err) != 0 ||
+    if (!folder ||
+        source_archive_unpack(*out, folder, &archive_usual, import->options->stop, err) != 0 ||
         add_alias(import, folder, *out, err) != 0)
         return -1;
 
@@ -128,10 +129,10 @@ static int open_path(struct import *import, const char *path, const char **out, 
     DIR *open = opendir(folder);
     while (open && (entry = readdir(open)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && ++count == 1)
-            inner = path_join(&import->arena, folder, entry->d_name);
+            inner = source_path_join(&import->arena, folder, entry->d_name);
     if (open)
         closedir(open);
-    if (count == 1 && inner && is_folder(inner)) {
+    if (count == 1 && inner && source_is_folder(inner)) {
         if (add_alias(import, inner, *out, err) != 0)
             return -1;
         import->inner = source_name(inner);
@@ -155,7 +156,7 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
             *places[i] = out;
         if (!path || *places[i] != path)
             continue;
-        if (archive_kind_of(path, &kind, err) != 0)
+        if (source_archive_kind_of(path, &kind, err) != 0)
             return -1;
         if (kind != ARCHIVE_COMPRESSED)
             continue;
@@ -163,9 +164,9 @@ static int expand(struct import *import, struct parts *parts, struct error *err)
         size_t length = source_plain_length(name);
         if (!folder)
             return -1;
-        if (!(out = import_say(&import->arena, "%s/%.*s", folder, (int)length, name)))
+        if (!(out = source_say(&import->arena, "%s/%.*s", folder, (int)length, name)))
             return error_memory(err);
-        if (archive_expand(path, out, &archive_usual, import->options->stop, err) != 0 ||
+        if (source_archive_expand(path, out, &archive_usual, import->options->stop, err) != 0 ||
             add_alias(import, out, path, err) != 0)
             return -1;
         packed = path;
@@ -197,7 +198,7 @@ static int begin_config(struct import *import, const char *source, const char *t
     target = o->to ? o->to : target ? target : "und";
     bool languages = strcmp(source, "und") != 0 && strcmp(target, "und") != 0;
     *name = o->name     ? o->name
-            : languages ? import_say(&import->arena, "%s-%s", source, target)
+            : languages ? source_say(&import->arena, "%s-%s", source, target)
                         : stem(source_name(import->shown), &import->arena);
     if (!*name)
         return error_memory(err);
@@ -237,13 +238,14 @@ enum { DROPPED = sizeof dropped / sizeof *dropped };
 static int read_options(struct import *import, const struct parts *parts,
                         struct marian_options *options, struct error *err) {
     struct arena *arena = &import->arena;
-    const struct stored_tensor *own = stored_find(&import->conversion.container, SPECIAL_OPTIONS);
+    const struct stored_tensor *own =
+        tensors_find_stored(&import->conversion.container, SPECIAL_OPTIONS);
     if (own) {
-        uint64_t size = stored_count(own) * stored_types[own->kind].bytes;
+        uint64_t size = tensors_count(own) * stored_types[own->kind].bytes;
         char *text = size <= MOST_OPTIONS_BYTES ? arena_zalloc(arena, (size_t)size + 1, 1) : NULL;
         if (!text)
             return error_set(err, ERROR_FORMAT, "%s: is too large", SPECIAL_OPTIONS);
-        if (stored_bytes(own, 0, (size_t)stored_count(own), text, err) != 0)
+        if (tensors_bytes(own, 0, (size_t)tensors_count(own), text, err) != 0)
             return -1;
         while (size > 0 && text[size - 1] == '\0')
             size--;
@@ -253,7 +255,7 @@ static int read_options(struct import *import, const struct parts *parts,
     }
     const char *path =
         parts->options ? parts->options
-                       : import_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
+                       : source_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
     char *text;
     size_t length;
     if (!source_exists(path))
@@ -285,7 +287,7 @@ static int describe_marian(struct import *import, const struct parts *parts,
             vocabulary_segmented(parts->segmenters[side], &list, arena, &sides[side], err) != 0)
             return -1;
     }
-    if (tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err) != 0)
+    if (conversion_tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err) != 0)
         return -1;
     if (marian_shares(options) && !c->tokenizer.one_list)
         return error_set(err, ERROR_FORMAT,
@@ -315,14 +317,14 @@ static int describe_marian(struct import *import, const struct parts *parts,
         struct shortlist_options list = {&source, &target, c->tokenizer.one_list,
                                          o->shortlist_first ? o->shortlist_first : USUAL_LISTED,
                                          o->shortlist_best ? o->shortlist_best : USUAL_LISTED};
-        if (ids_of(&sides[0], arena, &source, err) != 0 ||
-            ids_of(&sides[1], arena, &target, err) != 0 ||
-            shortlist_import(parts->shortlist, &list, arena, &c->shortlist, err) != 0)
+        if (conversion_ids_of(&sides[0], arena, &source, err) != 0 ||
+            conversion_ids_of(&sides[1], arena, &target, err) != 0 ||
+            conversion_import_shortlist(parts->shortlist, &list, arena, &c->shortlist, err) != 0)
             return -1;
         c->has_shortlist = true;
     }
     c->has_quality = parts->quality != NULL;
-    if (c->has_quality && quality_import(parts->quality, arena, c->quality, err) != 0)
+    if (c->has_quality && conversion_import_quality(parts->quality, arena, c->quality, err) != 0)
         return -1;
     if (c->has_shortlist && (defaults->lists || parts->family == FAMILY_BERGAMOT) &&
         json_object_set_new(defaults->section, "shortlist", json_true()) != 0)
@@ -338,14 +340,14 @@ static int convert_marian(struct import *import, struct parts *parts, const char
     struct marian_defaults defaults = {.section = NULL};
     json_t *sections = NULL;
     enum archive_kind kind;
-    if (expand(import, parts, err) != 0 || archive_kind_of(parts->model, &kind, err) != 0)
+    if (expand(import, parts, err) != 0 || source_archive_kind_of(parts->model, &kind, err) != 0)
         return -1;
     bool zip = kind == ARCHIVE_ZIP || source_ends(parts->model, ".npz");
-    int result =
-        zip ? npz_open(parts->model, import->work, arena, import->options->stop, &c->container, err)
-            : marian_bin_open(parts->model, arena, &c->container, err);
+    int result = zip ? tensors_open_npz(parts->model, import->work, arena, import->options->stop,
+                                        &c->container, err)
+                     : tensors_open_marian(parts->model, arena, &c->container, err);
     if (result != 0 || read_options(import, parts, &options, err) != 0 ||
-        marian_decoder_read(&parts->decoder, arena, &defaults, err) != 0)
+        conversion_marian_decoder_read(&parts->decoder, arena, &defaults, err) != 0)
         return -1;
     result = tensors_init(&c->tensors, &c->container, arena, err);
     for (size_t d = 0; result == 0 && d < DROPPED; d++)
@@ -385,12 +387,12 @@ static int convert_huggingface(struct import *import, const char *folder, const 
     free(real);
     if (import->inner)
         shown = import->inner;
-    else if (!is_folder(import->shown) &&
+    else if (!source_is_folder(import->shown) &&
              strcmp(folder, import->paths[0]) != 0) /* a file in it was named */
         shown = source_name(folder);
     if (!shown)
         return error_memory(err);
-    origin_languages(stem(shown, &import->arena), &import->arena, &source, &target);
+    conversion_origin_languages(stem(shown, &import->arena), &import->arena, &source, &target);
     const struct transformer_options options = {.name = shown,
                                                 .work = import->work,
                                                 .preparation = o->preparation,
@@ -407,16 +409,16 @@ static int convert_ctranslate2(struct import *import, const char **name, struct 
     struct ctranslate2_parts parts;
     const struct transformer_options options = {.preparation = o->preparation,
                                                 .alignment = o->alignment};
-    if (ctranslate2_find(import->paths, o->path_count, &import->arena, &parts, err) != 0)
+    if (conversion_ctranslate2_find(import->paths, o->path_count, &import->arena, &parts, err) != 0)
         return -1;
     if (import->inner && strcmp(parts.name, import->inner) != 0)
         parts.name = import->inner;
     if (!parts.source || !parts.target) {
         const char *shown = stem(source_name(import->shown), &import->arena);
-        if (!origin_languages(stem(parts.name, &import->arena), &import->arena, &parts.source,
-                              &parts.target) &&
+        if (!conversion_origin_languages(stem(parts.name, &import->arena), &import->arena,
+                                         &parts.source, &parts.target) &&
             shown)
-            origin_languages(shown, &import->arena, &parts.source, &parts.target);
+            conversion_origin_languages(shown, &import->arena, &parts.source, &parts.target);
     }
     return begin_config(import, parts.source, parts.target, family_tokens[FAMILY_OPUS], 3, name,
                         err) == 0
@@ -509,7 +511,7 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
     if (labels)
         fprintf(import->said,
                 "it writes %zu languages, such as %s: requests choose with variant, or target\n",
-                labels, import_shown(&import->arena, first, length));
+                labels, source_shown(&import->arena, first, length));
     const json_t *decoder = json_object_get(c->config, "decoder"),
                  *trained = json_object_get(decoder, "alignment_trained");
     if (json_is_null(json_object_get(c->config, "attention")) && json_is_false(trained))
@@ -522,10 +524,10 @@ static void tell(struct import *import, const char *out, uint64_t weights) {
                 languages);
     if (*c->origin.licence)
         fprintf(import->said, "licence: %s\n",
-                import_shown(&import->arena, c->origin.licence, strlen(c->origin.licence)));
+                source_shown(&import->arena, c->origin.licence, strlen(c->origin.licence)));
     fprintf(import->said, "%s: %zu tensors, %s bytes%s%s\n",
-            import_shown(&import->arena, out, strlen(out)), c->tensors.count,
-            import_thousands(&import->arena, weights),
+            source_shown(&import->arena, out, strlen(out)), c->tensors.count,
+            source_thousands(&import->arena, weights),
             c->has_shortlist    ? ", a shortlist"
             : c->list_count > 1 ? ", lists of languages"
                                 : "",
@@ -559,8 +561,8 @@ static void show_paths(const struct import *import, struct error *err) {
 
 static int check_name(struct import *import, const char *into, const char *name, const char **out,
                       struct error *err) {
-    *out = strcmp(into, "/") == 0 ? import_say(&import->arena, "/%s", name)
-                                  : path_join(&import->arena, into, name);
+    *out = strcmp(into, "/") == 0 ? source_say(&import->arena, "/%s", name)
+                                  : source_path_join(&import->arena, into, name);
     if (!*out)
         return error_memory(err);
     return source_exists(*out) ? error_set(err, ERROR_INPUT, "%s: already exists", *out) : 0;
@@ -579,7 +581,7 @@ static int convert(struct import *import, const char *into, const char **out, ui
         return -1;
     bool ctranslate2 = false;
     for (size_t i = 0; i < o->path_count; i++)
-        ctranslate2 |= ctranslate2_is(import->paths[i], &import->arena);
+        ctranslate2 |= conversion_ctranslate2_is(import->paths[i], &import->arena);
     if (ctranslate2) {
         if (convert_ctranslate2(import, &name, err) != 0)
             return -1;
@@ -592,7 +594,7 @@ static int convert(struct import *import, const char *into, const char **out, ui
                convert_marian(import, &parts, &name, err) != 0) {
         return -1;
     }
-    folder = path_join(&import->arena, import->work, "model");
+    folder = source_path_join(&import->arena, import->work, "model");
     if (!folder)
         return error_memory(err);
     if (check_name(import, into, name, out, err) != 0 || settle(import, err) != 0)
@@ -601,7 +603,7 @@ static int convert(struct import *import, const char *into, const char **out, ui
         return error_set(err, ERROR_FILE, "%s: %s", folder, strerror(errno));
     if (folder_write(folder, c, &import->arena, o->stop, weights, err) != 0)
         return -1;
-    return import_interrupted(o->stop, err) == 0 ? folder_publish(folder, *out, err) : -1;
+    return source_interrupted(o->stop, err) == 0 ? folder_publish(folder, *out, err) : -1;
 }
 
 int import_refuse(const char *path, struct error *err) {
@@ -630,7 +632,7 @@ int import_run(const struct import_options *options, char **said, struct error *
         length--;
     into = arena_copy(&import.arena, options->into, length);
     import.said = open_memstream(&text, &size);
-    char *work = into ? import_say(&import.arena, "%s/.import-XXXXXX", into) : NULL;
+    char *work = into ? source_say(&import.arena, "%s/.import-XXXXXX", into) : NULL;
     if (!import.said || !work) {
         error_memory(&inner);
         goto done;

@@ -55,8 +55,8 @@ int import_run(const struct import_options *options, char **said, struct error *
  * config.json names. The caller updates manifest.json. Only one caller may change a folder at a
  * time. Returns -1 with ERROR_INPUT (the model has no such language, or another one uses a list of
  * this name), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. The function is in folder.c. */
-int lists_put(const char *folder, const char *code, const int32_t *ids, size_t count,
-              struct error *err);
+int import_put_lists(const char *folder, const char *code, const int32_t *ids, size_t count,
+                     struct error *err);
 
 /* Refuses a path that does not exist (ERROR_FILE), and an address (ERROR_INPUT). */
 int import_refuse(const char *path, struct error *err);

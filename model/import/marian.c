@@ -114,7 +114,7 @@ static int read_nematus(const char *text, size_t length, struct arena *arena, st
                      : error_set(err, ERROR_FORMAT, "the options are not a JSON object");
     for (size_t i = 0; result == 0 && i < sizeof nematus_always / sizeof *nematus_always; i++) {
         const json_t *value = json_object_get(root, nematus_always[i].name);
-        const char *shown = value ? json_shown(arena, value) : "";
+        const char *shown = value ? source_json_shown(arena, value) : "";
         if (arena_failed(arena))
             result = error_memory(err);
         else if (value && strcmp(shown, nematus_always[i].wanted) != 0 &&
@@ -130,9 +130,10 @@ static int read_nematus(const char *text, size_t length, struct arena *arena, st
         const json_t *value = json_object_get(root, nematus_names[i].theirs);
         const char *own = json_string_value(value);
         if (value)
-            pairs[count++] = (struct mapping_pair){
-                .key = nematus_names[i].ours,
-                .value = own ? arena_copy(arena, own, strlen(own)) : json_shown(arena, value)};
+            pairs[count++] =
+                (struct mapping_pair){.key = nematus_names[i].ours,
+                                      .value = own ? arena_copy(arena, own, strlen(own))
+                                                   : source_json_shown(arena, value)};
     }
     json_decref(root);
     if (result == 0 && arena_failed(arena))
@@ -198,7 +199,7 @@ static int check_recurrent(const struct marian_options *options, struct error *e
 /* Returns true if Marian's main line, v1.12 or newer, of this day or later, trained the model.
  * (Forks count their versions from 1.9 on.) */
 static bool is_newer(const struct mapping *found, const char *date) {
-    const struct mapping_pair *pair = mapping_find(found, "version");
+    const struct mapping_pair *pair = source_mapping_find(found, "version");
     int major, minor, patch, used = 0;
     if (!pair || !pair->value ||
         sscanf(pair->value, "v%d.%d.%d%n", &major, &minor, &patch, &used) != 3 || used == 0)
@@ -268,7 +269,7 @@ static int check_transformer(struct marian_options *options, const struct mappin
                          "option transformer-guided-alignment-layer: %s is not supported: the "
                          "decoder has %zu layers",
                          layer, depth);
-    const struct mapping_pair *tied = mapping_find(found, TIED_LAYERS);
+    const struct mapping_pair *tied = source_mapping_find(found, TIED_LAYERS);
     bool given = tied && (tied->count > 0 || (tied->value && *tied->value)),
          fits = !given || tied->count == depth;
     for (size_t i = 0; fits && i < depth; i++) {
@@ -281,7 +282,7 @@ static int check_transformer(struct marian_options *options, const struct mappin
                 : error_set(err, ERROR_FORMAT,
                             "option %s: %s is not supported: it needs one number from 1 to %zu for "
                             "each of the %zu layers",
-                            TIED_LAYERS, mapping_shown(arena, tied), depth, depth);
+                            TIED_LAYERS, source_mapping_shown(arena, tied), depth, depth);
 }
 
 int marian_options_read(const char *text, size_t length, bool own, struct arena *arena,
@@ -291,11 +292,11 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
     if (text[strspn(text, " \t\r\n")] == '{') {
         if (read_nematus(text, length, arena, &found, err) != 0)
             return -1;
-    } else if (mapping_read(text, length, arena, &found, &inner) != 0) {
+    } else if (source_mapping_read(text, length, arena, &found, &inner) != 0) {
         return error_set(err, inner.code, "the options: %s", inner.message);
     }
-    const struct mapping_pair *type = mapping_find(&found, "type"),
-                              *inputs = mapping_find(&found, INPUT_TYPES);
+    const struct mapping_pair *type = source_mapping_find(&found, "type"),
+                              *inputs = source_mapping_find(&found, INPUT_TYPES);
     struct marian_options made = {.ignored = "", .norm = ""};
     made.transformer = type && type->value && strcmp(type->value, "transformer") == 0;
     int types = made.transformer ? TRANSFORMER : RECURRENT;
@@ -318,8 +319,8 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         if (own)
             return error_set(err, ERROR_FORMAT,
                              "option %s: unknown, so its effect on the model is unknown", name);
-        made.ignored = import_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "",
-                                  import_shown(arena, name, strlen(name)));
+        made.ignored = source_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "",
+                                  source_shown(arena, name, strlen(name)));
         if (!made.ignored)
             return error_memory(err);
     }
@@ -327,23 +328,24 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
         if (strcmp(inputs->items[i], "sequence") != 0)
             return error_set(err, ERROR_FORMAT,
                              "option %s: %s is not supported: alignd reads sentences", INPUT_TYPES,
-                             mapping_shown(arena, inputs));
-    if (type && check_row(&option_rows[0], type->value, mapping_shown(arena, type), err) !=
+                             source_mapping_shown(arena, inputs));
+    if (type && check_row(&option_rows[0], type->value, source_mapping_shown(arena, type), err) !=
                     0) /* checks the type before the options that it requires */
         return -1;
     for (size_t i = 0; i < ROWS; i++)
         if (option_rows[i].types & types && option_rows[i].allowed && !option_rows[i].fallback &&
-            !mapping_find(&found, option_rows[i].name))
+            !source_mapping_find(&found, option_rows[i].name))
             return error_set(err, ERROR_FORMAT, "option %s: missing", option_rows[i].name);
     for (size_t i = 0; i < ROWS; i++) {
         if (!(option_rows[i].types & types) || !option_rows[i].allowed)
             continue;
-        const struct mapping_pair *pair = mapping_find(&found, option_rows[i].name);
+        const struct mapping_pair *pair = source_mapping_find(&found, option_rows[i].name);
         const char *value = !pair              ? option_rows[i].fallback
                             : pair->value      ? pair->value
                             : pair->count == 0 ? ""
                                                : NULL;
-        if (check_row(&option_rows[i], value, pair ? mapping_shown(arena, pair) : value, err) != 0)
+        if (check_row(&option_rows[i], value, pair ? source_mapping_shown(arena, pair) : value,
+                      err) != 0)
             return -1;
         made.rows[made.count].name = option_rows[i].name;
         made.rows[made.count++].value = value;
@@ -382,18 +384,18 @@ static void keep_given(struct converter *c, struct made *made, const struct stor
     if (!multiplier)
         return;
     struct tensors *tensors = c->tensors;
-    struct name own = named("%s_QuantMultA", multiplier);
+    struct name own = tensors_named("%s_QuantMultA", multiplier);
     const struct stored_tensor *found = tensors_find(tensors, own.text);
     struct error inner = {0};
     float value = 0;
     if (found)
         tensors_drop(tensors, own.text);
     else if (strcmp(multiplier, "Wemb") == 0)
-        found = stored_find(tensors->from, "none_QuantMultA");
+        found = tensors_find_stored(tensors->from, "none_QuantMultA");
     if (!found || tensors->failed)
         return;
-    if (stored_count(found) != 1 || found->kind > STORED_I8 ||
-        stored_numbers(found, 0, 1, &value, &inner) != 0 || value <= 0)
+    if (tensors_count(found) != 1 || found->kind > STORED_I8 ||
+        tensors_numbers(found, 0, 1, &value, &inner) != 0 || value <= 0)
         tensors_fail(tensors, "%s: must be one positive number", found->name);
     else
         made->input_scale = value;
@@ -437,11 +439,11 @@ static struct marian_sizes embeddings(struct converter *c) {
 /* Plans the output layer, whose matrix in newer files is [out, in] under another name. */
 static void output(struct converter *c, size_t vocabulary) {
     const char *theirs = c->options->transformer ? "decoder_ff_logit_out" : "decoder_ff_logit_l2";
-    struct name older = named("%s_W", theirs), newer = named("%s_Wt", theirs);
+    struct name older = tensors_named("%s_W", theirs), newer = tensors_named("%s_Wt", theirs);
     if (is_on(c->options, "output-omit-bias"))
         tensors_make_vector(c->tensors, "output.bias", vocabulary);
     else
-        vector(c, named("%s_b", theirs).text, "output.bias", vocabulary);
+        vector(c, tensors_named("%s_b", theirs).text, "output.bias", vocabulary);
     if (ties(c->options))
         return;
     if (tensors_find(c->tensors, older.text)) {
@@ -485,7 +487,8 @@ static void rename_one(struct tensors *tensors, const char *theirs, const char *
 static void rename_normed(struct tensors *tensors, const char *theirs, const char *ours) {
     static const char *const ends[] = {"", "_lns", "_lnb"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        rename_one(tensors, named("%s%s", theirs, ends[i]).text, named("%s%s", ours, ends[i]).text);
+        rename_one(tensors, tensors_named("%s%s", theirs, ends[i]).text,
+                   tensors_named("%s%s", ours, ends[i]).text);
 }
 
 static void rename_nematus(struct tensors *tensors, const struct marian_options *options) {
@@ -507,36 +510,37 @@ static void rename_nematus(struct tensors *tensors, const struct marian_options 
         rename_one(tensors, "Wemb", "encoder_Wemb");
     for (size_t c = 0; c < 3; c++)
         for (size_t i = 0; i < 6; i++)
-            rename_normed(tensors, named("%s%s", cells[c][0], gates[i]).text,
-                          named("%s%s", cells[c][1], gates[i]).text);
+            rename_normed(tensors, tensors_named("%s%s", cells[c][0], gates[i]).text,
+                          tensors_named("%s%s", cells[c][1], gates[i]).text);
     for (size_t i = 0; i < 6; i++)
-        rename_normed(tensors, named("decoder_%s", second[i][0]).text,
-                      named("decoder_cell2_%s", second[i][1]).text);
+        rename_normed(tensors, tensors_named("decoder_%s", second[i][0]).text,
+                      tensors_named("decoder_cell2_%s", second[i][1]).text);
     size_t below = number_of(options, "enc-cell-depth"),
            above = number_of(options, "dec-cell-base-depth");
     for (size_t n = 1; n < below; n++)
         for (size_t s = 0; s < 2; s++)
             for (size_t i = 0; i < 4; i++)
-                rename_normed(tensors, named("encoder_%s%s_drt_%zu", sides[s], state[i], n).text,
-                              named("encoder_bi_%scell%zu_%s", sides[s], n + 1, state[i]).text);
+                rename_normed(
+                    tensors, tensors_named("encoder_%s%s_drt_%zu", sides[s], state[i], n).text,
+                    tensors_named("encoder_bi_%scell%zu_%s", sides[s], n + 1, state[i]).text);
     for (size_t n = 3; n <= above; n++)
         for (size_t i = 0; i < 4; i++)
-            rename_normed(tensors, named("decoder_%s_nl_drt_%zu", state[i], n - 2).text,
-                          named("decoder_cell%zu_%s", n, state[i]).text);
+            rename_normed(tensors, tensors_named("decoder_%s_nl_drt_%zu", state[i], n - 2).text,
+                          tensors_named("decoder_cell%zu_%s", n, state[i]).text);
     for (size_t i = 0; i < 5; i++)
-        rename_one(tensors, named("ff_state_%s", start[i]).text,
-                   named("decoder_ff_state_%s", start[i]).text);
+        rename_one(tensors, tensors_named("ff_state_%s", start[i]).text,
+                   tensors_named("decoder_ff_state_%s", start[i]).text);
     for (size_t n = 0; n < 3; n++) {
         for (size_t i = 0; i < 4; i++)
-            rename_one(tensors, named("ff_logit_%s_%s", parts[n], readout[i]).text,
-                       named("decoder_ff_logit_l1_%s%zu", readout[i], n).text);
-        rename_one(tensors, named("ff_logit_l1_gamma%zu", n).text,
-                   named("decoder_ff_logit_l1_gamma%zu", n).text);
+            rename_one(tensors, tensors_named("ff_logit_%s_%s", parts[n], readout[i]).text,
+                       tensors_named("decoder_ff_logit_l1_%s%zu", readout[i], n).text);
+        rename_one(tensors, tensors_named("ff_logit_l1_gamma%zu", n).text,
+                   tensors_named("decoder_ff_logit_l1_gamma%zu", n).text);
     }
     for (size_t s = 0; s < 2; s++)
         for (size_t n = 1; n <= 2; n++)
-            rename_one(tensors, named("encoder_%sgamma%zu", sides[s], n).text,
-                       named("encoder_bi_%sgamma%zu", sides[s], n).text);
+            rename_one(tensors, tensors_named("encoder_%sgamma%zu", sides[s], n).text,
+                       tensors_named("encoder_bi_%sgamma%zu", sides[s], n).text);
 }
 
 /* ---- cells ---- */
@@ -586,11 +590,12 @@ static void cell_gates(struct converter *c, const struct cell *cell, const struc
                        size_t past) {
     size_t hidden = c->hidden, within, size = cell->gates * hidden;
     const struct stored_tensor *from[2] = {NULL, NULL};
-    struct name own = named("%s%s", place->ours, ours);
+    struct name own = tensors_named("%s%s", place->ours, ours);
     struct made *made = inputs ? tensors_make(c->tensors, own.text, size, inputs)
                                : tensors_make_vector(c->tensors, own.text, size);
     for (size_t i = 0; i < 2 && cell->parts[i].gates && first < past; i++) {
-        struct name theirs = named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1);
+        struct name theirs =
+            tensors_named("%s%c%s%s", place->theirs, *end, cell->parts[i].end, end + 1);
         size = cell->parts[i].gates * hidden;
         from[i] = inputs ? tensors_matrix(c->tensors, theirs.text, inputs, size)
                          : tensors_vector(c->tensors, theirs.text, size);
@@ -616,10 +621,10 @@ static void cell_gates(struct converter *c, const struct cell *cell, const struc
 static void cell_gain(struct converter *c, const struct cell *cell, const struct place *place,
                       int number, const char *ours) {
     size_t hidden = c->hidden;
-    struct made *made = tensors_make_vector(c->tensors, named("%s%s", place->ours, ours).text,
-                                            cell->gates * hidden);
+    struct made *made = tensors_make_vector(
+        c->tensors, tensors_named("%s%s", place->ours, ours).text, cell->gates * hidden);
     const struct stored_tensor *from = tensors_vector(
-        c->tensors, named("%sgamma%d", place->theirs, number).text, cell->gates * hidden);
+        c->tensors, tensors_named("%sgamma%d", place->theirs, number).text, cell->gates * hidden);
     for (size_t gate = 0; gate < cell->gates; gate++)
         tensors_patch(c->tensors, made,
                       (struct patch){.from = from,
@@ -644,14 +649,16 @@ static void one_cell(struct converter *c, const struct cell *cell, struct place 
         cell_gates(c, cell, &place, "b", "bias_state", 0, beside, gates);
         return;
     case NORM_LAYER:
-        tensors_make_vector(c->tensors, named("%sbias_state", place.ours).text, gates * c->hidden);
+        tensors_make_vector(c->tensors, tensors_named("%sbias_state", place.ours).text,
+                            gates * c->hidden);
         cell_gain(c, cell, &place, 2, "gain_state");
         cell_gates(c, cell, &place, "b", "shift_state", 0, beside, gates);
         if (!place.inputs) {
             cell_gates(c, cell, &place, "b", "bias_input", 0, 0, beside);
             return;
         }
-        tensors_make_vector(c->tensors, named("%sbias_input", place.ours).text, gates * c->hidden);
+        tensors_make_vector(c->tensors, tensors_named("%sbias_input", place.ours).text,
+                            gates * c->hidden);
         cell_gain(c, cell, &place, 1, "gain_input");
         cell_gates(c, cell, &place, "b", "shift_input", 0, 0, beside);
         return;
@@ -681,14 +688,17 @@ static void recurrent_encoder(struct converter *c) {
     for (size_t i = 1; i <= depth; i++) {
         for (size_t s = 0; s < 2; s++) {
             for (size_t j = 1; j <= cell_depth; j++) {
-                struct name layer = named(i > 1 ? "l%zu_" : "%.0zu", i > 1 ? i : 0);
-                struct name number = i > 1 || j > 1 ? named("cell%zu_", j) : named("%s", "");
-                struct name theirs = together && i > 1
-                                         ? named("encoder_l%zu_cell%zu_", i, j)
-                                         : named("%s%s%s", stacks[s][0], layer.text, number.text);
-                struct name transition = j > 1 ? named("transitions.%zu.", j - 2) : named("%s", "");
+                struct name layer = tensors_named(i > 1 ? "l%zu_" : "%.0zu", i > 1 ? i : 0);
+                struct name number =
+                    i > 1 || j > 1 ? tensors_named("cell%zu_", j) : tensors_named("%s", "");
+                struct name theirs =
+                    together && i > 1
+                        ? tensors_named("encoder_l%zu_cell%zu_", i, j)
+                        : tensors_named("%s%s%s", stacks[s][0], layer.text, number.text);
+                struct name transition =
+                    j > 1 ? tensors_named("transitions.%zu.", j - 2) : tensors_named("%s", "");
                 struct name ours =
-                    named("encoder.layers.%zu.%s.%s", i - 1, stacks[s][1], transition.text);
+                    tensors_named("encoder.layers.%zu.%s.%s", i - 1, stacks[s][1], transition.text);
                 size_t inputs = i == 1               ? c->embedding
                                 : together && i == 2 ? 2 * c->hidden
                                                      : c->hidden;
@@ -720,19 +730,20 @@ static size_t annotation(const struct converter *c) {
  * ours with a letter. */
 static void bias_and_norm(struct converter *c, const char *theirs, const char *number,
                           const char *ours, const char *letter, size_t size) {
-    struct name bias = named("%sbias%s", ours, letter), gain = named("%sgain%s", ours, letter),
-                shift = named("%sshift%s", ours, letter);
-    struct name their_bias = named("%sb%s", theirs, number);
+    struct name bias = tensors_named("%sbias%s", ours, letter),
+                gain = tensors_named("%sgain%s", ours, letter),
+                shift = tensors_named("%sshift%s", ours, letter);
+    struct name their_bias = tensors_named("%sb%s", theirs, number);
     if (c->norm == NORM_LAYER) {
         tensors_make_vector(c->tensors, bias.text, size);
-        vector(c, named("%sgamma%s", theirs, number).text, gain.text, size);
+        vector(c, tensors_named("%sgamma%s", theirs, number).text, gain.text, size);
         vector(c, their_bias.text, shift.text, size);
         return;
     }
     vector(c, their_bias.text, bias.text, size);
     if (c->norm == NORM_GATES) {
-        vector(c, named("%sln_s%s", theirs, number).text, gain.text, size);
-        vector(c, named("%sln_b%s", theirs, number).text, shift.text, size);
+        vector(c, tensors_named("%sln_s%s", theirs, number).text, gain.text, size);
+        vector(c, tensors_named("%sln_b%s", theirs, number).text, shift.text, size);
     }
 }
 
@@ -745,23 +756,24 @@ static void recurrent_decoder(struct converter *c) {
     size_t depth = number_of(c->options, "dec-depth");
     one_cell(c, cell, (struct place){"decoder_cell1_", "decoder.layers.0.", c->embedding, false});
     for (size_t j = 2; j <= base; j++) {
-        struct name ours = j > 2 ? named("decoder.conditional.transitions.%zu.", j - 3)
-                                 : named("%s", "decoder.conditional.");
+        struct name ours = j > 2 ? tensors_named("decoder.conditional.transitions.%zu.", j - 3)
+                                 : tensors_named("%s", "decoder.conditional.");
         one_cell(c, cell,
-                 (struct place){named("decoder_cell%zu_", j).text, ours.text,
+                 (struct place){tensors_named("decoder_cell%zu_", j).text, ours.text,
                                 j == 2 ? annotation(c) : 0, true});
     }
     for (size_t i = 2; i <= depth; i++)
         for (size_t j = 1; j <= high; j++) {
-            struct name ours = j > 1 ? named("decoder.layers.%zu.transitions.%zu.", i - 1, j - 2)
-                                     : named("decoder.layers.%zu.", i - 1);
+            struct name ours =
+                j > 1 ? tensors_named("decoder.layers.%zu.transitions.%zu.", i - 1, j - 2)
+                      : tensors_named("decoder.layers.%zu.", i - 1);
             one_cell(c, cell,
-                     (struct place){named("decoder_l%zu_cell%zu_", i, j).text, ours.text,
+                     (struct place){tensors_named("decoder_l%zu_cell%zu_", i, j).text, ours.text,
                                     j == 1 ? c->hidden : 0, false});
         }
     for (size_t i = 0; i < depth; i++) {
-        struct name ours = named("decoder.initial.%zu.", i);
-        weight(c, "decoder_ff_state_W", named("%sweight", ours.text).text, annotation(c),
+        struct name ours = tensors_named("decoder.initial.%zu.", i);
+        weight(c, "decoder_ff_state_W", tensors_named("%sweight", ours.text).text, annotation(c),
                c->hidden);
         bias_and_norm(c, "decoder_ff_state_", "", ours.text, "", c->hidden);
     }
@@ -798,27 +810,28 @@ static void readout(struct converter *c) {
     struct made *made =
         tensors_make(c->tensors, "readout.weight", size, inputs[0] + inputs[1] + inputs[2]);
     for (size_t i = 0; i < 3; at += inputs[i++])
-        tensors_patch(
-            c->tensors, made,
-            (struct patch){.from = tensors_matrix(c->tensors, named("%sW%zu", theirs, i).text,
-                                                  inputs[i], size),
-                           .flip = true,
-                           .to_column = at,
-                           .rows = size,
-                           .columns = inputs[i]});
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = tensors_matrix(c->tensors,
+                                                            tensors_named("%sW%zu", theirs, i).text,
+                                                            inputs[i], size),
+                                     .flip = true,
+                                     .to_column = at,
+                                     .rows = size,
+                                     .columns = inputs[i]});
     if (c->norm == NORM_NONE) {
         made = tensors_make_vector(c->tensors, "readout.bias", size);
         for (size_t i = 0; i < 3; i++)
-            tensors_patch(c->tensors, made,
-                          (struct patch){.from = tensors_vector(
-                                             c->tensors, named("%sb%zu", theirs, i).text, size),
-                                         .add = true,
-                                         .rows = 1,
-                                         .columns = size});
+            tensors_patch(
+                c->tensors, made,
+                (struct patch){.from = tensors_vector(
+                                   c->tensors, tensors_named("%sb%zu", theirs, i).text, size),
+                               .add = true,
+                               .rows = 1,
+                               .columns = size});
         return;
     }
     for (size_t i = 0; i < 3; i++)
-        bias_and_norm(c, theirs, named("%zu", i).text, "readout.", letters[i], size);
+        bias_and_norm(c, theirs, tensors_named("%zu", i).text, "readout.", letters[i], size);
 }
 
 static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes) {
@@ -872,52 +885,55 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
 /* Plans the matrix theirs_W<end> and the bias theirs_b<end>. */
 static void dense(struct converter *c, const char *theirs, const char *end, const char *ours,
                   size_t inputs, size_t outputs) {
-    weight(c, named("%s_W%s", theirs, end).text, named("%s.weight", ours).text, inputs, outputs);
-    vector(c, named("%s_b%s", theirs, end).text, named("%s.bias", ours).text, outputs);
+    weight(c, tensors_named("%s_W%s", theirs, end).text, tensors_named("%s.weight", ours).text,
+           inputs, outputs);
+    vector(c, tensors_named("%s_b%s", theirs, end).text, tensors_named("%s.bias", ours).text,
+           outputs);
 }
 
 static void block_norm(struct converter *c, const char *theirs, const char *ours, bool before) {
     const char *end = before ? "_pre" : "";
-    vector(c, named("%s_ln_scale%s", theirs, end).text, named("%s.norm.gain", ours).text,
-           c->hidden);
-    vector(c, named("%s_ln_bias%s", theirs, end).text, named("%s.norm.shift", ours).text,
-           c->hidden);
+    vector(c, tensors_named("%s_ln_scale%s", theirs, end).text,
+           tensors_named("%s.norm.gain", ours).text, c->hidden);
+    vector(c, tensors_named("%s_ln_bias%s", theirs, end).text,
+           tensors_named("%s.norm.shift", ours).text, c->hidden);
 }
 
 static void heads(struct converter *c, const char *theirs, const char *ours) {
     static const char *const parts[][2] = {{"q", "query"}, {"k", "key"}, {"v", "value"}};
-    struct name output = named("%s.output", ours);
+    struct name output = tensors_named("%s.output", ours);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        dense(c, theirs, parts[i][0], named("%s.%s", ours, parts[i][1]).text, c->hidden, c->hidden);
+        dense(c, theirs, parts[i][0], tensors_named("%s.%s", ours, parts[i][1]).text, c->hidden,
+              c->hidden);
     if (is_on(c->options, "transformer-no-projection")) {
-        tensors_make(c->tensors, named("%s.weight", output.text).text, c->hidden, c->hidden)
+        tensors_make(c->tensors, tensors_named("%s.weight", output.text).text, c->hidden, c->hidden)
             ->identity = true;
-        tensors_make_vector(c->tensors, named("%s.bias", output.text).text, c->hidden);
+        tensors_make_vector(c->tensors, tensors_named("%s.bias", output.text).text, c->hidden);
     } else {
         dense(c, theirs, "o", output.text, c->hidden, c->hidden);
     }
-    block_norm(c, named("%s_Wo", theirs).text, ours, c->before);
+    block_norm(c, tensors_named("%s_Wo", theirs).text, ours, c->before);
 }
 
 static void filter(struct converter *c, const char *theirs, const char *ours, size_t middle) {
-    dense(c, theirs, "1", named("%s.input", ours).text, c->hidden, middle);
-    dense(c, theirs, "2", named("%s.output", ours).text, middle, c->hidden);
-    block_norm(c, named("%s_ffn", theirs).text, ours, c->before);
+    dense(c, theirs, "1", tensors_named("%s.input", ours).text, c->hidden, middle);
+    dense(c, theirs, "2", tensors_named("%s.output", ours).text, middle, c->hidden);
+    block_norm(c, tensors_named("%s_ffn", theirs).text, ours, c->before);
 }
 
 /* ---- the mixers ---- */
 
 static void self_attention(struct converter *c, const char *theirs, const char *ours) {
-    heads(c, named("%s_self", theirs).text, named("%s.self", ours).text);
+    heads(c, tensors_named("%s_self", theirs).text, tensors_named("%s.self", ours).text);
 }
 
 static void ssru(struct converter *c, const char *theirs, const char *ours) {
-    weight(c, named("%s_rnn_W", theirs).text, named("%s.ssru.candidate.weight", ours).text,
-           c->hidden, c->hidden);
-    dense(c, named("%s_rnn", theirs).text, "f", named("%s.ssru.forget", ours).text, c->hidden,
-          c->hidden);
-    block_norm(c, named(c->before ? "%s_rnn" : "%s_rnn_ffn", theirs).text,
-               named("%s.ssru", ours).text, c->before);
+    weight(c, tensors_named("%s_rnn_W", theirs).text,
+           tensors_named("%s.ssru.candidate.weight", ours).text, c->hidden, c->hidden);
+    dense(c, tensors_named("%s_rnn", theirs).text, "f", tensors_named("%s.ssru.forget", ours).text,
+          c->hidden, c->hidden);
+    block_norm(c, tensors_named(c->before ? "%s_rnn" : "%s_rnn_ffn", theirs).text,
+               tensors_named("%s.ssru", ours).text, c->before);
 }
 
 /* Returns the size of the feed-forward of average attention; 0: it has none. */
@@ -929,16 +945,17 @@ static size_t average_filter(const struct converter *c) {
 
 static void average(struct converter *c, const char *theirs, const char *ours) {
     size_t middle = average_filter(c);
-    struct name aan = named("%s_aan", theirs), to = named("%s.average", ours);
+    struct name aan = tensors_named("%s_aan", theirs), to = tensors_named("%s.average", ours);
     if (middle)
-        dense(c, aan.text, "1", named("%s.input", to.text).text, c->hidden, middle);
+        dense(c, aan.text, "1", tensors_named("%s.input", to.text).text, c->hidden, middle);
     if (middle && middle != c->hidden)
-        dense(c, aan.text, "2", named("%s.output", to.text).text, middle, c->hidden);
+        dense(c, aan.text, "2", tensors_named("%s.output", to.text).text, middle, c->hidden);
     if (!is_on(c->options, "transformer-aan-nogate")) {
-        dense(c, aan.text, "i", named("%s.gate.input", to.text).text, c->hidden, c->hidden);
-        dense(c, aan.text, "f", named("%s.gate.output", to.text).text, c->hidden, c->hidden);
+        dense(c, aan.text, "i", tensors_named("%s.gate.input", to.text).text, c->hidden, c->hidden);
+        dense(c, aan.text, "f", tensors_named("%s.gate.output", to.text).text, c->hidden,
+              c->hidden);
     }
-    block_norm(c, named("%s_ffn", aan.text).text, to.text, c->before);
+    block_norm(c, tensors_named("%s_ffn", aan.text).text, to.text, c->before);
 }
 
 static const struct mixer {
@@ -976,18 +993,21 @@ static json_t *convert_transformer(struct converter *c, struct marian_sizes *siz
                                  "first of them in every step of a translation");
 
     for (size_t i = 1; i <= depth; i++) {
-        heads(c, named("encoder_l%zu_self", i).text, named("encoder.layers.%zu.self", i - 1).text);
-        filter(c, named("encoder_l%zu_ffn", i).text, named("encoder.layers.%zu.filter", i - 1).text,
-               middle);
+        heads(c, tensors_named("encoder_l%zu_self", i).text,
+              tensors_named("encoder.layers.%zu.self", i - 1).text);
+        filter(c, tensors_named("encoder_l%zu_ffn", i).text,
+               tensors_named("encoder.layers.%zu.filter", i - 1).text, middle);
     }
     if (c->before)
         block_norm(c, "encoder_top", "encoder", false);
     for (size_t i = 0; i < above; i++) {
-        struct name theirs = named("decoder_l%zu", c->options->tied_layers[i]),
-                    ours = named("decoder.layers.%zu", i);
+        struct name theirs = tensors_named("decoder_l%zu", c->options->tied_layers[i]),
+                    ours = tensors_named("decoder.layers.%zu", i);
         mixer->convert(c, theirs.text, ours.text);
-        heads(c, named("%s_context", theirs.text).text, named("%s.cross", ours.text).text);
-        filter(c, named("%s_ffn", theirs.text).text, named("%s.filter", ours.text).text, upper);
+        heads(c, tensors_named("%s_context", theirs.text).text,
+              tensors_named("%s.cross", ours.text).text);
+        filter(c, tensors_named("%s_ffn", theirs.text).text,
+               tensors_named("%s.filter", ours.text).text, upper);
     }
     if (c->before)
         block_norm(c, "decoder_top", "decoder", false);

@@ -29,7 +29,7 @@ static const char *folder_of(const char *path, struct arena *arena) {
 }
 
 static bool has(const char *folder, const char *name, struct arena *arena) {
-    const char *path = path_join(arena, folder, name);
+    const char *path = source_path_join(arena, folder, name);
     return path && source_exists(path);
 }
 
@@ -82,8 +82,8 @@ static int find_one(const struct listing *listing, const char *pattern, const ch
             other |= source_begins(name, *beginning);
         if (other)
             continue;
-        names = import_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", name);
-        *found = path_join(arena, listing->folder, name);
+        names = source_say(arena, "%s%s%s", names ? names : "", names ? ", " : "", name);
+        *found = source_path_join(arena, listing->folder, name);
         count++;
     }
     if (count > 1)
@@ -129,7 +129,7 @@ bool parts_huggingface(const char *path, struct arena *arena, const char **folde
     bool named = strcmp(source_name(path), "config.json") == 0, beside = false;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         named |= strcmp(source_name(path), files[i]) == 0;
-    *folder = is_folder(path) ? path : named ? folder_of(path, arena) : NULL;
+    *folder = source_is_folder(path) ? path : named ? folder_of(path, arena) : NULL;
     for (size_t i = 0; *folder && i < sizeof files / sizeof *files; i++)
         beside |= has(*folder, files[i], arena);
     return beside && has(*folder, "config.json", arena);
@@ -163,8 +163,9 @@ static bool matches(const char *text, const char *pattern, int flags) {
     return found;
 }
 
-int origin_card(const char *folder, struct arena *arena, const char **card, struct error *err) {
-    const char *path = path_join(arena, folder, "README.md");
+int conversion_origin_card(const char *folder, struct arena *arena, const char **card,
+                           struct error *err) {
+    const char *path = source_path_join(arena, folder, "README.md");
     char *text;
     size_t length;
     *card = "";
@@ -192,7 +193,7 @@ static const char *licence_of_card(const char *card, struct arena *arena) {
         for (size_t l = 0; copy && l < LICENCES; l++)
             if (licences[l].brief && strcasecmp(licences[l].brief, copy) == 0)
                 copy = licences[l].name;
-        return copy ? import_say(arena,
+        return copy ? source_say(arena,
                                  "%s, as the card says of the model that it was converted from",
                                  copy)
                     : NULL;
@@ -200,12 +201,12 @@ static const char *licence_of_card(const char *card, struct arena *arena) {
     return "";
 }
 
-int origin_find(const char *folder, const char *name, bool firefox, const char *card,
-                struct arena *arena, struct origin *out, struct error *err) {
+int conversion_origin_find(const char *folder, const char *name, bool firefox, const char *card,
+                           struct arena *arena, struct origin *out, struct error *err) {
     static const char *const files[] = {"LICENSE", "LICENSE.txt", "LICENCE", "LICENSE.md"};
     struct origin made = {.card = card, .attribution = ""};
     for (size_t i = 0; i < sizeof files / sizeof *files && !made.text; i++) {
-        const char *path = path_join(arena, folder, files[i]);
+        const char *path = source_path_join(arena, folder, files[i]);
         char *text;
         if (!source_exists(path))
             continue;
@@ -216,12 +217,12 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
     made.licence = made.text ? "that of LICENSE" : licence_of_card(card, arena);
     for (size_t i = 0; made.text && i < LICENCES; i++)
         if (memmem(made.text, made.text_bytes, licences[i].words, strlen(licences[i].words))) {
-            made.licence = import_say(arena, "%s, whose text is LICENSE", licences[i].name);
+            made.licence = source_say(arena, "%s, whose text is LICENSE", licences[i].name);
             break;
         }
     if (firefox) {
         if (made.licence && !*made.licence)
-            made.licence = import_say(
+            made.licence = source_say(
                 arena, "%s, as mozilla/firefox-translations-models says of all its models",
                 licences[MPL].name);
         made.attribution = firefox_attribution;
@@ -234,17 +235,18 @@ int origin_find(const char *folder, const char *name, bool firefox, const char *
     return 0;
 }
 
-bool origin_guided(const char *model, bool bergamot, const struct mapping *training,
-                   const char *card) {
-    const struct mapping_pair *said = training ? mapping_find(training, "guided-alignment") : NULL;
+bool conversion_origin_guided(const char *model, bool bergamot, const struct mapping *training,
+                              const char *card) {
+    const struct mapping_pair *said =
+        training ? source_mapping_find(training, "guided-alignment") : NULL;
     if (said && said->value)
         return *said->value && strcmp(said->value, "none") != 0;
     return bergamot || matches(model, "-align\\b", 0) ||
            matches(card, "\\btransformer[[:alnum:]_-]*-align\\b", 0);
 }
 
-bool origin_languages(const char *name, struct arena *arena, const char **source,
-                      const char **target) {
+bool conversion_origin_languages(const char *name, struct arena *arena, const char **source,
+                                 const char **target) {
     static const char *const patterns[] = {
         "^model\\.([a-z]{2})([a-z]{2})\\.", "^model\\.([a-z]{3})([a-z]{3})\\.",
         "^opus-mt-(tc-base-|tc-big-|tc-bible-big-)?([a-z]{2,3})-([a-z]{2,3})$",
@@ -282,7 +284,7 @@ static int read_options(const char *const *paths, size_t count, struct arena *ar
             continue;
         if (source_text(paths[i], MOST_TEXT_BYTES, arena, &text, &length, err) != 0)
             return -1;
-        if (mapping_read(text, length, arena, out, &inner) != 0)
+        if (source_mapping_read(text, length, arena, out, &inner) != 0)
             return error_set(err, inner.code, "%s: %s", paths[i], inner.message);
         return 0;
     }
@@ -403,7 +405,7 @@ static void set_family(struct parts *parts, bool firefox, const char *card) {
     if (values_of(&parts->decoder) == 0 && bergamot)
         parts->decoder =
             (struct mapping){firefox_decoder, sizeof firefox_decoder / sizeof *firefox_decoder};
-    parts->guided = origin_guided(parts->name, bergamot, &parts->training, card);
+    parts->guided = conversion_origin_guided(parts->name, bergamot, &parts->training, card);
 }
 
 int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena,
@@ -413,7 +415,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     const char *folder = NULL, *card = "";
     struct listing listing;
     for (size_t i = 0; i < count; i++) {
-        if (is_folder(paths[i]) && !folder)
+        if (source_is_folder(paths[i]) && !folder)
             folder = paths[i];
         else if (take_named(paths[i], arena, &parts, &files, err) != 0)
             return -1;
@@ -436,14 +438,14 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     }
     parts.name = source_name(parts.model);
     const char *training[] = {
-        path_join(arena, parts.folder, import_say(arena, "%s.yml", parts.name))};
+        source_path_join(arena, parts.folder, source_say(arena, "%s.yml", parts.name))};
     if (!whole && named) { /* all required files are named, so only options are searched for */
         if (read_options((const char *const[]){files.decoder}, 1, arena, &parts.decoder, err) !=
                 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
         set_family(&parts, is_firefox(parts.name), "");
-        origin_languages(parts.name, arena, &parts.source, &parts.target);
+        conversion_origin_languages(parts.name, arena, &parts.source, &parts.target);
         *out = parts;
         return 0;
     }
@@ -454,25 +456,26 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
     if (find_one(&listing, "config.*.yml", NULL, arena, &configured, err) != 0)
         return -1;
     const char *decoders[] = {
-        files.decoder, path_join(arena, parts.folder, "decoder.yml"),
-        path_join(arena, parts.folder, import_say(arena, "%s.decoder.yml", parts.name)),
+        files.decoder, source_path_join(arena, parts.folder, "decoder.yml"),
+        source_path_join(arena, parts.folder, source_say(arena, "%s.decoder.yml", parts.name)),
         configured};
     if (read_options(decoders, sizeof decoders / sizeof *decoders, arena, &parts.decoder, err) !=
             0 ||
         read_options(training, 1, arena, &parts.training, err) != 0 ||
-        (whole && origin_card(folder, arena, &card, err) != 0) ||
-        origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin, err) != 0)
+        (whole && conversion_origin_card(folder, arena, &card, err) != 0) ||
+        conversion_origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin,
+                               err) != 0)
         return -1;
     set_family(&parts, firefox, card);
-    if (!origin_languages(parts.name, arena, &parts.source, &parts.target))
-        origin_languages(shown, arena, &parts.source, &parts.target);
+    if (!conversion_origin_languages(parts.name, arena, &parts.source, &parts.target))
+        conversion_origin_languages(shown, arena, &parts.source, &parts.target);
     if (!parts.source && strstr(parts.name, "intgemm") &&
         matches(shown, "^[a-z]{4}$", 0)) { /* Firefox's pairs have such names */
         parts.source = arena_copy(arena, shown, 2);
         parts.target = arena_copy(arena, shown + 2, 2);
     }
     const char *metadata =
-        path_join(arena, parts.folder, "metadata.json"); /* of Mozilla's models */
+        source_path_join(arena, parts.folder, "metadata.json"); /* of Mozilla's models */
     json_t *root = metadata ? json_load_file(metadata, 0, NULL) : NULL;
     const char *source = json_string_value(json_object_get(root, "sourceLanguage"));
     const char *target = json_string_value(json_object_get(root, "targetLanguage"));
@@ -493,7 +496,7 @@ static const double MOST_PENALTY = 2, LEAST_RATIO = 0.1, MOST_RATIO = 20,
 
 /* Returns the value of an option of the decoder, or NULL if it is missing or a list. */
 static const char *decoder_option(const struct mapping *options, const char *name) {
-    const struct mapping_pair *pair = mapping_find(options, name);
+    const struct mapping_pair *pair = source_mapping_find(options, name);
     return pair ? pair->value : NULL;
 }
 
@@ -514,7 +517,7 @@ static double within(const char *name, double value, double least, double most, 
                      const char **said) {
     double taken = value < least ? least : value > most ? most : value;
     if (taken != value)
-        *said = import_say(
+        *said = source_say(
             arena,
             "%sdecoder option %s: %g is out of alignd's range, %g to %g; %g is used instead\n",
             *said, name, value, least, most, taken);
@@ -526,8 +529,8 @@ static bool decoder_on(const struct mapping *options, const char *name) {
     return text && strcmp(text, "true") == 0;
 }
 
-int marian_decoder_read(const struct mapping *options, struct arena *arena,
-                        struct marian_defaults *out, struct error *err) {
+int conversion_marian_decoder_read(const struct mapping *options, struct arena *arena,
+                                   struct marian_defaults *out, struct error *err) {
     double beam = 1, penalty, words, ratio, tokens;
     const char *said = "";
     if (decoder_number(options, "beam-size", 1, &beam, err) != 0 ||
@@ -547,16 +550,16 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena,
             section, "length_penalty",
             json_real(within("normalize", penalty, 0, MOST_PENALTY, arena, &said)));
     if (words != 0 && said)
-        said = import_say(
+        said = source_say(
             arena, "%sdecoder option word-penalty: %g is not supported: searches go without\n",
             said, words);
     if (decoder_on(options, "skip-cost") && beam > 1 && said)
-        said = import_say(arena,
+        said = source_say(arena,
                           "%sdecoder option skip-cost: alignd's beam sums log-probabilities "
                           "instead of raw scores\n",
                           said);
     if (decoder_on(options, "allow-special") && said)
-        said = import_say(
+        said = source_say(
             arena, "%sdecoder option allow-special: alignd has no special pieces to allow\n", said);
     ratio = within("max-length-factor", ratio, LEAST_RATIO, MOST_RATIO, arena, &said);
     if (decoder_option(options, "max-length-break"))
@@ -567,10 +570,10 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena,
     if (precision && strcmp(precision, "float32") != 0) {
         compute = source_begins(precision, "int8") ? "int8" : "float32";
         if (!source_begins(precision, "int8"))
-            said = import_say(
+            said = source_say(
                 arena,
                 "%sdecoder option gemm-precision: %s is not supported: products are of float32\n",
-                said, import_shown(arena, precision, strlen(precision)));
+                said, source_shown(arena, precision, strlen(precision)));
     }
     if (failed || !said || arena_failed(arena)) {
         json_decref(section);
@@ -578,7 +581,7 @@ int marian_decoder_read(const struct mapping *options, struct arena *arena,
     }
     *out = (struct marian_defaults){.section = section,
                                     .compute = compute,
-                                    .lists = mapping_find(options, "shortlist") != NULL,
+                                    .lists = source_mapping_find(options, "shortlist") != NULL,
                                     .source_tokens = (size_t)tokens,
                                     .ratio = ratio,
                                     .unknowns = decoder_on(options, "allow-unk"),
@@ -596,14 +599,14 @@ static bool locate(const char *path, struct arena *arena, const char **folder,
                                         "vocabulary.json",         "vocabulary.txt",
                                         "source_1_vocabulary.txt", "source_1_vocabulary.json"};
     *package = NULL;
-    *folder = is_folder(path)                               ? path
+    *folder = source_is_folder(path)                        ? path
               : strcmp(source_name(path), "model.bin") == 0 ? folder_of(path, arena)
                                                             : NULL;
     if (!*folder)
         return false;
     if (has(*folder, "metadata.json", arena) && has(*folder, "model/model.bin", arena)) {
         *package = *folder;
-        *folder = path_join(arena, *folder, "model");
+        *folder = source_path_join(arena, *folder, "model");
         return *folder != NULL;
     }
     bool beside = false;
@@ -612,7 +615,7 @@ static bool locate(const char *path, struct arena *arena, const char **folder,
     return beside && has(*folder, "model.bin", arena);
 }
 
-bool ctranslate2_is(const char *path, struct arena *arena) {
+bool conversion_ctranslate2_is(const char *path, struct arena *arena) {
     const char *folder, *package;
     return locate(path, arena, &folder, &package);
 }
@@ -629,7 +632,7 @@ static const char *language_of(const json_t *metadata, const char *key, struct a
 
 /* Reads an Argos package's metadata.json. */
 static int read_argos(struct ctranslate2_parts *parts, struct arena *arena, struct error *err) {
-    const char *path = path_join(arena, parts->package, "metadata.json");
+    const char *path = source_path_join(arena, parts->package, "metadata.json");
     json_t *root;
     if (source_json(path, path, arena, &root, err) != 0)
         return -1;
@@ -665,21 +668,21 @@ static bool find_segmenters(const char *folder, struct arena *arena, const char 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         if (!has(folder, pairs[i][0], arena) || !has(folder, pairs[i][1], arena))
             continue;
-        out[0] = path_join(arena, folder, pairs[i][0]);
-        out[1] = path_join(arena, folder, pairs[i][1]);
+        out[0] = source_path_join(arena, folder, pairs[i][0]);
+        out[1] = source_path_join(arena, folder, pairs[i][1]);
         return true;
     }
     return false;
 }
 
-int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena,
-                     struct ctranslate2_parts *out, struct error *err) {
+int conversion_ctranslate2_find(const char *const *paths, size_t count, struct arena *arena,
+                                struct ctranslate2_parts *out, struct error *err) {
     static const char *const bpe[] = {"bpe.model", "source.bpe", "target.bpe", "bpe.codes"};
     struct ctranslate2_parts parts = {.folder = NULL};
     size_t named = 0;
     for (size_t i = 0; i < count; i++) {
         bool spm = source_ends(paths[i], ".spm") || source_ends(paths[i], ".model");
-        if (!parts.folder && ctranslate2_is(paths[i], arena)) {
+        if (!parts.folder && conversion_ctranslate2_is(paths[i], arena)) {
             if (!locate(paths[i], arena, &parts.folder, &parts.package))
                 return error_memory(err);
         } else if (spm && named < 2) {
@@ -700,7 +703,8 @@ int ctranslate2_find(const char *const *paths, size_t count, struct arena *arena
         if (has(around, bpe[i], arena))
             return error_set(err, ERROR_FORMAT, "%s: has %s: %s", around, bpe[i], no_bpe);
     if (named == 0 && !find_segmenters(parts.folder, arena, parts.segmenters)) {
-        const char *outer = parts.package ? parts.package : path_join(arena, parts.folder, "..");
+        const char *outer =
+            parts.package ? parts.package : source_path_join(arena, parts.folder, "..");
         parts.guessed = outer && find_segmenters(outer, arena, parts.segmenters) && !parts.package;
     }
     if (named == 0 && !parts.segmenters[0] && parts.package)

@@ -18,11 +18,11 @@
 
 /* ---- messages and paths ---- */
 
-int import_interrupted(import_stop stop, struct error *err) {
+int source_interrupted(import_stop stop, struct error *err) {
     return stop && *stop ? error_set(err, ERROR_INPUT, "interrupted") : 0;
 }
 
-char *import_say(struct arena *arena, const char *format, ...) {
+char *source_say(struct arena *arena, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
@@ -35,7 +35,7 @@ char *import_say(struct arena *arena, const char *format, ...) {
     return text;
 }
 
-const char *import_shown(struct arena *arena, const char *text, size_t length) {
+const char *source_shown(struct arena *arena, const char *text, size_t length) {
     char *line = arena_alloc(arena, length * UTF8_SHOWN_BYTES + 1, 1);
     size_t size = 0;
     for (size_t at = 0; line && at < length;)
@@ -45,7 +45,7 @@ const char *import_shown(struct arena *arena, const char *text, size_t length) {
     return line ? line : "";
 }
 
-const char *import_thousands(struct arena *arena, uint64_t number) {
+const char *source_thousands(struct arena *arena, uint64_t number) {
     char digits[32], grouped[48];
     size_t length = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number),
            at = 0;
@@ -58,11 +58,11 @@ const char *import_thousands(struct arena *arena, uint64_t number) {
     return copy ? copy : "";
 }
 
-const char *path_join(struct arena *arena, const char *folder, const char *name) {
-    return import_say(arena, "%s/%s", folder, name);
+const char *source_path_join(struct arena *arena, const char *folder, const char *name) {
+    return source_say(arena, "%s/%s", folder, name);
 }
 
-bool is_folder(const char *path) {
+bool source_is_folder(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
@@ -230,7 +230,7 @@ int source_json(const char *path, const char *shown, struct arena *arena, json_t
                : error_set(err, ERROR_FORMAT, "%s: line %d: %s", shown, problem.line, problem.text);
 }
 
-const char *json_shown(struct arena *arena, const json_t *value) {
+const char *source_json_shown(struct arena *arena, const json_t *value) {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     const char *copy = text ? arena_copy(arena, text, strlen(text)) : NULL;
     arena->failed |= !text;
@@ -264,7 +264,7 @@ static const char *reason(const struct reader *reader) {
     return text ? text : "it is damaged";
 }
 
-int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err) {
+int source_archive_kind_of(const char *path, enum archive_kind *kind, struct error *err) {
     char start[512] = "";
     uint64_t size;
     int file = source_open(path, &size, err);
@@ -316,7 +316,7 @@ static int open_reader(struct reader *reader, bool raw, struct error *err) {
 static int next_file(struct reader *reader, char name[NAME_BYTES], struct error *err) {
     struct archive_entry *entry;
     for (;;) {
-        if (import_interrupted(reader->stop, err) != 0)
+        if (source_interrupted(reader->stop, err) != 0)
             return -1;
         int status = archive_read_next_header(reader->archive, &entry);
         if (status == ARCHIVE_EOF)
@@ -364,7 +364,7 @@ static int copy_content(struct reader *reader, const char *name, int file, struc
         if (file_write_all(file, block, (size_t)count) != 0)
             return error_set(err, ERROR_FILE, "%s: cannot be unpacked: %s", reader->path,
                              strerror(errno));
-        if (import_interrupted(reader->stop, err) != 0)
+        if (source_interrupted(reader->stop, err) != 0)
             return -1;
     }
 }
@@ -410,8 +410,8 @@ static int unpack_file(struct reader *reader, const char *folder, const char *na
                : error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
 }
 
-int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits,
-                   import_stop stop, struct error *err) {
+int source_archive_unpack(const char *path, const char *folder, const struct archive_limits *limits,
+                          import_stop stop, struct error *err) {
     struct reader reader = {.path = path, .limits = limits, .stop = stop};
     char name[NAME_BYTES];
     if (open_reader(&reader, false, err) != 0)
@@ -424,8 +424,8 @@ int archive_unpack(const char *path, const char *folder, const struct archive_li
     return result == 0 && !found ? error_set(err, ERROR_FORMAT, "%s: is empty", path) : result;
 }
 
-int archive_expand(const char *path, const char *out, const struct archive_limits *limits,
-                   import_stop stop, struct error *err) {
+int source_archive_expand(const char *path, const char *out, const struct archive_limits *limits,
+                          import_stop stop, struct error *err) {
     struct reader reader = {.path = path, .limits = limits, .stop = stop};
     char name[NAME_BYTES];
     if (open_reader(&reader, true, err) != 0)
@@ -461,8 +461,8 @@ static int open_nameless(const char *work, struct error *err) {
     return error_set(err, ERROR_FILE, "%s: %s", work, strerror(errno));
 }
 
-int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop,
-                  struct archive_members *out, struct error *err) {
+int source_archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop,
+                         struct archive_members *out, struct error *err) {
     struct reader reader = {.path = path, .limits = &archive_usual, .stop = stop};
     struct archive_members found = {.spool = -1};
     char name[NAME_BYTES];
@@ -600,8 +600,8 @@ static int refuse_twins(const struct parsing *parsing) {
     return result;
 }
 
-int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out,
-                 struct error *err) {
+int source_mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out,
+                        struct error *err) {
     struct parsing parsing = {.arena = arena, .err = err};
     if (!yaml_parser_initialize(&parsing.parser))
         return error_memory(err);
@@ -632,19 +632,19 @@ int mapping_read(const char *text, size_t length, struct arena *arena, struct ma
     return result;
 }
 
-const struct mapping_pair *mapping_find(const struct mapping *mapping, const char *key) {
+const struct mapping_pair *source_mapping_find(const struct mapping *mapping, const char *key) {
     for (size_t i = 0; i < mapping->count; i++)
         if (strcmp(mapping->pairs[i].key, key) == 0)
             return &mapping->pairs[i];
     return NULL;
 }
 
-const char *mapping_shown(struct arena *arena, const struct mapping_pair *pair) {
+const char *source_mapping_shown(struct arena *arena, const struct mapping_pair *pair) {
     if (pair->value)
         return pair->value;
     const char *text = "[";
     for (size_t i = 0; i < pair->count && i < SHOWN_ITEMS && text; i++)
-        text = import_say(arena, "%s%s%s", text, i ? ", " : "", pair->items[i]);
-    text = text ? import_say(arena, "%s%s]", text, pair->count > SHOWN_ITEMS ? ", ..." : "") : NULL;
+        text = source_say(arena, "%s%s%s", text, i ? ", " : "", pair->items[i]);
+    text = text ? source_say(arena, "%s%s]", text, pair->count > SHOWN_ITEMS ? ", ..." : "") : NULL;
     return text ? text : "";
 }

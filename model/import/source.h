@@ -24,22 +24,22 @@ struct import_origin {
 
 /* A signal handler sets it; long steps then stop with ERROR_INPUT, "interrupted". NULL: never. */
 typedef const atomic_bool *import_stop;
-int import_interrupted(import_stop stop, struct error *err);
+int source_interrupted(import_stop stop, struct error *err);
 
 /* ---- messages and paths ---- */
 
 /* Formats a string. Returns NULL when memory runs out, which the arena remembers. */
-__attribute__((format(printf, 2, 3))) char *import_say(struct arena *arena, const char *format,
+__attribute__((format(printf, 2, 3))) char *source_say(struct arena *arena, const char *format,
                                                        ...);
 /* Returns a text [length] of a file as one line of a report may show it (utf8_show); "" when memory
  * runs out. */
-const char *import_shown(struct arena *arena, const char *text, size_t length);
+const char *source_shown(struct arena *arena, const char *text, size_t length);
 /* Formats 1234567 as "1,234,567". */
-const char *import_thousands(struct arena *arena, uint64_t number);
+const char *source_thousands(struct arena *arena, uint64_t number);
 
 /* Appends a component to a path. Returns NULL when memory runs out, which the arena remembers. */
-const char *path_join(struct arena *arena, const char *folder, const char *name);
-bool is_folder(const char *path);
+const char *source_path_join(struct arena *arena, const char *folder, const char *name);
+bool source_is_folder(const char *path);
 /* Returns true also if path is NULL after memory ran out, so that opening the path reports this. */
 bool source_exists(const char *path);
 /* Returns the path's last component. */
@@ -55,8 +55,8 @@ int source_by_name(const void *a, const void *b);
 
 /* Opens a regular file for reading, and refuses a Git LFS pointer, which only stands for the file.
  * Returns the descriptor, or -1 with ERROR_FILE or ERROR_FORMAT; the message begins with the path.
- * path NULL, as path_join returns it, is ERROR_MEMORY; all functions that open a file by its path
- * inherit this. */
+ * path NULL, as source_path_join returns it, is ERROR_MEMORY; all functions that open a file by its
+ * path inherit this. */
 int source_open(const char *path, uint64_t *size, struct error *err);
 /* Reads exactly these bytes. Returns -1 with ERROR_FILE; what: names them in the message. */
 int source_read_at(int file, uint64_t at, void *bytes, size_t count, const char *what,
@@ -86,7 +86,7 @@ int source_text_mended(const char *path, size_t most, struct arena *arena, char 
 int source_json(const char *path, const char *shown, struct arena *arena, json_t **out,
                 struct error *err);
 /* Returns a value's JSON for a message; "" when memory runs out, which the arena remembers. */
-const char *json_shown(struct arena *arena, const json_t *value);
+const char *source_json_shown(struct arena *arena, const json_t *value);
 
 /* ---- archives ----
  * Zips, tar archives and compressed files. Names must stay within the folder, and links, devices,
@@ -105,15 +105,15 @@ extern const struct archive_limits archive_usual;
 enum archive_kind { ARCHIVE_NONE, ARCHIVE_ZIP, ARCHIVE_TAR, ARCHIVE_COMPRESSED };
 /* Finds the type. A compressed tar is ARCHIVE_TAR if its name says so (.tar.gz, .tgz, .tar.zst).
  * Returns -1 with ERROR_FILE or ERROR_FORMAT. */
-int archive_kind_of(const char *path, enum archive_kind *kind, struct error *err);
+int source_archive_kind_of(const char *path, enum archive_kind *kind, struct error *err);
 
 /* Unpacks a zip or tar into the folder, which exists and is empty. Returns -1 with ERROR_FORMAT,
  * ERROR_FILE, ERROR_INPUT (interrupted) or ERROR_MEMORY. */
-int archive_unpack(const char *path, const char *folder, const struct archive_limits *limits,
-                   import_stop stop, struct error *err);
+int source_archive_unpack(const char *path, const char *folder, const struct archive_limits *limits,
+                          import_stop stop, struct error *err);
 /* Unpacks a .gz or .zst into a new file. */
-int archive_expand(const char *path, const char *out, const struct archive_limits *limits,
-                   import_stop stop, struct error *err);
+int source_archive_expand(const char *path, const char *out, const struct archive_limits *limits,
+                          import_stop stop, struct error *err);
 
 /* A member of a zip that was unpacked into one file. */
 struct archive_member {
@@ -127,8 +127,8 @@ struct archive_members {
 };
 /* Unpacks all members of a zip, within archive_usual, one after the other into one file in the
  * folder `work`, and checks their checksums. */
-int archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop,
-                  struct archive_members *out, struct error *err);
+int source_archive_spool(const char *path, const char *work, struct arena *arena, import_stop stop,
+                         struct archive_members *out, struct error *err);
 
 /* ---- YAML ----
  * The parser reads one mapping of scalars and of lists of scalars, as Marian writes its options and
@@ -149,11 +149,11 @@ struct mapping {
 
 /* Parses UTF-8 text. Returns -1 with ERROR_FORMAT ("line N: ...", or a key that occurs twice) or
  * ERROR_MEMORY. */
-int mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out,
-                 struct error *err);
+int source_mapping_read(const char *text, size_t length, struct arena *arena, struct mapping *out,
+                        struct error *err);
 /* Returns NULL if the mapping lacks the key. */
-const struct mapping_pair *mapping_find(const struct mapping *mapping, const char *key);
+const struct mapping_pair *source_mapping_find(const struct mapping *mapping, const char *key);
 /* Returns the value for a message: a scalar unchanged, a list as [a, b]. */
-const char *mapping_shown(struct arena *arena, const struct mapping_pair *pair);
+const char *source_mapping_shown(struct arena *arena, const struct mapping_pair *pair);
 
 #endif

@@ -23,21 +23,22 @@ const struct stored_type stored_types[STORED_KINDS] = {
     [STORED_U16] = {"uint16", 2},  [STORED_U32] = {"uint32", 4},  [STORED_U64] = {"uint64", 8},
     [STORED_BOOL] = {"bool", 1}};
 
-const struct stored_tensor *stored_find(const struct container *container, const char *name) {
+const struct stored_tensor *tensors_find_stored(const struct container *container,
+                                                const char *name) {
     for (size_t i = 0; i < container->count; i++)
         if (strcmp(container->entries[i].name, name) == 0)
             return &container->entries[i];
     return NULL;
 }
 
-uint64_t stored_count(const struct stored_tensor *stored) {
+uint64_t tensors_count(const struct stored_tensor *stored) {
     uint64_t count = 1;
     for (size_t i = 0; i < stored->dims; i++)
         count *= stored->shape[i];
     return count;
 }
 
-bool stored_size(const struct stored_tensor *stored, uint64_t *bytes) {
+bool tensors_size(const struct stored_tensor *stored, uint64_t *bytes) {
     uint64_t product = stored_types[stored->kind].bytes;
     bool empty = false, fits = true;
     for (size_t i = 0; i < stored->dims; i++) {
@@ -50,7 +51,7 @@ bool stored_size(const struct stored_tensor *stored, uint64_t *bytes) {
     return fits;
 }
 
-const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims) {
+const char *tensors_shape(struct arena *arena, const size_t *shape, size_t dims) {
     char text[STORED_MOST_DIMS * 24 + 8];
     size_t at = (size_t)snprintf(text, sizeof text, "(");
     for (size_t i = 0; i < dims && i < STORED_MOST_DIMS; i++)
@@ -60,8 +61,8 @@ const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims) 
     return copy ? copy : "";
 }
 
-int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out,
-                 struct error *err) {
+int tensors_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out,
+                  struct error *err) {
     size_t item = stored_types[stored->kind].bytes;
     uint64_t at = first * item;
     if (!stored->data)
@@ -70,8 +71,8 @@ int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t coun
     return 0;
 }
 
-int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out,
-                   struct error *err) {
+int tensors_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out,
+                    struct error *err) {
     union { /* numbers as in the file: little-endian, as are all supported machines */
         int8_t i8[CHUNK];
         int16_t i16[CHUNK];
@@ -80,11 +81,11 @@ int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t co
         float f32[CHUNK];
         double f64[CHUNK];
     } chunk;
-    uint64_t row = stored->row_scales && count > 0 ? stored_count(stored) / stored->shape[0]
+    uint64_t row = stored->row_scales && count > 0 ? tensors_count(stored) / stored->shape[0]
                                                    : 1; /* numbers of a row */
     for (size_t done = 0, step; done < count; done += step) {
         step = count - done < CHUNK ? count - done : CHUNK;
-        if (stored_bytes(stored, first + done, step, &chunk, err) != 0)
+        if (tensors_bytes(stored, first + done, step, &chunk, err) != 0)
             return -1;
         for (size_t i = 0; i < step; i++) {
             enum stored_kind kind = stored->kind;
@@ -109,27 +110,27 @@ int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t co
     return 0;
 }
 
-void container_close(struct container *container) {
+void tensors_close(struct container *container) {
     if (container->file >= 0)
         close(container->file);
     safetensors_free(container->mapped);
     for (size_t i = 0; i < container->part_count; i++)
-        container_close(&container->parts[i]);
+        tensors_close(&container->parts[i]);
     container->file = -1;
     container->mapped = NULL;
     container->part_count = 0;
 }
 
-int container_finish(struct container *opened, int result, struct container *out) {
+int tensors_finish(struct container *opened, int result, struct container *out) {
     if (result == 0)
         *out = *opened;
     else
-        container_close(opened);
+        tensors_close(opened);
     return result;
 }
 
-int safetensors_container(const char *path, struct arena *arena, struct container *out,
-                          struct error *err) {
+int tensors_open_safetensors(const char *path, struct arena *arena, struct container *out,
+                             struct error *err) {
     static const enum stored_kind kinds[] = {[DTYPE_F32] = STORED_F32,
                                              [DTYPE_F16] = STORED_F16,
                                              [DTYPE_BF16] = STORED_BF16,
@@ -159,12 +160,12 @@ int safetensors_container(const char *path, struct arena *arena, struct containe
         for (size_t d = 0; d < tensor->dims; d++)
             entry->shape[d] = tensor->shape[d];
     }
-    return container_finish(&found, arena_failed(arena) ? error_memory(err) : 0, out);
+    return tensors_finish(&found, arena_failed(arena) ? error_memory(err) : 0, out);
 }
 
 /* ---- requested tensors ---- */
 
-struct name named(const char *format, ...) {
+struct name tensors_named(const char *format, ...) {
     struct name made;
     va_list arguments;
     va_start(arguments, format);
@@ -231,8 +232,8 @@ static const struct stored_tensor *take(struct tensors *tensors, const struct st
         return NULL;
     if (!fits) {
         tensors_fail(tensors, "%s: shape %s, expected %s", found->name,
-                     stored_shape(tensors->arena, found->shape, found->dims),
-                     stored_shape(tensors->arena, wanted, dims));
+                     tensors_shape(tensors->arena, found->shape, found->dims),
+                     tensors_shape(tensors->arena, wanted, dims));
         return NULL;
     }
     if (found->kind > STORED_I32 || (found->kind >= STORED_I8 && !found->quantised)) {
@@ -364,12 +365,12 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
             return 0;
         }
     assert(loaded->count < MOST_LOADED); /* no new tensor reads the columns of more matrices */
-    uint64_t count = stored_count(from);
+    uint64_t count = tensors_count(from);
     float *room =
         count <= SIZE_MAX / sizeof *room ? malloc((size_t)count * sizeof *room + 1) : NULL;
     if (!room)
         return error_memory(err);
-    if (stored_numbers(from, 0, (size_t)count, room, err) != 0) {
+    if (tensors_numbers(from, 0, (size_t)count, room, err) != 0) {
         free(room);
         return -1;
     }
@@ -403,8 +404,8 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
             uint64_t at = (uint64_t)((from->transposed ? patch->column : patch->row) + first -
                                      patch->to_row) *
                           width;
-            if (stored_numbers(from, at, (past - first) * width, out + (first - begin) * width,
-                               err) != 0)
+            if (tensors_numbers(from, at, (past - first) * width, out + (first - begin) * width,
+                                err) != 0)
                 return -1;
             continue;
         }
@@ -425,7 +426,7 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
                               : from->transposed
                                   ? (uint64_t)(patch->column + line) * width + patch->row
                                   : (uint64_t)(patch->row + line) * width + patch->column;
-                if (stored_numbers(from, at, patch->columns, row, err) != 0)
+                if (tensors_numbers(from, at, patch->columns, row, err) != 0)
                     return -1;
             }
             for (size_t j = 0; j < patch->columns; j++)
@@ -560,7 +561,7 @@ static int output_close(struct output *output, int result, struct error *err) {
     return result;
 }
 
-uint16_t half_from_float(float value) {
+uint16_t tensors_half(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
@@ -586,8 +587,8 @@ static int write_given(const struct output *output, const struct made *made,
     const float *scales = made->given->row_scales;
     for (uint64_t done = 0, step; done < count; done += step) {
         step = count - done < BLOCK ? count - done : BLOCK;
-        if (import_interrupted(stop, err) != 0 ||
-            stored_bytes(made->given, first + done, (size_t)step, room, err) != 0 ||
+        if (source_interrupted(stop, err) != 0 ||
+            tensors_bytes(made->given, first + done, (size_t)step, room, err) != 0 ||
             put(output, output->data + places->numbers + done, room, (size_t)step, err) != 0)
             return -1;
     }
@@ -623,13 +624,13 @@ static int write_made(const struct output *output, const struct made *made, enum
     for (size_t begin = 0; result == 0 && !given && begin < made->rows; begin += rows) {
         size_t end = begin + rows < made->rows ? begin + rows : made->rows,
                count = (end - begin) * made->columns;
-        result = import_interrupted(stop, err);
+        result = source_interrupted(stop, err);
         if (result == 0)
             result = make_rows(made, begin, end, numbers, row, &loaded, err);
         if (result != 0)
             break;
         for (size_t i = 0; kind == STORAGE_FLOAT16 && i < count; i++)
-            halves[i] = half_from_float(numbers[i]);
+            halves[i] = tensors_half(numbers[i]);
         for (size_t i = 0; kind == STORAGE_BFLOAT16 && i < count; i++) {
             uint32_t bits;
             memcpy(&bits, &numbers[i], sizeof bits);
@@ -690,10 +691,10 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
             (struct slot){made->name, dtype, made->dims, {first, made->columns}, &own->numbers};
         if (dtype != DTYPE_I8)
             continue;
-        const char *scale = import_say(tensors->arena, "%s.scale", made->name);
+        const char *scale = source_say(tensors->arena, "%s.scale", made->name);
         slots[count++] = (struct slot){scale, DTYPE_F32, 1, {one ? 1 : made->rows, 0}, &own->scale};
         if (made->given && made->input_scale > 0) {
-            const char *input = import_say(tensors->arena, "%s.input_scale", made->name);
+            const char *input = source_say(tensors->arena, "%s.input_scale", made->name);
             slots[count++] = (struct slot){input, DTYPE_F32, 1, {1, 0}, &own->input_scale};
         }
     }
@@ -712,8 +713,8 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     return output_close(&output, result, err);
 }
 
-int ready_write(const char *path, const struct ready *tensors, size_t count, struct arena *arena,
-                struct error *err) {
+int tensors_write_ready(const char *path, const struct ready *tensors, size_t count,
+                        struct arena *arena, struct error *err) {
     struct slot *slots = arena_alloc(arena, count, sizeof *slots);
     uint64_t *places = arena_alloc(arena, count, sizeof *places);
     struct output output;

@@ -67,40 +67,41 @@ struct container {
  * in which they leave no files. Each checks the complete list when it opens a file, and reads only
  * the numbers of scales. They return -1 with ERROR_FILE, ERROR_FORMAT, ERROR_INPUT (interrupted) or
  * ERROR_MEMORY; nothing is then open, and messages about the file begin with the path. */
-int marian_bin_open(const char *path, struct arena *arena, struct container *out,
-                    struct error *err);
-int npz_open(const char *path, const char *work, struct arena *arena, import_stop stop,
-             struct container *out, struct error *err);
-int pickle_open(const char *path, const char *work, struct arena *arena, import_stop stop,
-                struct container *out, struct error *err);
-int safetensors_container(const char *path, struct arena *arena, struct container *out,
-                          struct error *err);
+int tensors_open_marian(const char *path, struct arena *arena, struct container *out,
+                        struct error *err);
+int tensors_open_npz(const char *path, const char *work, struct arena *arena, import_stop stop,
+                     struct container *out, struct error *err);
+int tensors_open_pickle(const char *path, const char *work, struct arena *arena, import_stop stop,
+                        struct container *out, struct error *err);
+int tensors_open_safetensors(const char *path, struct arena *arena, struct container *out,
+                             struct error *err);
 /* Ends a reader with this result: moves the opened container to *out, or closes it after an error.
  * Returns the result. */
-int container_finish(struct container *opened, int result, struct container *out);
+int tensors_finish(struct container *opened, int result, struct container *out);
 /* Closes the container. May be called twice, and for a container that was never opened but is
  * zeroed except for file -1. */
-void container_close(struct container *container);
+void tensors_close(struct container *container);
 
 /* Returns NULL if no tensor has this name. */
-const struct stored_tensor *stored_find(const struct container *container, const char *name);
+const struct stored_tensor *tensors_find_stored(const struct container *container,
+                                                const char *name);
 /* Returns the number of elements. The readers have checked that the product does not overflow. */
-uint64_t stored_count(const struct stored_tensor *stored);
+uint64_t tensors_count(const struct stored_tensor *stored);
 /* Reads numbers first .. first + count - 1, in the order of the file. Returns -1 with ERROR_FILE,
  * or with ERROR_FORMAT if a number is not finite. */
-int stored_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out,
-                   struct error *err);
+int tensors_numbers(const struct stored_tensor *stored, uint64_t first, size_t count, float *out,
+                    struct error *err);
 /* Reads the same range as unconverted bytes. */
-int stored_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out,
-                 struct error *err);
+int tensors_bytes(const struct stored_tensor *stored, uint64_t first, size_t count, void *out,
+                  struct error *err);
 /* Formats a shape: "(8, 9)", "(5,)", "()". */
-const char *stored_shape(struct arena *arena, const size_t *shape, size_t dims);
+const char *tensors_shape(struct arena *arena, const size_t *shape, size_t dims);
 /* Computes the bytes of all elements from kind and shape. Returns false if they exceed INT64_MAX.
  */
-bool stored_size(const struct stored_tensor *stored, uint64_t *bytes);
+bool tensors_size(const struct stored_tensor *stored, uint64_t *bytes);
 
 /* Rounds to IEEE half precision, to nearest, ties to even. */
-uint16_t half_from_float(float value);
+uint16_t tensors_half(float value);
 
 /* ---- conversion ----
  * Errors are sticky: after the first one the functions do nothing, and tensors_write returns that
@@ -168,7 +169,7 @@ __attribute__((format(printf, 2, 3))) void tensors_fail(struct tensors *tensors,
 struct name {
     char text[128];
 };
-__attribute__((format(printf, 1, 2))) struct name named(const char *format, ...);
+__attribute__((format(printf, 1, 2))) struct name tensors_named(const char *format, ...);
 
 /* ---- the foreign tensors ---- */
 
@@ -212,7 +213,8 @@ uint64_t tensors_parameters(const struct tensors *tensors);
 int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind,
                   const char *origin, import_stop stop, uint64_t *bytes, struct error *err);
 
-/* A tensor in memory, which ready_write writes into a small safetensors file, such as a shortlist.
+/* A tensor in memory, which tensors_write_ready writes into a small safetensors file, such as a
+ * shortlist.
  */
 struct ready {
     const char *name;
@@ -220,7 +222,7 @@ struct ready {
     size_t count;
     const void *numbers; /* [count] */
 };
-int ready_write(const char *path, const struct ready *tensors, size_t count, struct arena *arena,
-                struct error *err);
+int tensors_write_ready(const char *path, const struct ready *tensors, size_t count,
+                        struct arena *arena, struct error *err);
 
 #endif

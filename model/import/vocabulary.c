@@ -153,7 +153,7 @@ static int read_sentencepiece(const char *path, size_t size, struct arena *arena
         return -1;
     if (size && count != size)
         return error_set(err, ERROR_FORMAT, "%s: has %s pieces, the model %s", path,
-                         import_thousands(arena, count), import_thousands(arena, size));
+                         source_thousands(arena, count), source_thousands(arena, size));
     *out = (struct vocabulary){
         .sentencepiece = true, .content = content, .bytes = bytes, .size = count};
     return 0;
@@ -193,11 +193,11 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
     } else if (source_ends(path, ".yml") || source_ends(path, ".yaml")) {
         struct mapping mapping;
         struct error inner = {0};
-        if (mapping_read(text, length, arena, &mapping, &inner) != 0)
+        if (source_mapping_read(text, length, arena, &mapping, &inner) != 0)
             return error_set(err, inner.code, "%s: %s", path, inner.message);
         for (size_t i = 0; i < mapping.count; i++)
-            if (add_pair(&pairs, mapping.pairs[i].key, mapping_shown(arena, &mapping.pairs[i]),
-                         err) != 0)
+            if (add_pair(&pairs, mapping.pairs[i].key,
+                         source_mapping_shown(arena, &mapping.pairs[i]), err) != 0)
                 return -1;
     } else {
         if (strlen(text) != length)
@@ -225,7 +225,7 @@ int vocabulary_import(const char *path, size_t size, struct arena *arena, struct
     if (missing < size)
         return error_set(err, ERROR_FORMAT,
                          "%s: the model has %s words, but the id %zu is missing here", path,
-                         import_thousands(arena, size), missing);
+                         source_thousands(arena, size), missing);
     const char **words = arena_alloc(arena, size, sizeof *words);
     bool ended = false;
     if (!words)
@@ -252,8 +252,8 @@ static void add_files(struct tokenizer_files *files, const char *const names[3],
     }
 }
 
-int tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target,
-                       struct tokenizer_files *out, struct error *err) {
+int conversion_tokenizer_files_of(const struct vocabulary *source, const struct vocabulary *target,
+                                  struct tokenizer_files *out, struct error *err) {
     static const char *const pieces[] = {"joint.spm", "source.spm", "target.spm"},
                              *const words[] = {"joint.vocab", "source.vocab", "target.vocab"};
     static const char *const kinds[] = {"words", "sentencepiece"};
@@ -307,8 +307,8 @@ static int add_id(void *context, int id, const char *piece, size_t length) {
     return 0;
 }
 
-int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out,
-           struct error *err) {
+int conversion_ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids *out,
+                      struct error *err) {
     struct ids made = {.sorted = arena_alloc(arena, vocabulary->size, sizeof *made.sorted)};
     if (!made.sorted)
         return error_memory(err);
@@ -327,7 +327,7 @@ int ids_of(const struct vocabulary *vocabulary, struct arena *arena, struct ids 
     return 0;
 }
 
-bool ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id) {
+bool conversion_ids_find(const struct ids *ids, const char *piece, size_t length, uint32_t *id) {
     const struct id wanted = {piece, length, UINT32_MAX};
     size_t low = 0, high = ids->size; /* finally, the last id of this piece is before `low` */
     while (low < high) {
@@ -353,7 +353,7 @@ static int by_spelling(const void *a, const void *b) {
     return order ? order : one < other ? -1 : one > other;
 }
 
-int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err) {
+int conversion_tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err) {
     const char ***order = arena_alloc(arena, tokens->count, sizeof *order);
     if (!order)
         return error_memory(err);
@@ -369,21 +369,21 @@ int tokens_respell(struct tokens *tokens, struct arena *arena, struct error *err
     }
     for (size_t i = 0; i < tokens->count; i++)
         if (!*tokens->list[i] || strpbrk(tokens->list[i], "\t\n\v\f\r "))
-            tokens->list[i] = import_say(arena, "<token:%zu>", i);
+            tokens->list[i] = source_say(arena, "<token:%zu>", i);
     return arena_failed(arena) ? error_memory(err) : 0;
 }
 
-int tokens_check_pieces(const struct tokens *tokens, const char *path, struct arena *arena,
-                        struct error *err) {
+int conversion_tokens_check_pieces(const struct tokens *tokens, const char *path,
+                                   struct arena *arena, struct error *err) {
     struct vocabulary file;
     struct ids pieces;
     size_t known = 0;
     uint32_t id;
     if (vocabulary_import(path, 0, arena, &file, err) != 0 ||
-        ids_of(&file, arena, &pieces, err) != 0)
+        conversion_ids_of(&file, arena, &pieces, err) != 0)
         return -1;
     for (size_t i = 0; i < tokens->count; i++)
-        known += ids_find(&pieces, tokens->list[i], strlen(tokens->list[i]), &id);
+        known += conversion_ids_find(&pieces, tokens->list[i], strlen(tokens->list[i]), &id);
     if (2 * known >= tokens->count || 2 * known >= file.size)
         return 0;
     return error_set(err, ERROR_FORMAT,
@@ -442,17 +442,17 @@ static int add_language(json_t *section, const char *token, const struct tokens 
             snprintf(given, sizeof given, "%s", wide[i][1]);
     uloc_getLanguage(given, language, sizeof language, &status);
     if (U_FAILURE(status) || !*language) {
-        code = import_say(arena, "%.*s", (int)letters, token + begin);
+        code = source_say(arena, "%.*s", (int)letters, token + begin);
     } else {
         uloc_addLikelySubtags(language, likely, sizeof likely, &status);
         uloc_getScript(likely, script, sizeof script, &status);
         bool usual =
             !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
-        code = import_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
+        code = source_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
     }
     if (code &&
         json_object_get(section, code)) /* the code is taken: the token's own name is used */
-        code = import_say(arena, "%.*s%s%s", (int)letters, token + begin, *own ? "-" : "", own);
+        code = source_say(arena, "%.*s%s%s", (int)letters, token + begin, *own ? "-" : "", own);
     if (!code)
         return error_memory(err);
     if (json_object_get(section, code))
@@ -462,8 +462,8 @@ static int add_language(json_t *section, const char *token, const struct tokens 
     return json_object_set_new(section, code, made) == 0 ? 0 : error_memory(err);
 }
 
-int tokens_languages(const struct tokens *source, const struct tokens *target, struct arena *arena,
-                     json_t **out, struct error *err) {
+int conversion_tokens_languages(const struct tokens *source, const struct tokens *target,
+                                struct arena *arena, json_t **out, struct error *err) {
     *out = NULL;
     json_t *section = json_object();
     int result = section ? 0 : error_memory(err);
@@ -562,8 +562,8 @@ static int32_t *list_of(const char *script, const struct tokens *target, struct 
     return ids;
 }
 
-int tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena,
-                 struct ready **lists, size_t *count, struct error *err) {
+int conversion_tokens_lists(const struct tokens *target, json_t *languages, struct arena *arena,
+                            struct ready **lists, size_t *count, struct error *err) {
     struct ready *made = arena_alloc(arena, json_object_size(languages) + 1, sizeof *made);
     json_t *language;
     const char *code;
@@ -575,7 +575,7 @@ int tokens_lists(const struct tokens *target, json_t *languages, struct arena *a
         char script[5];
         if (!script_of(json_string_value(json_object_get(language, "target")), script))
             continue;
-        const char *name = import_say(arena, "list.%s", script);
+        const char *name = source_say(arena, "list.%s", script);
         size_t i = 1;
         while (name && i < used && strcmp(made[i].name, name) != 0)
             i++;

@@ -221,7 +221,7 @@ static enum get_status unpack(const struct job *job, const struct plan_file *fil
     if (!file->packed)
         return link(from, to) == 0 || rename(from, to) == 0 ? GET_DONE : work_fail(err, to);
     const struct archive_limits limits = {1, file->unpacked_bytes, UINT64_MAX};
-    if (archive_expand(from, to, &limits, job->options->stop, &inner) != 0) {
+    if (source_archive_expand(from, to, &limits, job->options->stop, &inner) != 0) {
         if (is_stopped(job))
             return get_fail_stopped(err);
         error_set(err, inner.code, "%s", inner.message);

@@ -20,17 +20,17 @@ void foreign_check(int result, struct container *container, const struct error *
     for (size_t i = 0; result == 0 && i < container->count; i++) {
         const struct stored_tensor *stored = &container->entries[i];
         struct error inner = {0};
-        uint64_t count = stored_count(stored);
+        uint64_t count = tensors_count(stored);
         static float numbers[MOST_NUMBERS];
         FUZZ_CHECK(stored->dims <= STORED_MOST_DIMS &&
-                   stored_find(container, stored->name) == stored);
+                   tensors_find_stored(container, stored->name) == stored);
         for (uint64_t at = 0; at < count && inner.code == ERROR_NONE; at += MOST_NUMBERS)
-            if (stored_numbers(stored, at,
-                               (size_t)(count - at < MOST_NUMBERS ? count - at : MOST_NUMBERS),
-                               numbers, &inner) != 0)
+            if (tensors_numbers(stored, at,
+                                (size_t)(count - at < MOST_NUMBERS ? count - at : MOST_NUMBERS),
+                                numbers, &inner) != 0)
                 FUZZ_CHECK(inner.code ==
                            ERROR_FORMAT); /* a number that is none: all of them lie in the file */
     }
     if (result == 0)
-        container_close(container);
+        tensors_close(container);
 }

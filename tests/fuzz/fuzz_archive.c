@@ -29,11 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *work = foreign_work(), *path = fuzz_file(data, size);
     snprintf(out, sizeof out, "%s/in", work);
     FUZZ_CHECK(mkdir(out, 0700) == 0);
-    FUZZ_CHECK(archive_unpack(path, out, &limits, NULL, &error) == 0 || error.message[0] != 0);
+    FUZZ_CHECK(source_archive_unpack(path, out, &limits, NULL, &error) == 0 ||
+               error.message[0] != 0);
     FUZZ_CHECK(rmdir(work) != 0 && alone(work));
     error = (struct error){0};
     snprintf(out, sizeof out, "%s/out", work);
-    FUZZ_CHECK(archive_expand(path, out, &limits, NULL, &error) == 0 || error.message[0] != 0);
+    FUZZ_CHECK(source_archive_expand(path, out, &limits, NULL, &error) == 0 ||
+               error.message[0] != 0);
     arena_done(&arena);
     return 0;
 }

@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     struct ctranslate2_parts parts;
     const char *paths[] = {folder};
-    FUZZ_CHECK(conversion.config && ctranslate2_find(paths, 1, &arena, &parts, &inner) == 0);
+    FUZZ_CHECK(conversion.config &&
+               conversion_ctranslate2_find(paths, 1, &arena, &parts, &inner) == 0);
     const struct transformer_options options = {.preparation = "none"};
     int result = ctranslate2_convert(&parts, &options, &arena, &conversion, &inner);
     FUZZ_CHECK(result == 0 || inner.message[0] != '\0');

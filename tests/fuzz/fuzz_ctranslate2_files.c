@@ -78,7 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     json_t *languages = NULL;
     const char *const paths[] = {package ? folder : inner, "tests/data/tiny.en.spm"};
     arena_init(&arena, 1 << 16);
-    int result = ctranslate2_find(paths, data[0] & SEGMENTED ? 2 : 1, &arena, &parts, &error);
+    int result =
+        conversion_ctranslate2_find(paths, data[0] & SEGMENTED ? 2 : 1, &arena, &parts, &error);
     if (result == 0)
         result = ctranslate2_read_settings(&parts, &arena, &settings, &error);
     if (result == 0)

@@ -10,7 +10,7 @@ static void check_quality(const char *path) {
     struct arena arena;
     float weights[QUALITY_WEIGHTS];
     arena_init(&arena, 1 << 16);
-    int result = quality_import(path, &arena, weights, &error);
+    int result = conversion_import_quality(path, &arena, weights, &error);
     FUZZ_CHECK(result == 0 || error.message[0] != 0);
     for (size_t i = 0; result == 0 && i < QUALITY_WEIGHTS; i++)
         FUZZ_CHECK(isfinite(weights[i]));
@@ -28,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *const words[] = {"</s>", "<unk>", "a", "b", "c"};
     struct vocabulary list;
     struct ids ids;
-    struct shortlist_import made;
+    struct conversion_import_shortlist made;
     FUZZ_CHECK(vocabulary_of_words("v", words, 5, &arena, &list, NULL) == 0 &&
-               ids_of(&list, &arena, &ids, NULL) == 0);
+               conversion_ids_of(&list, &arena, &ids, NULL) == 0);
     const struct shortlist_options options = {&ids, &ids, size > 0 && data[0] % 2 == 0, 3, 2};
-    int result = shortlist_import(fuzz_file(data + (size > 0), size - (size > 0)), &options, &arena,
-                                  &made, &error);
+    int result = conversion_import_shortlist(fuzz_file(data + (size > 0), size - (size > 0)),
+                                             &options, &arena, &made, &error);
     FUZZ_CHECK(result == 0 || error.message[0] != 0);
     for (size_t i = 0; result == 0 && i + 1 < made.offset_count; i++)
         for (int32_t t = made.offsets[i]; t < made.offsets[i + 1]; t++)

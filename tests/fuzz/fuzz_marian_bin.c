@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct arena arena;
     arena_init(&arena, 1 << 16);
     struct container container = {.file = -1};
-    int result = marian_bin_open(fuzz_file(data, size), &arena, &container, &error);
+    int result = tensors_open_marian(fuzz_file(data, size), &arena, &container, &error);
     foreign_check(result, &container, &error);
     arena_done(&arena);
     return 0;

@@ -6,7 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct arena arena;
     arena_init(&arena, 1 << 16);
     struct container container = {.file = -1};
-    int result = npz_open(fuzz_file(data, size), "/dev/shm", &arena, NULL, &container, &error);
+    int result =
+        tensors_open_npz(fuzz_file(data, size), "/dev/shm", &arena, NULL, &container, &error);
     foreign_check(result, &container, &error);
     arena_done(&arena);
     return 0;

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct container container = {.file = -1};
     arena_init(&arena, 1 << 16);
     error = (struct error){0};
-    int result = safetensors_container(fuzz_file(data, size), &arena, &container, &error);
+    int result = tensors_open_safetensors(fuzz_file(data, size), &arena, &container, &error);
     FUZZ_CHECK(result == 0 ? file != NULL : error.message[0] != '\0');
     foreign_check(result, &container, &error);
     arena_done(&arena);

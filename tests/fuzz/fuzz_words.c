@@ -24,12 +24,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int result = size > 0 && data[0] & 4 ? vocabulary_segmented(path, &list, &arena, &made, &error)
                                          : vocabulary_import(path, 4, &arena, &made, &error);
     FUZZ_CHECK(result == 0
-                   ? made.size == 4 && ids_of(&made, &arena, &ids, &error) == 0 && ids.size == 4
+                   ? made.size == 4 && conversion_ids_of(&made, &arena, &ids, &error) == 0 &&
+                         ids.size == 4
                    : error.message[0] != 0);
     if (result == 0) {
-        FUZZ_CHECK(tokenizer_files_of(&made, &made, &files, &error) == 0 && files.count > 0);
+        FUZZ_CHECK(conversion_tokenizer_files_of(&made, &made, &files, &error) == 0 &&
+                   files.count > 0);
         json_decref(files.section);
-        if (tokenizer_files_of(&made, &list, &files, &error) == 0)
+        if (conversion_tokenizer_files_of(&made, &list, &files, &error) == 0)
             json_decref(files.section);
         else
             FUZZ_CHECK(made.sentencepiece && error.message[0] != 0);

@@ -11,10 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct marian_options options;
     struct marian_defaults defaults;
     const char *text = size > 0 ? arena_copy(&arena, (const char *)data + 1, size - 1) : "";
-    int result = mapping_read(text, size > 0 ? size - 1 : 0, &arena, &mapping, &error);
+    int result = source_mapping_read(text, size > 0 ? size - 1 : 0, &arena, &mapping, &error);
     FUZZ_CHECK(result == 0 || error.message[0]);
     if (result == 0 && size > 0 && data[0] % 2 == 1) {
-        result = marian_decoder_read(&mapping, &arena, &defaults, &error);
+        result = conversion_marian_decoder_read(&mapping, &arena, &defaults, &error);
         FUZZ_CHECK(result == 0 ? json_is_object(defaults.section) : error.message[0] != 0);
         if (result == 0)
             json_decref(defaults.section);

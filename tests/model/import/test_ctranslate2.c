@@ -68,13 +68,13 @@ static void add_flag(struct model *model, const char *name, int value) {
 
 static void add_linear(struct model *model, const char *side, const char *part, size_t out,
                        size_t in) {
-    add(model, named("%s/layer_0/%s/weight", side, part).text, 2, out, in);
-    add(model, named("%s/layer_0/%s/bias", side, part).text, 1, out, 0);
+    add(model, tensors_named("%s/layer_0/%s/weight", side, part).text, 2, out, in);
+    add(model, tensors_named("%s/layer_0/%s/bias", side, part).text, 1, out, 0);
 }
 
 static void add_norm(struct model *model, const char *name) {
-    add(model, named("%s/%s", name, "gamma").text, 1, D, 0);
-    add(model, named("%s/%s", name, "beta").text, 1, D, 0);
+    add(model, tensors_named("%s/%s", name, "gamma").text, 1, D, 0);
+    add(model, tensors_named("%s/%s", name, "beta").text, 1, D, 0);
 }
 
 static struct model tiny(uint32_t version) {
@@ -84,7 +84,8 @@ static struct model tiny(uint32_t version) {
     for (size_t s = 0; s < 2; s++) {
         add_linear(&model, sides[s], "self_attention/linear_0", 3 * D, D);
         add_linear(&model, sides[s], "self_attention/linear_1", D, D);
-        add_norm(&model, named("%s/%s", sides[s], "layer_0/self_attention/layer_norm").text);
+        add_norm(&model,
+                 tensors_named("%s/%s", sides[s], "layer_0/self_attention/layer_norm").text);
         if (s == 1) {
             add_linear(&model, "decoder", "attention/linear_0", D, D);
             add_linear(&model, "decoder", "attention/linear_1", 2 * D, D);
@@ -93,10 +94,10 @@ static struct model tiny(uint32_t version) {
         }
         add_linear(&model, sides[s], "ffn/linear_0", F, D);
         add_linear(&model, sides[s], "ffn/linear_1", D, F);
-        add_norm(&model, named("%s/%s", sides[s], "layer_0/ffn/layer_norm").text);
-        add_norm(&model, named("%s/%s", sides[s], "layer_norm").text);
+        add_norm(&model, tensors_named("%s/%s", sides[s], "layer_0/ffn/layer_norm").text);
+        add_norm(&model, tensors_named("%s/%s", sides[s], "layer_norm").text);
         if (version > 1)
-            add_flag(&model, named("%s/%s", sides[s], "num_heads").text, 2);
+            add_flag(&model, tensors_named("%s/%s", sides[s], "num_heads").text, 2);
     }
     add(&model, "encoder/embeddings_0/weight", 2, V, D);
     add(&model, "decoder/embeddings/weight", 2, V, D);
@@ -140,7 +141,7 @@ static void put_head(struct bytes *bytes, const struct model *model, const char 
 
 static void put_scales(struct bytes *bytes, const struct model *model, const struct variable *v) {
     bool rows = model->numbers == INT8;
-    put_head(bytes, model, named("%s%s", v->name, "_scale").text, rows, v->shape, 0, 4);
+    put_head(bytes, model, tensors_named("%s%s", v->name, "_scale").text, rows, v->shape, 0, 4);
     for (size_t r = 0; r < (rows ? v->shape[0] : 1); r++)
         bytes_add(bytes, &(float){scale_of(v, model->numbers, r)}, 4);
 }
@@ -160,7 +161,7 @@ static void put_variable(struct bytes *bytes, const struct model *model, const s
         float number = (float)whole / scale_of(v, model->numbers, i / columns);
         int8_t small = (int8_t)whole;
         int16_t middle = (int16_t)whole;
-        uint16_t half = half_from_float(number);
+        uint16_t half = tensors_half(number);
         bytes_add(bytes,
                   numbers == FLOAT32 ? (const void *)&number
                   : numbers == INT8  ? (const void *)&small
@@ -209,7 +210,7 @@ static struct bytes bytes_of(const struct model *model) {
 static const char words[] = "<blank>\n<s>\n</s>\na\nb\nc\nd\ne\n"; /* <unk> is the ninth */
 
 static const char *make_folder(const char *name) {
-    const char *path = import_say(&arena, "%s/%s", folder.path, name);
+    const char *path = source_say(&arena, "%s/%s", folder.path, name);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     return path;
 }
@@ -228,7 +229,7 @@ static int import_into(const char *path, const char *name, const char *storage) 
     const char *const paths[] = {path};
     const struct import_options options = {.paths = paths,
                                            .path_count = 1,
-                                           .into = import_say(&arena, "%s/models", folder.path),
+                                           .into = source_say(&arena, "%s/models", folder.path),
                                            .name = name,
                                            .storage = storage};
     free(said);
@@ -246,7 +247,7 @@ static void expect(int result, const char *message) {
 static struct translator *open_model(const char *name) {
     const struct translator_options options = {.compute = "float32"};
     struct translator *t =
-        translator_open(import_say(&arena, "%s/models/%s", folder.path, name), &options, &err);
+        translator_open(source_say(&arena, "%s/models/%s", folder.path, name), &options, &err);
     ck_assert_msg(t != NULL, "%s", err.message);
     return t;
 }
@@ -292,7 +293,7 @@ START_TEST(all_kinds_are_one_model) {
         struct model model = tiny(kinds[i].version);
         model.numbers = kinds[i].numbers;
         model.shared = kinds[i].shared;
-        const char *name = import_say(&arena, "kind-%d", i), *in = put_model(name, &model);
+        const char *name = source_say(&arena, "kind-%d", i), *in = put_model(name, &model);
         ck_assert_msg(import_into(in, name, NULL) == 0, "%s", err.message);
         struct translator *t = open_model(name);
         ck_assert_str_eq(translator_info(t).storage, kinds[i].numbers == INT8 ? "int8" : "float32");
@@ -317,24 +318,25 @@ START_TEST(rows_keep_their_scales) {
     ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
     struct container made = {.file = -1};
     ck_assert_int_eq(
-        safetensors_container(import_say(&arena, "%s/models/m/model.safetensors", folder.path),
-                              &arena, &made, &err),
+        tensors_open_safetensors(source_say(&arena, "%s/models/m/model.safetensors", folder.path),
+                                 &arena, &made, &err),
         0);
-    const struct stored_tensor *value = stored_find(&made, "decoder.layers.0.cross.value.weight");
+    const struct stored_tensor *value =
+        tensors_find_stored(&made, "decoder.layers.0.cross.value.weight");
     const struct stored_tensor *scale =
-        stored_find(&made, "decoder.layers.0.cross.value.weight.scale");
+        tensors_find_stored(&made, "decoder.layers.0.cross.value.weight.scale");
     int8_t got[D * D];
     float scales[D];
     ck_assert(value && scale);
-    ck_assert_int_eq(stored_bytes(value, 0, D * D, got, &err), 0);
-    ck_assert_int_eq(stored_numbers(scale, 0, D, scales, &err), 0);
+    ck_assert_int_eq(tensors_bytes(value, 0, D * D, got, &err), 0);
+    ck_assert_int_eq(tensors_numbers(scale, 0, D, scales, &err), 0);
     struct variable both = {
         .name = "decoder/layer_0/attention/linear_1/weight", .dims = 2, .shape = {2 * D, D}};
     for (size_t i = 0; i < D * D; i++)
         ck_assert_int_eq(got[i], whole_of(&both, D * D + i)); /* key comes first */
     for (size_t r = 0; r < D; r++)
         ck_assert_double_eq((double)scales[r], 1 / (double)scale_of(&both, INT8, D + r));
-    container_close(&made);
+    tensors_close(&made);
 
     struct translator *small = open_model("m");
     ck_assert_int_eq(import_into(in, "f", "float32"), 0);
@@ -394,7 +396,7 @@ START_TEST(names_of_the_first_revision) {
                     snprintf(model.variables[i].name, sizeof model.variables[i].name, "%s",
                              i < model.count / 2 ? "num_heads" : "pre_norm");
         }
-        const char *name = import_say(&arena, "revision-%d", pass), *in = put_model(name, &model);
+        const char *name = source_say(&arena, "revision-%d", pass), *in = put_model(name, &model);
         ck_assert_msg(import_into(in, name, NULL) == 0, "%s", err.message);
         struct translator *t = open_model(name);
         log_prob[pass] = scored(t, "a b c", "d e");
@@ -407,7 +409,7 @@ END_TEST
 static const char *config_of(const char *name) {
     char *text;
     size_t size;
-    const char *path = import_say(&arena, "%s/models/%s/config.json", folder.path, name);
+    const char *path = source_say(&arena, "%s/models/%s/config.json", folder.path, name);
     ck_assert_int_eq(source_read(path, 1 << 20, &arena, &text, &size, &err), 0);
     return text;
 }
@@ -434,10 +436,11 @@ START_TEST(what_the_files_say_is_kept) {
     has_all(config_of("usual"), usual, sizeof usual / sizeof *usual);
     static const char *const sides[] = {"encoder", "decoder"};
     for (size_t s = 0; s < 2; s++) {
-        add(&model, named("%s/%s", sides[s], "position_encodings/encodings").text, 2, 1500, D)
+        add(&model, tensors_named("%s/%s", sides[s], "position_encodings/encodings").text, 2, 1500,
+            D)
             ->quantisable = false;
-        add_flag(&model, named("%s/%s", sides[s], "activation").text, 2);
-        add_flag(&model, named("%s/%s", sides[s], "scale_embeddings").text, 0);
+        add_flag(&model, tensors_named("%s/%s", sides[s], "activation").text, 2);
+        add_flag(&model, tensors_named("%s/%s", sides[s], "scale_embeddings").text, 0);
     }
     const char *in = put_model("other", &model);
     put_text(in, "config.json",
@@ -464,17 +467,17 @@ START_TEST(vocabularies_of_all_kinds) {
     put_text(in, "config.json",
              "{\"unk_token\": \"[UNK]\", \"bos_token\": \"[BOS]\", \"eos_token\": \"[EOS]\"}");
     ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
-    const char *path = import_say(&arena, "%s/models/m/joint.vocab", folder.path);
+    const char *path = source_say(&arena, "%s/models/m/joint.vocab", folder.path);
     ck_assert_int_eq(source_read(path, 1 << 20, &arena, &text, &size, &err), 0);
     ck_assert_str_eq(text,
                      "<pad>\n<s>\n</s>\n<unk>\na\n<token:5>\n<token:6>\n<token:7>\n<token:8>\n");
     put_text(in, "shared_vocabulary.json", "[\"<s>\", \"</s>\"]");
     expect(import_into(in, "n", NULL), "shared_vocabulary.json: has 3 tokens, the model 9");
-    ck_assert_int_eq(remove(import_say(&arena, "%s/shared_vocabulary.json", in)), 0);
+    ck_assert_int_eq(remove(source_say(&arena, "%s/shared_vocabulary.json", in)), 0);
     put_text(in, "config.json", "{}");
     put_text(in, "shared_vocabulary.txt", "<blank>\r\n<s>\r\n</s>\r\na\r\nb\r\nc\r\nd\r\ne\r\n");
     ck_assert_msg(import_into(in, "o", NULL) == 0, "%s", err.message);
-    path = import_say(&arena, "%s/models/o/joint.vocab", folder.path);
+    path = source_say(&arena, "%s/models/o/joint.vocab", folder.path);
     ck_assert_int_eq(source_read(path, 1 << 20, &arena, &text, &size, &err), 0);
     ck_assert_str_eq(text, "<blank>\n<s>\n</s>\na\nb\nc\nd\ne\n<unk>\n");
 }
@@ -499,7 +502,7 @@ static const char *pieces_of(const char *spm, size_t *count) {
     const char *text = "";
     *count = tokenizer_size(t);
     for (size_t i = 0; i < *count; i++)
-        text = import_say(&arena, "%s%s\n", text, tokenizer_piece(t, (int)i));
+        text = source_say(&arena, "%s%s\n", text, tokenizer_piece(t, (int)i));
     tokenizer_free(t);
     return text;
 }
@@ -522,7 +525,7 @@ START_TEST(packages_of_argos) {
     const char *prefixes[] = {"", ", \"target_prefix\": \"\xe2\x96\x81I\""};
     double log_probs[2];
     for (size_t i = 0; i < 2; i++) {
-        const char *text = import_say(&arena, metadata, prefixes[i]);
+        const char *text = source_say(&arena, metadata, prefixes[i]);
         const struct member members[] = {
             {"translate-zt_pb/metadata.json", text, strlen(text), NULL},
             {"translate-zt_pb/sentencepiece.model", spm.at, spm.count, NULL},
@@ -641,7 +644,7 @@ START_TEST(wrong_languages_are_refused) {
     struct model_languages languages;
     const char *path =
         put_text(folder.path, "config.json",
-                 import_say(&arena, "{\"languages\": %s}", wrong_languages[_i].languages));
+                 source_say(&arena, "{\"languages\": %s}", wrong_languages[_i].languages));
     expect(model_languages_read(path, &languages, &err), wrong_languages[_i].message);
 }
 END_TEST
@@ -702,7 +705,7 @@ START_TEST(what_alignd_lacks_is_refused_by_name) {
     else
         add(&model, lacking[_i].name, lacking[_i].dims, D, D)->quantisable = false;
     expect(import_into(put_model("in", &model), "m", NULL), lacking[_i].message);
-    ck_assert(!source_exists(import_say(&arena, "%s/models", folder.path)));
+    ck_assert(!source_exists(source_say(&arena, "%s/models", folder.path)));
 }
 END_TEST
 
@@ -727,7 +730,7 @@ START_TEST(layers_that_no_model_has) {
         struct model model = tiny(6);
         add(&model, name, 1, 1, 0)->quantisable = false;
         const char *in = put_model(i == 0 ? "in" : "out", &model),
-                   *path = import_say(&arena, "%s/model.bin", in);
+                   *path = source_say(&arena, "%s/model.bin", in);
         char *bytes, *at;
         ck_assert_int_eq(source_read(path, 1 << 20, &arena, &bytes, &length, &err), 0);
         at = memmem(bytes, length, name, sizeof name);
@@ -771,7 +774,7 @@ START_TEST(files_beside_it_are_checked) {
     const char *in = put_model("in", &model);
     put_text(in, beside[_i].file, beside[_i].content);
     expect(import_into(in, "m", NULL), beside[_i].message);
-    ck_assert(!source_exists(import_say(&arena, "%s/models", folder.path)));
+    ck_assert(!source_exists(source_say(&arena, "%s/models", folder.path)));
 }
 END_TEST
 
@@ -856,13 +859,13 @@ START_TEST(damaged_variables_are_refused) {
                                    &container, &head, &err) == 0,
                   "%s", err.message);
     ck_assert_str_eq(head.spec, "Spec");
-    container_close(&container);
+    tensors_close(&container);
     memcpy(bytes + VARIABLE + damaged[_i].at, damaged[_i].bytes, damaged[_i].count);
     int result = ctranslate2_open(put_file(folder.path, "bad.bin", bytes, BYTES), &arena,
                                   &container, &head, &err);
     if (result == 0) {
-        result = stored_numbers(&container.entries[0], 0, 2, numbers, &err);
-        container_close(&container);
+        result = tensors_numbers(&container.entries[0], 0, 2, numbers, &err);
+        tensors_close(&container);
     }
     expect(result, damaged[_i].message);
 }

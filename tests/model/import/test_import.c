@@ -128,13 +128,13 @@ START_TEST(every_option_is_checked) {
     for (int i = 0; i < COUNT(rows); i++) {
         bool recurrent = strcmp(rows[i][0], "RECURRENT") == 0,
              given = strcmp(rows[i][1], "type") == 0 || strncmp(rows[i][1], "dim-", 4) == 0;
-        const char *text = import_say(&arena, "%s%s: nonsense\n",
+        const char *text = source_say(&arena, "%s%s: nonsense\n",
                                       given       ? ""
                                       : recurrent ? RECURRENT
                                                   : TRANSFORMER,
                                       rows[i][1]);
         if (given) /* only once */
-            text = import_say(&arena, "%s%s%s%s", text,
+            text = source_say(&arena, "%s%s%s%s", text,
                               strcmp(rows[i][1], "type") ? "type: s2s\n" : "",
                               strcmp(rows[i][1], "dim-emb") ? "dim-emb: 5\n" : "",
                               strcmp(rows[i][1], "dim-rnn") ? "dim-rnn: 4\n" : "");
@@ -142,7 +142,7 @@ START_TEST(every_option_is_checked) {
                    ? "type: s2s\ndim-emb: 5\ndim-rnn: 4\ndec-depth: nonsense\n"
                    : text;
         expect(read_options(text, true, NULL),
-               import_say(&arena, "option %s: nonsense is not supported", rows[i][1]));
+               source_say(&arena, "option %s: nonsense is not supported", rows[i][1]));
     }
 }
 END_TEST
@@ -170,8 +170,8 @@ END_TEST
 
 static int read_decoder(const char *text, struct marian_defaults *out) {
     struct mapping mapping;
-    ck_assert_int_eq(mapping_read(text, strlen(text), &arena, &mapping, &err), 0);
-    return marian_decoder_read(&mapping, &arena, out, &err);
+    ck_assert_int_eq(source_mapping_read(text, strlen(text), &arena, &mapping, &err), 0);
+    return conversion_marian_decoder_read(&mapping, &arena, out, &err);
 }
 
 START_TEST(a_decoders_options_become_defaults) {
@@ -279,19 +279,19 @@ START_TEST(sentencepiece_is_read) {
     struct ids ids;
     uint32_t id;
     ck_assert_int_eq(vocabulary_import("tests/data/tiny.en.spm", 200, &arena, &file, &err), 0);
-    ck_assert_int_eq(ids_of(&file, &arena, &ids, &err), 0);
+    ck_assert_int_eq(conversion_ids_of(&file, &arena, &ids, &err), 0);
     ck_assert_uint_eq(ids.size, 200);
-    ck_assert(ids_find(&ids, "<unk>", 5, &id) && id == 0);
-    ck_assert(!ids_find(&ids, "<unk", 4, &id));
+    ck_assert(conversion_ids_find(&ids, "<unk>", 5, &id) && id == 0);
+    ck_assert(!conversion_ids_find(&ids, "<unk", 4, &id));
     expect(vocabulary_import("tests/data/tiny.en.spm", 201, &arena, &both, &err),
            "has 200 pieces, the model 201");
     ck_assert_int_eq(vocabulary_of_words("v", (const char *const[]){"</s>", "<unk>", "a"}, 3,
                                          &arena, &list, &err),
                      0);
-    expect(tokenizer_files_of(&file, &list, &files, &err),
+    expect(conversion_tokenizer_files_of(&file, &list, &files, &err),
            "the source's vocabulary is sentencepiece, the target's words");
     ck_assert_int_eq(vocabulary_segmented("tests/data/tiny.en.spm", &list, &arena, &both, &err), 0);
-    ck_assert_int_eq(tokenizer_files_of(&both, &both, &files, &err), 0);
+    ck_assert_int_eq(conversion_tokenizer_files_of(&both, &both, &files, &err), 0);
     ck_assert_uint_eq(files.count, 2);
     ck_assert_str_eq(files.files[1].name, "joint.vocab");
     ck_assert(files.one_list);
@@ -330,24 +330,25 @@ END_TEST
 static struct ids five;
 
 static int read_list(const char *path, bool one, size_t first, size_t best,
-                     struct shortlist_import *out) {
+                     struct conversion_import_shortlist *out) {
     struct vocabulary list;
-    struct shortlist_import ignored;
+    struct conversion_import_shortlist ignored;
     const char *const words[] = {"</s>", "<unk>", "a", "b", "c"};
     ck_assert_int_eq(vocabulary_of_words("v", words, 5, &arena, &list, &err), 0);
-    ck_assert_int_eq(ids_of(&list, &arena, &five, &err), 0);
-    return shortlist_import(path, &(struct shortlist_options){&five, &five, one, first, best},
-                            &arena, out ? out : &ignored, &err);
+    ck_assert_int_eq(conversion_ids_of(&list, &arena, &five, &err), 0);
+    return conversion_import_shortlist(path,
+                                       &(struct shortlist_options){&five, &five, one, first, best},
+                                       &arena, out ? out : &ignored, &err);
 }
 
 /* The offsets, a bar, the targets. */
-static const char *shown(const struct shortlist_import *list) {
-    char *text = import_say(&arena, "%s", "");
+static const char *shown(const struct conversion_import_shortlist *list) {
+    char *text = source_say(&arena, "%s", "");
     for (size_t i = 0; i < list->offset_count; i++)
-        text = import_say(&arena, "%s%d ", text, list->offsets[i]);
-    text = import_say(&arena, "%s|", text);
+        text = source_say(&arena, "%s%d ", text, list->offsets[i]);
+    text = source_say(&arena, "%s|", text);
     for (size_t i = 0; i < list->target_count; i++)
-        text = import_say(&arena, "%s %d", text, list->targets[i]);
+        text = source_say(&arena, "%s %d", text, list->targets[i]);
     return text;
 }
 
@@ -381,7 +382,7 @@ static const char *put_list(struct list list, uint64_t magic, bool broken) {
 
 START_TEST(binary_shortlists) {
     static const uint64_t magic = UINT64_C(0xF11A48D5013417F5);
-    struct shortlist_import list;
+    struct conversion_import_shortlist list;
     ck_assert_int_eq(read_list(put_list(good, magic, false), false, 0, 0, &list), 0);
     ck_assert_uint_eq(list.always_count, 2);
     ck_assert_str_eq(shown(&list), "0 1 1 3 3 4 | 4 2 3 4");
@@ -422,7 +423,7 @@ END_TEST
 /* The best of each source word; of equals the larger id; the last of a pair; unknown words are
  * <unk>; NULL is skipped. */
 START_TEST(text_shortlists) {
-    struct shortlist_import list;
+    struct conversion_import_shortlist list;
     const char *path = put_text(
         folder.path, "lex.s2t",
         "a b 0.1\nb a 0.2\nc a 0.2\n</s> a 0.05\nNULL a 0.9\nzzz c 0.5\nb c 0.4\nb c 0.1\n");
@@ -454,18 +455,19 @@ START_TEST(quality_models) {
     bytes_u64(&bytes, 4);
     bytes_add(&bytes, numbers, sizeof numbers);
     const char *path = put_file(folder.path, "q.bin", bytes.at, bytes.count);
-    ck_assert_int_eq(quality_import(path, &arena, weights, &err), 0);
+    ck_assert_int_eq(conversion_import_quality(path, &arena, weights, &err), 0);
     ck_assert_float_eq(weights[0], -2);
     ck_assert_float_eq(weights[4], 1); /* -5 - (-2 * 3) */
-    expect(quality_import(put_file(folder.path, "q.bin", bytes.at, 60), &arena, weights, &err),
+    expect(conversion_import_quality(put_file(folder.path, "q.bin", bytes.at, 60), &arena, weights,
+                                     &err),
            "q.bin: has 60 bytes, not 68");
     bytes.at[8] = 5;
-    expect(quality_import(put_file(folder.path, "q.bin", bytes.at, bytes.count), &arena, weights,
-                          &err),
+    expect(conversion_import_quality(put_file(folder.path, "q.bin", bytes.at, bytes.count), &arena,
+                                     weights, &err),
            "has 5 features, not 4");
     bytes.at[0] ^= 1;
-    expect(quality_import(put_file(folder.path, "q.bin", bytes.at, bytes.count), &arena, weights,
-                          &err),
+    expect(conversion_import_quality(put_file(folder.path, "q.bin", bytes.at, bytes.count), &arena,
+                                     weights, &err),
            "is not a quality model of Bergamot");
     bytes_done(&bytes);
 }
@@ -477,16 +479,16 @@ START_TEST(halves_are_rounded_to_the_nearest_even) {
     for (uint32_t half = 0; half < 0x10000; half++) {
         float value = half_to_float((uint16_t)half);
         if (!isnan(value))
-            ck_assert_uint_eq(half_from_float(value), half);
+            ck_assert_uint_eq(tensors_half(value), half);
     }
-    ck_assert_uint_eq(half_from_float(1 + 1 / 2048.F), 0x3c00); /* between two: the even one */
-    ck_assert_uint_eq(half_from_float(1 + 3 / 2048.F), 0x3c02);
-    ck_assert_uint_eq(half_from_float(1 + 1.01F / 2048), 0x3c01);
-    ck_assert_uint_eq(half_from_float(65519.99F), 0x7bff);
-    ck_assert_uint_eq(half_from_float(65520), 0x7c00);
-    ck_assert_uint_eq(half_from_float(0x1p-25F), 0);
-    ck_assert_uint_eq(half_from_float(0x1.8p-24F), 2);
-    ck_assert_uint_eq(half_from_float(-0x1p-24F), 0x8001);
+    ck_assert_uint_eq(tensors_half(1 + 1 / 2048.F), 0x3c00); /* between two: the even one */
+    ck_assert_uint_eq(tensors_half(1 + 3 / 2048.F), 0x3c02);
+    ck_assert_uint_eq(tensors_half(1 + 1.01F / 2048), 0x3c01);
+    ck_assert_uint_eq(tensors_half(65519.99F), 0x7bff);
+    ck_assert_uint_eq(tensors_half(65520), 0x7c00);
+    ck_assert_uint_eq(tensors_half(0x1p-25F), 0);
+    ck_assert_uint_eq(tensors_half(0x1.8p-24F), 2);
+    ck_assert_uint_eq(tensors_half(-0x1p-24F), 0x8001);
 }
 END_TEST
 
@@ -499,9 +501,9 @@ START_TEST(tensors_are_put_together) {
     const struct member members[] = {{"a.npy", a.at, a.count, NULL},
                                      {"v.npy", v.at, v.count, NULL}};
     const char *path = put_archive(folder.path, "x.npz", "zip", "", members, 2),
-               *out = import_say(&arena, "%s/out", folder.path);
+               *out = source_say(&arena, "%s/out", folder.path);
     uint64_t bytes;
-    ck_assert_int_eq(npz_open(path, folder.path, &arena, NULL, &container, &err), 0);
+    ck_assert_int_eq(tensors_open_npz(path, folder.path, &arena, NULL, &container, &err), 0);
     ck_assert_int_eq(tensors_init(&tensors, &container, &arena, &err), 0);
     const struct stored_tensor *matrix = tensors_matrix(&tensors, "a", 2, 3),
                                *vector = tensors_vector(&tensors, "v", 4);
@@ -542,7 +544,7 @@ START_TEST(tensors_are_put_together) {
         ck_assert_mem_eq(tensor->data, wanted[i].numbers, tensor->bytes);
     }
     safetensors_free(file);
-    container_close(&container);
+    tensors_close(&container);
     bytes_done(&a);
     bytes_done(&v);
 }
@@ -590,8 +592,9 @@ START_TEST(attention_that_was_trained_to_align) {
     for (int i = 0; i < COUNT(rows); i++) {
         struct mapping_pair pair = {.key = "guided-alignment", .value = rows[i].training};
         const struct mapping training = {&pair, rows[i].training ? 1 : 0};
-        ck_assert_int_eq(origin_guided(rows[i].model, rows[i].bergamot, &training, rows[i].card),
-                         rows[i].guided);
+        ck_assert_int_eq(
+            conversion_origin_guided(rows[i].model, rows[i].bergamot, &training, rows[i].card),
+            rows[i].guided);
     }
 }
 END_TEST
@@ -606,7 +609,7 @@ START_TEST(languages_by_name) {
                                           {"opus-2020-02-26", NULL, NULL}};
     for (int i = 0; i < COUNT(rows); i++) {
         const char *source = NULL, *target = NULL;
-        ck_assert_int_eq(origin_languages(rows[i][0], &arena, &source, &target),
+        ck_assert_int_eq(conversion_origin_languages(rows[i][0], &arena, &source, &target),
                          rows[i][1] != NULL);
         ck_assert_pstr_eq(source, rows[i][1]);
         ck_assert_pstr_eq(target, rows[i][2]);
@@ -624,7 +627,7 @@ static int import_one(const char *path, const char *name) {
     const char *const paths[] = {path};
     const struct import_options options = {.paths = paths,
                                            .path_count = 1,
-                                           .into = import_say(&arena, "%s/models", folder.path),
+                                           .into = source_say(&arena, "%s/models", folder.path),
                                            .name = name};
     free(said);
     said = NULL;
@@ -632,11 +635,11 @@ static int import_one(const char *path, const char *name) {
 }
 
 static void nothing_is_written(void) {
-    ck_assert(!source_exists(import_say(&arena, "%s/models", folder.path)));
+    ck_assert(!source_exists(source_say(&arena, "%s/models", folder.path)));
 }
 
 static const char *make_in(const char *name) {
-    const char *path = import_say(&arena, "%s/%s", folder.path, name);
+    const char *path = source_say(&arena, "%s/%s", folder.path, name);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     return path;
 }
@@ -644,7 +647,7 @@ static const char *make_in(const char *name) {
 static const char *read_file(const char *name) {
     char *text;
     size_t size;
-    ck_assert_int_eq(source_read(import_say(&arena, "%s/models/%s", folder.path, name), 1 << 20,
+    ck_assert_int_eq(source_read(source_say(&arena, "%s/models/%s", folder.path, name), 1 << 20,
                                  &arena, &text, &size, &err),
                      0);
     return text;
@@ -659,13 +662,13 @@ START_TEST(a_model_is_imported) {
     put_text(in, "decoder.yml", "beam-size: 6\nnormalize: 0.6\nmax-length-factor: 2.5\n");
     put_text(in, "LICENSE", "Attribution 4.0 International\n");
     ck_assert_msg(import_one(in, NULL) == 0, "%s", err.message);
-    ck_assert(folder_holds(import_say(&arena, "%s/models", folder.path),
+    ck_assert(folder_holds(source_say(&arena, "%s/models", folder.path),
                            "en-fr")); /* the folder's name says its languages */
     ck_assert(folder_holds(
-        import_say(&arena, "%s/models/en-fr", folder.path),
+        source_say(&arena, "%s/models/en-fr", folder.path),
         "config.json model.safetensors joint.vocab LICENSE README.md manifest.json origin.json"));
     ck_assert_int_eq(
-        config_read(import_say(&arena, "%s/models/en-fr/config.json", folder.path), &config, &err),
+        config_read(source_say(&arena, "%s/models/en-fr/config.json", folder.path), &config, &err),
         0);
     ck_assert_str_eq(config.source, "en");
     ck_assert_str_eq(config.decoder.mixer, "ssru");
@@ -678,7 +681,7 @@ START_TEST(a_model_is_imported) {
                      "text is LICENSE.") != NULL);
     ck_assert(strstr(said, "dropped: special:model.yml, the options\n") == said);
     expect(import_one(in, NULL), "/models/en-fr: already exists");
-    ck_assert(folder_holds(import_say(&arena, "%s/models", folder.path), "en-fr"));
+    ck_assert(folder_holds(source_say(&arena, "%s/models", folder.path), "en-fr"));
     free(said);
     said = NULL;
 }
@@ -692,7 +695,7 @@ START_TEST(archives_and_binaries_are_imported) {
     const char *archive = put_archive(folder.path, "some.tar.zst", "gnutar", "zstd", members, 2);
     ck_assert_msg(import_one(archive, NULL) == 0, "%s", err.message);
     struct safetensors *file =
-        safetensors_open(import_say(&arena, "%s/models/some/model.safetensors", folder.path), &err);
+        safetensors_open(source_say(&arena, "%s/models/some/model.safetensors", folder.path), &err);
     ck_assert_ptr_nonnull(file);
     const struct tensor *weight = safetensors_find(file, "encoder.layers.0.self.query.weight");
     ck_assert_int_eq(weight->dtype, DTYPE_I8); /* int8 is kept as it is */
@@ -703,7 +706,7 @@ START_TEST(archives_and_binaries_are_imported) {
     bytes_done(&bytes);
     archive = put_archive(folder.path, "bad.zip", "zip", "",
                           &(struct member){"top/readme", "x", 1, NULL}, 1);
-    expect(import_one(archive, "bad"), import_say(&arena, "%s: has no model: neither .npz nor .bin",
+    expect(import_one(archive, "bad"), source_say(&arena, "%s: has no model: neither .npz nor .bin",
                                                   archive)); /* not the folder it was unpacked in */
     free(said);
     said = NULL;
@@ -783,15 +786,15 @@ START_TEST(other_refusals_leave_nothing) {
     const char *const paths[] = {in};
     const struct import_options options = {.paths = paths,
                                            .path_count = 1,
-                                           .into = import_say(&arena, "%s/models", folder.path),
+                                           .into = source_say(&arena, "%s/models", folder.path),
                                            .name = "x",
                                            .stop = &stop};
     char *unused;
     expect(import_run(&options, &unused, &err), "interrupted");
     nothing_is_written();
     const char *deep =
-        import_say(&arena, "%s/%0200d", folder.path, 1); /* messages are not cut within a path */
-    expect(import_one(deep, "x"), import_say(&arena, "%s: does not exist", deep));
+        source_say(&arena, "%s/%0200d", folder.path, 1); /* messages are not cut within a path */
+    expect(import_one(deep, "x"), source_say(&arena, "%s: does not exist", deep));
 }
 END_TEST
 

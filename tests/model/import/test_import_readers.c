@@ -49,9 +49,9 @@ START_TEST(archives_are_unpacked) {
         char read[8] = "", path[128];
         const char *archive =
             put_archive(folder.path, kinds[i][2], kinds[i][0], kinds[i][1], members, 2);
-        ck_assert_int_eq(archive_kind_of(archive, &kind, &err), 0);
+        ck_assert_int_eq(source_archive_kind_of(archive, &kind, &err), 0);
         ck_assert_int_eq(kind, i == 0 ? ARCHIVE_ZIP : ARCHIVE_TAR);
-        ck_assert_int_eq(archive_unpack(archive, out.path, &archive_usual, NULL, &err), 0);
+        ck_assert_int_eq(source_archive_unpack(archive, out.path, &archive_usual, NULL, &err), 0);
         snprintf(path, sizeof path, "%s/top/b/c", out.path);
         FILE *file = fopen(path, "rb");
         ck_assert_ptr_nonnull(file);
@@ -85,7 +85,7 @@ START_TEST(hostile_members_are_refused) {
                                      {hostile[_i].name, hostile[_i].link ? "" : "2",
                                       hostile[_i].link ? 0 : 1, hostile[_i].link}};
     const char *archive = put_archive(folder.path, "a.tar", "gnutar", "", members, 2);
-    ck_assert_int_eq(archive_unpack(archive, inside(), &archive_usual, NULL, &err), -1);
+    ck_assert_int_eq(source_archive_unpack(archive, inside(), &archive_usual, NULL, &err), -1);
     if (!strchr(hostile[_i].message, '|'))
         ck_assert_msg(strstr(err.message, hostile[_i].message) != NULL, "%s", err.message);
     ck_assert(source_begins(err.message, archive) || strchr(hostile[_i].message, '|'));
@@ -101,21 +101,24 @@ START_TEST(archives_have_limits) {
         many[i] = (struct member){names[i], "x", 1, NULL};
     }
     const char *archive = put_archive(folder.path, "many.tar", "gnutar", "", many, 20);
-    expect(archive_unpack(archive, inside(), &(struct archive_limits){10, 1 << 20, 10}, NULL, &err),
+    expect(source_archive_unpack(archive, inside(), &(struct archive_limits){10, 1 << 20, 10}, NULL,
+                                 &err),
            "has more than 10 members");
     archive = put_archive(folder.path, "large.zip", "zip", "",
                           &(struct member){"a", zeros, sizeof zeros, NULL}, 1);
-    expect(archive_unpack(archive, inside(), &(struct archive_limits){10, 100000, 10}, NULL, &err),
+    expect(source_archive_unpack(archive, inside(), &(struct archive_limits){10, 100000, 10}, NULL,
+                                 &err),
            "its contents are larger than 100000 bytes");
     archive = put_archive(folder.path, "x.gz", "raw", "gzip",
                           &(struct member){"a", zeros, sizeof zeros, NULL}, 1);
     char out[96];
     snprintf(out, sizeof out, "%s/x", folder.path);
-    expect(archive_expand(archive, out, &(struct archive_limits){10, 100000, 10}, NULL, &err),
-           "its contents are larger than 100000 bytes");
+    expect(
+        source_archive_expand(archive, out, &(struct archive_limits){10, 100000, 10}, NULL, &err),
+        "its contents are larger than 100000 bytes");
     atomic_bool stop = true;
     snprintf(out, sizeof out, "%s/y", folder.path);
-    expect(archive_expand(archive, out, &archive_usual, &stop, &err), "interrupted");
+    expect(source_archive_expand(archive, out, &archive_usual, &stop, &err), "interrupted");
 }
 END_TEST
 
@@ -130,7 +133,7 @@ START_TEST(ten_thousand_members_are_refused) {
         many[i] = (struct member){names[i], "", 0, NULL};
     }
     const char *archive = put_archive(folder.path, "a.tar.gz", "gnutar", "gzip", many, MANY);
-    expect(archive_unpack(archive, inside(), &archive_usual, NULL, &err),
+    expect(source_archive_unpack(archive, inside(), &archive_usual, NULL, &err),
            "has more than 5000 members");
 }
 END_TEST
@@ -143,9 +146,9 @@ START_TEST(compressed_files_are_expanded) {
         snprintf(out, sizeof out, "%s/out%zu", folder.path, i);
         const char *path = put_archive(folder.path, filters[i], "raw", filters[i],
                                        &(struct member){"a", "the contents", 12, NULL}, 1);
-        ck_assert_int_eq(archive_kind_of(path, &kind, &err), 0);
+        ck_assert_int_eq(source_archive_kind_of(path, &kind, &err), 0);
         ck_assert_int_eq(kind, ARCHIVE_COMPRESSED);
-        ck_assert_int_eq(archive_expand(path, out, &archive_usual, NULL, &err), 0);
+        ck_assert_int_eq(source_archive_expand(path, out, &archive_usual, NULL, &err), 0);
         FILE *file = fopen(out, "rb");
         ck_assert_uint_eq(fread(read, 1, sizeof read, file), 12);
         fclose(file);
@@ -153,14 +156,14 @@ START_TEST(compressed_files_are_expanded) {
     }
     char out[96];
     snprintf(out, sizeof out, "%s/broken", folder.path);
-    expect(archive_expand(put_file(folder.path, "b.gz",
-                                   "\x1f\x8b"
-                                   "broken",
-                                   8),
-                          out, &archive_usual, NULL, &err),
+    expect(source_archive_expand(put_file(folder.path, "b.gz",
+                                          "\x1f\x8b"
+                                          "broken",
+                                          8),
+                                 out, &archive_usual, NULL, &err),
            "cannot be unpacked");
-    expect(archive_unpack(put_file(folder.path, "b.zip", "PK\x03\x04", 4), inside(), &archive_usual,
-                          NULL, &err),
+    expect(source_archive_unpack(put_file(folder.path, "b.zip", "PK\x03\x04", 4), inside(),
+                                 &archive_usual, NULL, &err),
            "b.zip: ");
 }
 END_TEST
@@ -191,7 +194,7 @@ START_TEST(texts_are_read_with_one_kind_of_line) {
     expect(source_take(&cursor, bytes, 8, "a name", &err), "lines: the file ends within a name");
     ck_assert_uint_eq(cursor.at, 4);
     close(file);
-    ck_assert_str_eq(import_thousands(&arena, 1234567), "1,234,567");
+    ck_assert_str_eq(source_thousands(&arena, 1234567), "1,234,567");
 }
 END_TEST
 
@@ -219,8 +222,8 @@ static int open_npy(const char *name, const char *start, const char *header, siz
     const char *path = put_archive(folder.path, "x.npz", "zip", "",
                                    &(struct member){name, bytes.at, bytes.count, NULL}, 1);
     bytes_done(&bytes);
-    int result = npz_open(path, folder.path, &arena, NULL, &container, &err);
-    container_close(&container);
+    int result = tensors_open_npz(path, folder.path, &arena, NULL, &container, &err);
+    tensors_close(&container);
     return result;
 }
 
@@ -271,23 +274,23 @@ START_TEST(arrays_are_read) {
                                      {"b.npy", b.at, b.count, NULL},
                                      {"c.npy", c.at, c.count, NULL}};
     const char *path = put_archive(folder.path, "x.npz", "zip", "", members, 3);
-    ck_assert_int_eq(npz_open(path, folder.path, &arena, NULL, &container, &err), 0);
+    ck_assert_int_eq(tensors_open_npz(path, folder.path, &arena, NULL, &container, &err), 0);
     ck_assert_uint_eq(container.count, 3);
-    const struct stored_tensor *stored = stored_find(&container, "a");
-    ck_assert_str_eq(stored_shape(&arena, stored->shape, stored->dims), "(2, 3)");
-    ck_assert_int_eq(stored_numbers(stored, 0, 6, numbers, &err), 0);
+    const struct stored_tensor *stored = tensors_find_stored(&container, "a");
+    ck_assert_str_eq(tensors_shape(&arena, stored->shape, stored->dims), "(2, 3)");
+    ck_assert_int_eq(tensors_numbers(stored, 0, 6, numbers, &err), 0);
     ck_assert_float_eq(numbers[5], 3);
-    ck_assert_uint_eq(stored_find(&container, "b")->dims, 0);
-    ck_assert_uint_eq(stored_count(stored_find(&container, "c")), 0);
-    ck_assert_ptr_null(stored_find(&container, "d"));
-    container_close(&container);
+    ck_assert_uint_eq(tensors_find_stored(&container, "b")->dims, 0);
+    ck_assert_uint_eq(tensors_count(tensors_find_stored(&container, "c")), 0);
+    ck_assert_ptr_null(tensors_find_stored(&container, "d"));
+    tensors_close(&container);
     ck_assert(folder_holds(folder.path, "x.npz")); /* what is unpacked has no name */
-    expect(npz_open(put_file(folder.path, "t.npz", "PK\x03\x04 torn", 9), folder.path, &arena, NULL,
-                    &container, &err),
+    expect(tensors_open_npz(put_file(folder.path, "t.npz", "PK\x03\x04 torn", 9), folder.path,
+                            &arena, NULL, &container, &err),
            "not a whole .npz file");
     const struct member twice[] = {members[0], members[0]};
-    expect(npz_open(put_archive(folder.path, "y.npz", "zip", "", twice, 2), folder.path, &arena,
-                    NULL, &container, &err),
+    expect(tensors_open_npz(put_archive(folder.path, "y.npz", "zip", "", twice, 2), folder.path,
+                            &arena, NULL, &container, &err),
            "a.npy: occurs twice");
     bytes_done(&a);
     bytes_done(&b);
@@ -306,7 +309,7 @@ START_TEST(checksums_are_checked) {
     bytes_done(&a);
     bytes[size / 3] ^= 1;
     put_file(folder.path, "x.npz", bytes, size);
-    ck_assert_int_eq(npz_open(path, folder.path, &arena, NULL, &container, &err), -1);
+    ck_assert_int_eq(tensors_open_npz(path, folder.path, &arena, NULL, &container, &err), -1);
     ck_assert(strstr(err.message, "x.npz: ") != NULL);
 }
 END_TEST
@@ -317,9 +320,9 @@ static const struct given items[] = {{"first_Wq", 2, 4}, {"bias", 1, 4}};
 
 static int open_bin(const struct bytes *bytes) {
     struct container container = {.file = -1};
-    int result = marian_bin_open(put_file(folder.path, "m.bin", bytes->at, bytes->count), &arena,
-                                 &container, &err);
-    container_close(&container);
+    int result = tensors_open_marian(put_file(folder.path, "m.bin", bytes->at, bytes->count),
+                                     &arena, &container, &err);
+    tensors_close(&container);
     return result;
 }
 
@@ -392,17 +395,17 @@ START_TEST(int8_is_read_as_what_it_stands_for) {
     struct bytes bytes = bin_of(items, 2, "type: s2s\n", true);
     struct container container;
     float numbers[8];
-    ck_assert_int_eq(marian_bin_open(put_file(folder.path, "m.bin", bytes.at, bytes.count), &arena,
-                                     &container, &err),
+    ck_assert_int_eq(tensors_open_marian(put_file(folder.path, "m.bin", bytes.at, bytes.count),
+                                         &arena, &container, &err),
                      0);
     bytes_done(&bytes);
-    const struct stored_tensor *stored = stored_find(&container, "first_Wq");
+    const struct stored_tensor *stored = tensors_find_stored(&container, "first_Wq");
     ck_assert(stored->quantised && stored->transposed);
     ck_assert_float_eq(stored->scale, 0.25F);
-    ck_assert_int_eq(stored_numbers(stored, 0, 8, numbers, &err), 0);
+    ck_assert_int_eq(tensors_numbers(stored, 0, 8, numbers, &err), 0);
     for (int i = 0; i < 8; i++)
         ck_assert_float_eq(numbers[i], (float)i / 4);
-    container_close(&container);
+    tensors_close(&container);
 }
 END_TEST
 
@@ -419,12 +422,12 @@ static int open_pickle(const void *bytes, size_t count, size_t numbers, struct c
     const struct member members[] = {{"archive/data.pkl", bytes, count, NULL},
                                      {"archive/data/0", data, numbers * sizeof *data, NULL}};
     struct container container = {.file = -1};
-    int result = pickle_open(put_archive(folder.path, "p.bin", "zip", "", members, 2), folder.path,
-                             &arena, NULL, &container, &err);
+    int result = tensors_open_pickle(put_archive(folder.path, "p.bin", "zip", "", members, 2),
+                                     folder.path, &arena, NULL, &container, &err);
     if (out)
         *out = container;
     else
-        container_close(&container);
+        tensors_close(&container);
     return result;
 }
 
@@ -433,11 +436,11 @@ START_TEST(a_dictionary_of_tensors_is_read) {
     float numbers[6];
     ck_assert_int_eq(open_pickle(program, sizeof program - 1, 6, &container), 0);
     ck_assert_uint_eq(container.count, 1);
-    const struct stored_tensor *stored = stored_find(&container, "w");
-    ck_assert_str_eq(stored_shape(&arena, stored->shape, stored->dims), "(2, 3)");
-    ck_assert_int_eq(stored_numbers(stored, 0, 6, numbers, &err), 0);
+    const struct stored_tensor *stored = tensors_find_stored(&container, "w");
+    ck_assert_str_eq(tensors_shape(&arena, stored->shape, stored->dims), "(2, 3)");
+    ck_assert_int_eq(tensors_numbers(stored, 0, 6, numbers, &err), 0);
     ck_assert_float_eq(numbers[4], 5);
-    container_close(&container);
+    tensors_close(&container);
     expect(open_pickle(program, sizeof program - 1, 5, NULL), "differs from its pickle's");
 }
 END_TEST
@@ -454,7 +457,7 @@ START_TEST(pickles_that_are_cut_or_changed_are_refused) {
         struct container container = {.file = -1};
         ck_assert(open_pickle(changed, sizeof program - 1, 6, &container) == 0 ||
                   strstr(err.message, "p.bin: ") != NULL);
-        container_close(&container);
+        tensors_close(&container);
     }
 }
 END_TEST
@@ -507,15 +510,15 @@ START_TEST(an_older_file_is_read) {
     bytes_add(&bytes, keys, sizeof keys - 1);
     bytes_u64(&bytes, 6);
     bytes_add(&bytes, data, sizeof data);
-    ck_assert_int_eq(pickle_open(put_file(folder.path, "o.bin", bytes.at, bytes.count), folder.path,
-                                 &arena, NULL, &container, &err),
+    ck_assert_int_eq(tensors_open_pickle(put_file(folder.path, "o.bin", bytes.at, bytes.count),
+                                         folder.path, &arena, NULL, &container, &err),
                      0);
-    ck_assert_int_eq(stored_numbers(stored_find(&container, "w"), 5, 1, &number, &err), 0);
+    ck_assert_int_eq(tensors_numbers(tensors_find_stored(&container, "w"), 5, 1, &number, &err), 0);
     ck_assert_float_eq(number, 6);
-    container_close(&container);
+    tensors_close(&container);
     for (size_t count = 0; count < bytes.count; count++)
-        expect(pickle_open(put_file(folder.path, "o.bin", bytes.at, count), folder.path, &arena,
-                           NULL, &container, &err),
+        expect(tensors_open_pickle(put_file(folder.path, "o.bin", bytes.at, count), folder.path,
+                                   &arena, NULL, &container, &err),
                "o.bin: ");
     bytes_done(&bytes);
 }
@@ -543,11 +546,11 @@ START_TEST(mappings_keep_strings) {
                                             {"null", "~"},
                                             {"nothing", ""}};
     struct mapping mapping;
-    ck_assert_int_eq(mapping_read(text, strlen(text), &arena, &mapping, &err), 0);
+    ck_assert_int_eq(source_mapping_read(text, strlen(text), &arena, &mapping, &err), 0);
     ck_assert_uint_eq(mapping.count, sizeof wanted / sizeof *wanted);
     for (size_t i = 0; i < mapping.count; i++) {
         ck_assert_str_eq(mapping.pairs[i].key, wanted[i][0]);
-        ck_assert_str_eq(mapping_shown(&arena, &mapping.pairs[i]), wanted[i][1]);
+        ck_assert_str_eq(source_mapping_shown(&arena, &mapping.pairs[i]), wanted[i][1]);
     }
 }
 END_TEST
@@ -570,7 +573,8 @@ static const char *const not_mappings[][2] = {
 
 START_TEST(other_yaml_is_refused) {
     struct mapping mapping;
-    expect(mapping_read(not_mappings[_i][0], strlen(not_mappings[_i][0]), &arena, &mapping, &err),
+    expect(source_mapping_read(not_mappings[_i][0], strlen(not_mappings[_i][0]), &arena, &mapping,
+                               &err),
            not_mappings[_i][1]);
 }
 END_TEST
