@@ -246,8 +246,9 @@ static void open_phrase(struct reader *reader, int32_t c, size_t family) {
         reader->open[reader->depth++] = (struct opened){reader->signs.count - 1, c, family};
 }
 
-/* Closes the phrase that the i-th open mark began with the last sign; what has been opened within
- * it stays alone. */
+/* Closes the phrase that the i-th open mark began with the last sign. What has been opened within
+ * it stays alone, except single quotation marks: alone they are apostrophes, which do not count, so
+ * that an invented pair that crosses the phrase would not either. */
 static void close_phrase(struct reader *reader, size_t i, uint32_t opens, uint32_t closes) {
     struct sign *first = &reader->signs.all[reader->open[i].sign],
                 *last = &reader->signs.all[reader->signs.count - 1];
@@ -259,7 +260,11 @@ static void close_phrase(struct reader *reader, size_t i, uint32_t opens, uint32
     first->weak = last->weak = false;
     first->partner = reader->signs.count - 1;
     last->partner = reader->open[i].sign;
-    reader->depth = i;
+    size_t kept = i;
+    for (size_t k = i + 1; k < reader->depth; k++)
+        if (reader->open[k].family == SINGLE)
+            reader->open[kept++] = reader->open[k];
+    reader->depth = kept;
 }
 
 /* Returns the place of the last open mark that this one may close, or depth. */
@@ -581,7 +586,16 @@ static void forgive_singles(const struct sign **left, size_t *lefts, const struc
     *lefts = kept;
 }
 
-/* Counts the words [length] of a text that the rows of a language list for a sign. */
+/* Returns whether a digit stands here, perhaps after a space of any width. */
+static bool is_before_digit(const char *text) {
+    enum { CHARACTER_BYTES = 4 };
+    size_t next = 0, most = strnlen(text, CHARACTER_BYTES);
+    return ascii_digit(*text) ||
+           (most > 0 && character_is_space(character_next(text, most, &next)) &&
+            ascii_digit(text[next]));
+}
+
+/* Counts the words of a text that the rows of a language list for a sign. */
 static size_t count_words(int32_t sign, const char *code, const char *text) {
     size_t found = 0;
     for (size_t i = 0; i < WORD_ROWS; i++) {
@@ -590,9 +604,11 @@ static size_t count_words(int32_t sign, const char *code, const char *text) {
             continue;
         for (size_t n; *word; word += n + (word[n] == '|')) {
             n = strcspn(word, "|");
+            bool numbers = word[n - 1] == '#';
             for (const char *at = text; *at; at++)
-                found += strncmp(at, word, n) == 0 && (at == text || !ascii_word(at[-1])) &&
-                         !ascii_word(at[n]);
+                found += strncmp(at, word, n - numbers) == 0 &&
+                         (at == text || !ascii_word(at[-1])) &&
+                         (numbers ? is_before_digit(at + n - 1) : !ascii_word(at[n]));
         }
     }
     return found;

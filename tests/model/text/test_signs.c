@@ -87,6 +87,14 @@ START_TEST(what_is_lost_or_added_differs) {
         {"en", "fr", "The (old) house", "La maison )vieille(", "( )->) ("},
         {"en", "zh", "Yes। I know.", "是。", "।"},
         {"en", "de", "Tom and Ann & Co", "Tom und Ann Co", "&"},
+        {"fr", "en", "Il **doit** partir.", "He **'must** 'leave.", ""},
+        {"fr", "en", "Il **doit** partir.", "He **'must**' leave.", "->' '"},
+        {"fr", "en", "Il {doit} partir.", "He {must '}'n' leave.", "->' '"},
+        {"en", "fr", "A number of cars # came.", "Un nombre n° de voitures # est venu.", "->°"},
+        {"en", "fr", "The number 5 is free.", "Le n° 5 est libre.", ""},
+        {"fr", "en", "La voiture n° 5", "Car No.\u00a05", ""},
+        {"fr", "en", "La voiture n° cinq", "The car. No. 5 people", ""},
+        {"fr", "en", "Le n° de la maison", "The house? No.", "°"},
     };
     CHECK_ALL(examples);
 }
