@@ -107,7 +107,8 @@ C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wno-enum-flo
 HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
-COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER) $(if $(SANITIZE)$(SLOW),-DSLOW)
+# LEVEL: a target's own level in place of OPTIMIZE
+COMMON    = $(or $(LEVEL),$(OPTIMIZE)) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER) $(if $(SANITIZE)$(SLOW),-DSLOW)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem $(SYSROOT)/usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)

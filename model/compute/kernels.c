@@ -619,7 +619,8 @@ enum { TOGETHER = 4, MOST_VECTORS = 4 };
 INLINE void softmax_together(size_t distance, size_t n, float scale, float *e, size_t vectors) {
     size_t begin = (vectors - 1) * VL, last = n - begin;
     vec x[TOGETHER][MOST_VECTORS], tops[TOGETHER], totals[TOGETHER];
-    ivec present = (ivec)first_lanes((vec)(splat(0) == splat(0)), last);
+    vec all = (vec)(splat(0) == splat(0)); /* NOLINT(misc-redundant-expression) */
+    ivec present = (ivec)first_lanes(all, last);
     UNROLL
     for (size_t h = 0; h < TOGETHER; h++) {
         UNROLL

@@ -351,10 +351,10 @@ static const char *const results[] = {"failure", "success"};
 
 #define ONE(member) IN_METRICS, offsetof(struct metrics, member), 0, NULL, NULL
 #define EACH(member, key, values)                                                                  \
-    IN_METRICS, offsetof(struct metrics, member), sizeof values / sizeof *values, key, values
+    IN_METRICS, offsetof(struct metrics, member), sizeof(values) / sizeof *(values), key, values
 #define NOW(member) IN_NOW, offsetof(struct now, member), 0, NULL, NULL
 #define EACH_NOW(member, key, values)                                                              \
-    IN_NOW, offsetof(struct now, member), sizeof values / sizeof *values, key, values
+    IN_NOW, offsetof(struct now, member), sizeof(values) / sizeof *(values), key, values
 #define MODELS(member) IN_MODELS, offsetof(struct model_metrics, member), 0, NULL, NULL
 #define AS(place)      place, 0, 0, NULL, NULL
 

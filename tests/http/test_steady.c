@@ -12,7 +12,7 @@
 
 /* STEADY_SENTENCES sets how many sentences are compared. A sanitizer makes everything ten times
  * slower and does not look for wrong bits. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined(SANITIZED)
 enum { USUAL_SENTENCES = 36 };
 #else
 enum { USUAL_SENTENCES = 300 };
