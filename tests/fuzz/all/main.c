@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 enum {
-    LONG = 1 << 19,   /* bytes that a repeated input has at least */
-    MOST = 1 << 20,   /* bytes that an input has at most, as a request */
-    SECONDS = 20,     /* for an input; FUZZ_TIMEOUT sets another limit */
-    LONG_SECONDS = 5, /* times as long for a repeated one */
+    LONG = 1 << 19,      /* bytes that a repeated input has at least */
+    MOST = 1 << 20,      /* bytes that an input has at most, as a request */
+    SECONDS = 20,        /* for an input; FUZZ_TIMEOUT sets another limit */
+    LONG_SECONDS = 5,    /* times as long for a repeated one */
+    SHOWN = BUFSIZ + 64, /* bytes of a path and what is said of it */
 };
 
 #define X(name) int fuzz_target_##name(const uint8_t *data, size_t size);
@@ -61,7 +62,7 @@ static void run_file(const struct target *target, const char *path, uint8_t *dat
     size_t size = fread(data, 1, MOST, file);
     fclose(file);
 
-    snprintf(current, BUFSIZ, "%s", path);
+    snprintf(current, SHOWN, "%s", path);
     run(target, data, size, seconds);
     if (size == 0)
         return;
@@ -69,7 +70,7 @@ static void run_file(const struct target *target, const char *path, uint8_t *dat
         memcpy(data + size, data, size);
         size *= 2;
     }
-    snprintf(current, BUFSIZ, "%s, repeated to %zu bytes", path, size);
+    snprintf(current, SHOWN, "%s, repeated to %zu bytes", path, size);
     run(target, data, size, seconds * LONG_SECONDS);
 }
 
@@ -102,7 +103,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
     }
-    current = mmap(NULL, BUFSIZ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    current = mmap(NULL, SHOWN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (current == MAP_FAILED)
         fail("mmap");
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
