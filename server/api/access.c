@@ -33,11 +33,12 @@ bool access_admit(const struct service *service, const struct request *request,
 /* ---- the key of a request ---- */
 
 const char *const access_key_headers[ACCESS_KEY_HEADERS] = {
-    "X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key"};
+    "X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key", "X-Api-Token"};
 
 static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
 
-static const char *const key_fields[] = {"api_key", "auth_key", "key", "token", "Subscription-Key"};
+static const char *const key_fields[] = {"api_key", "api_token", "auth_key",
+                                         "key",     "token",     "Subscription-Key"};
 
 /* Holds a key as sent: [length] bytes of any value. Length 0 means that no key was sent. */
 struct secret {
@@ -69,6 +70,8 @@ static struct secret shown_key(const struct call *call) {
         if (strncasecmp(call->authorization, schemes[i], strlen(schemes[i])) ==
             0) /* other schemes are meant for a proxy */
             secret = trimmed(call->authorization + strlen(schemes[i]));
+    if (call->authorization && secret.length == 0 && !strchr(call->authorization, ' '))
+        secret = trimmed(call->authorization); /* a key without a scheme */
     for (size_t i = 0; secret.length == 0 && i < ACCESS_KEY_HEADERS; i++)
         secret = trimmed(call->api_keys[i]);
     for (size_t i = 0; secret.length == 0 && i < call->field_count; i++)

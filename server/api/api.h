@@ -79,7 +79,7 @@ enum {
 };
 
 /* Headers that may hold an API key: alignd's own, then those of other services. */
-enum { ACCESS_KEY_HEADERS = 3 };
+enum { ACCESS_KEY_HEADERS = 4 };
 
 /* A field of a form or of the query string. */
 struct api_field {
@@ -180,6 +180,7 @@ enum route_trait {
         1 << 2, /* the reply is sent before the request is decoded (documents_detach) */
     ROUTE_ADMIN =
         1 << 3, /* the endpoint is also served at administrators' addresses (--admin-listen) */
+    ROUTE_REST = 1 << 4, /* the last braces of the path match slashes, too */
 };
 static inline bool route_has(const struct route *route, enum route_trait trait) {
     return route->traits & trait;

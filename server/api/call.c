@@ -23,7 +23,9 @@ bool call_is_blank(const struct call *call) {
 }
 
 bool call_is_form(const struct call *call) {
-    return (call->form || call->field_count > 0) && !call_begins_json(call);
+    size_t length;
+    bool in_path = call->length == 0 && call->route && route_part(call->route, call->path, &length);
+    return (call->form || call->field_count > 0 || in_path) && !call_begins_json(call);
 }
 
 json_t *call_load_value(const struct call *call, struct reply *reply) {

@@ -17,7 +17,8 @@ bool dialect_has(const struct dialect_fields *fields, const char *name);
 /* Returns the field of this name in the form or the query string, regardless of the body. NULL:
  * there is no such field. */
 const struct api_field *dialect_sent(const struct call *call, const char *name);
-/* Returns the first of the route's dialects whose fields these are, or else the first of all. */
+/* Returns the first of the route's other dialects whose fields these are, or else the route's
+ * first. */
 const struct dialect *route_spoken(const struct route *route, const struct dialect_fields *fields);
 
 /* An error before it is written; strings as for reply_fail_coded. */

@@ -196,6 +196,15 @@ void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]) {
         snprintf(code, VARIANT_CODE_BYTES, "%s", variant);
 }
 
+void language_flores(const char *code, char flores[VARIANT_CODE_BYTES]) {
+    struct language language;
+    const char *three = uloc_getISO3Language(code);
+    if (*three && language_read(code, &language))
+        snprintf(flores, VARIANT_CODE_BYTES, "%s_%s", three, language.script);
+    else
+        snprintf(flores, VARIANT_CODE_BYTES, "%s", code);
+}
+
 /* ---- detection ---- */
 
 enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };

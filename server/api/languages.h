@@ -44,6 +44,10 @@ const char *language_among(const char *const *labels, size_t count, const char *
  * code. */
 void variant_code(const char *variant, char code[VARIANT_CODE_BYTES]);
 
+/* Sets flores to the code that Flores-200 and the NLLB models have for a BCP-47 code: "eng_Latn"
+ * for "en"; to the code itself if it is none. */
+void language_flores(const char *code, char flores[VARIANT_CODE_BYTES]);
+
 /* ---- detection ---- */
 
 /* The terms of the confidence in a guess; python3 -m weights.evaluation.detection fits their

@@ -14,19 +14,25 @@ const char *route_method(const char *method) {
     return "other";
 }
 
-/* Compares segment by segment. Unless part is NULL, sets it to the segment that matches the braces.
- */
-static bool path_fits(const char *pattern, const char *path, const char **part, size_t *length) {
+/* Compares a path with the route's. A name in braces matches what comes before the next slash, or
+ * before the character that follows the braces. Unless part is NULL, sets it to what the last
+ * braces match. */
+static bool path_fits(const struct route *route, const char *path, const char **part,
+                      size_t *length) {
+    const char *pattern = route->path;
     while (*pattern && *path) {
         if (*pattern == '{') {
-            size_t bytes = strcspn(path, "/");
+            const char *after = pattern + strcspn(pattern, "}") + 1;
+            const char ends[] = {'/', *after, '\0'};
+            bool rest = !*after && route->traits & ROUTE_REST;
+            size_t bytes = rest ? strlen(path) : strcspn(path, ends);
             if (bytes == 0)
                 return false;
             if (part) {
                 *part = path;
                 *length = bytes;
             }
-            pattern += strcspn(pattern, "}") + 1;
+            pattern = after;
             path += bytes;
         } else if (*pattern++ != *path++) {
             return false;
@@ -37,11 +43,11 @@ static bool path_fits(const char *pattern, const char *path, const char **part, 
 
 const char *route_part(const struct route *route, const char *path, size_t *length) {
     const char *part = NULL;
-    return path_fits(route->path, path, &part, length) ? part : NULL;
+    return path_fits(route, path, &part, length) ? part : NULL;
 }
 
 bool route_fits(const struct route *route, const char *path) {
-    return path_fits(route->path, path, NULL, NULL);
+    return path_fits(route, path, NULL, NULL);
 }
 
 bool route_takes(const struct route *route, const char *method) {
@@ -68,7 +74,7 @@ const struct dialect *route_dialect(const struct route *route) {
 }
 
 const struct dialect *route_spoken(const struct route *route, const struct dialect_fields *fields) {
-    for (size_t i = 0; route->dialects && route->dialects[i]; i++)
+    for (size_t i = 1; route->dialects && route->dialects[0] && route->dialects[i]; i++)
         if (route->dialects[i]->speaks && route->dialects[i]->speaks(fields))
             return route->dialects[i];
     return route_dialect(route);

@@ -1,8 +1,7 @@
 /* This file has the dialects whose requests are plain fields: texts and two language codes. They
- * are LibreTranslate with its other endpoints, version 2 of Google's API, and the APIs that browser
- * extensions and Zotero call: Immersive Translate's custom API, KISS Translator and DeepLX. This
- * file hides their field names and error messages. Unknown fields are ignored, because clients send
- * additional ones. */
+ * are LibreTranslate with its other endpoints and the APIs that browser extensions and Zotero call:
+ * Immersive Translate's custom API, KISS Translator and DeepLX. This file hides their field names
+ * and error messages. Unknown fields are ignored, because clients send additional ones. */
 #include "server/dialects/plain.h"
 #include "server/api/access.h"
 #include "server/api/dialect.h"
@@ -82,13 +81,50 @@ const struct dialect dialect_kiss = {
     .finish = order_finish,
     .put = kiss_put};
 
+/* Reads a number, which is a string in forms. */
+static int read_alternatives(const json_t *root, size_t most, size_t *out, struct reply *reply) {
+    const char *name = "alternatives";
+    const json_t *value = json_object_get(root, name);
+    if (!value || json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0))
+        return 0;
+    json_int_t number;
+    char *end = NULL;
+    errno = 0;
+    bool integer = value_integer(value, &number);
+    if (json_is_string(value)) {
+        number = strtoll(json_string_value(value), &end, 10);
+        integer = errno == 0 && *end == '\0';
+    }
+    if (!integer)
+        return reply_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
+    if (number > (json_int_t)most)
+        return reply_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu",
+                            most);
+    *out = number > 0 ? (size_t)number : 0;
+    return 0;
+}
+
 /* ---- DeepLX ---- */
+
+enum { DEEPLX_MOST_ALTERNATIVES = 5 };
 
 static void deeplx_put_error(struct writer *w, const struct dialect_error *error) {
     writer_begin_object(w, NULL);
     writer_count(w, "code", error->status);
     writer_string(w, "message", error->message);
     writer_end_object(w);
+}
+
+static bool deeplx_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "source_lang") && dialect_has(fields, "target_lang");
+}
+
+/* Some clients show the first alternative in place of the translation, so there are none unless
+ * the request asks for them. */
+static int deeplx_read(const json_t *root, struct order *order, struct arena *arena,
+                       struct reply *reply) {
+    (void)arena;
+    return read_alternatives(root, DEEPLX_MOST_ALTERNATIVES, &order->alternatives, reply);
 }
 
 static void deeplx_start(const struct dialect *dialect, const struct service *service, json_t *root,
@@ -117,163 +153,27 @@ static void deeplx_put(struct writer *w, const struct plan *plan,
 }
 
 const struct dialect dialect_deeplx = {.name = "deeplx",
+                                       .speaks = deeplx_speaks,
                                        .load = order_load,
                                        .order = {.text_name = "text",
                                                  .source_name = "source_lang",
                                                  .target_name = "target_lang",
-                                                 .apart = true,
-                                                 .alternatives = 3},
+                                                 .apart = true},
                                        .start = deeplx_start,
+                                       .read = deeplx_read,
                                        .finish = order_finish,
                                        .put = deeplx_put,
                                        .put_error = deeplx_put_error};
 
-/* ---- Google ---- */
-
-enum { GOOGLE_MOST_TEXTS = 128 };
-
-static void google_put_error(struct writer *w, const struct dialect_error *error) {
-    static const struct {
-        unsigned status;
-        const char *word;
-    } words[] = {
-        {STATUS_INVALID, "INVALID_ARGUMENT"},    {STATUS_UNAUTHORIZED, "UNAUTHENTICATED"},
-        {STATUS_FORBIDDEN, "PERMISSION_DENIED"}, {STATUS_QUEUE_FULL, "RESOURCE_EXHAUSTED"},
-        {STATUS_UNAVAILABLE, "UNAVAILABLE"},     {STATUS_DEADLINE, "DEADLINE_EXCEEDED"},
-        {STATUS_TOO_LARGE, "INVALID_ARGUMENT"},  {STATUS_INTERNAL, "INTERNAL"},
-    };
-    const char *word = "UNKNOWN";
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].status == error->status)
-            word = words[i].word;
-    writer_begin_object(w, NULL);
-    writer_begin_object(w, "error");
-    writer_count(w, "code", error->status);
-    writer_string(w, "message", error->message);
-    writer_begin_array(w, "errors");
-    writer_begin_object(w, NULL);
-    writer_strings(w, "message", error->message, "domain", "global", "reason", error->code, NULL);
-    writer_end_object(w);
-    writer_end_array(w);
-    writer_string(w, "status", word);
-    writer_end_object(w);
-    writer_end_object(w);
-}
-
-/* HTML is the default format. */
-static int google_read(const json_t *root, struct order *order, struct arena *arena,
-                       struct reply *reply) {
-    (void)arena;
-    static const char *const formats[] = {"text", "html", NULL};
-    const char *format;
-    if (order_word(root, "format", formats, "text or html", &format, reply) != 0)
-        return -1;
-    order->markup = !format || strcmp(format, "html") == 0;
-    return 0;
-}
-
-/* {"data": {key: [...]}} */
-static void google_begin(struct writer *w, const char *key) {
-    writer_begin_object(w, NULL);
-    writer_begin_object(w, "data");
-    writer_begin_array(w, key);
-}
-
-static void google_end(struct writer *w) {
-    writer_end_array(w);
-    writer_end_object(w);
-    writer_end_object(w);
-}
-
-static void google_put(struct writer *w, const struct plan *plan,
-                       const struct plan_answers *answers, struct arena *arena) {
-    (void)arena;
-    google_begin(w, "translations");
-    for (size_t i = 0; i < plan->count; i++) {
-        writer_begin_object(w, NULL);
-        put_text(w, "translatedText", &answers[i].all[0]);
-        if (plan->guessed)
-            writer_string(w, "detectedSourceLanguage", plan->items[i].guess.code);
-        writer_end_object(w);
-    }
-    google_end(w);
-}
-
-const struct dialect dialect_google = {
-    .name = "google",
-    .load = order_load,
-    .several = "q",
-    .most_texts = GOOGLE_MOST_TEXTS,
-    .order = {.text_name = "q", .source_name = "source", .target_name = "target", .apart = true},
-    .start = order_begin,
-    .read = google_read,
-    .finish = order_finish,
-    .put = google_put,
-    .put_error = google_put_error};
-
-void plain_google_languages(const struct service *service, const struct call *call,
-                            struct request *request, struct reply *reply) {
-    (void)service;
-    const struct api_field *in =
-        dialect_sent(call, "target"); /* the language of names; NULL: no names */
-    struct plan_codes codes;
-    if (order_list(request, true, true, &codes, reply) != 0)
-        return;
-    struct writer w = {.most = SIZE_MAX};
-    google_begin(&w, "languages");
-    for (size_t i = 0; i < codes.count; i++) {
-        char name[LANGUAGE_NAME_BYTES];
-        writer_begin_object(&w, NULL);
-        writer_string(&w, "language", codes.all[i]);
-        if (in) {
-            language_name_in(codes.all[i], in->value, name);
-            writer_string(&w, "name", name);
-        }
-        writer_end_object(&w);
-    }
-    google_end(&w);
-    reply_json(reply, &w);
-}
-
-static void google_detect_start(const struct dialect *dialect, const struct service *service,
-                                json_t *root, struct request *request, struct reply *reply) {
-    (void)dialect;
-    (void)service;
-    struct plan plan = {0};
-    if (order_read(root, "q", GOOGLE_MOST_TEXTS, &plan, &request->arena, reply) != 0)
-        return;
-    struct writer w = {.most = SIZE_MAX};
-    google_begin(&w, "detections");
-    for (size_t i = 0; i < plan.count; i++) {
-        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request->models);
-        if (!guess.code)
-            writer_fail(&w);
-        writer_begin_array(&w, NULL);
-        writer_begin_object(&w, NULL);
-        writer_string(&w, "language", guess.code ? guess.code : "");
-        writer_boolean(&w, "isReliable", false);
-        writer_number(&w, "confidence", guess.confidence / 100);
-        writer_end_object(&w);
-        writer_end_array(&w);
-    }
-    google_end(&w);
-    reply_json(reply, &w);
-}
-
-const struct dialect dialect_google_detect = {.name = "google_detect",
-                                              .load = order_load,
-                                              .several = "q",
-                                              .start = google_detect_start,
-                                              .put_error = google_put_error};
-
 /* ---- LibreTranslate: POST /translate ---- */
 
-/* Without text, a request is LibreTranslate's only if it has a field that only its clients send. */
+/* A request without text is LibreTranslate's if it has a field that only its clients send. */
 static bool libre_speaks(const struct dialect_fields *fields) {
-    return dialect_has(fields, "q") ||
-           (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
-           dialect_has(fields, "format") || dialect_has(fields, "alternatives") ||
-           dialect_has(fields, "api_key");
+    return !dialect_has(fields, "text") &&
+           (dialect_has(fields, "q") ||
+            (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
+            dialect_has(fields, "format") || dialect_has(fields, "alternatives") ||
+            dialect_has(fields, "api_key"));
 }
 
 static int libre_count(const json_t *q, size_t *count, struct reply *reply) {
@@ -295,29 +195,6 @@ static int read_code(const json_t *root, const char *name, const char **out, str
     if (order_string(root, name, out, reply) != 0)
         return -1;
     return *out ? 0 : reply_refuse(reply, name, "Invalid request: missing %s parameter", name);
-}
-
-/* Reads a number, which is a string in forms. */
-static int read_alternatives(const json_t *root, size_t most, size_t *out, struct reply *reply) {
-    const char *name = "alternatives";
-    const json_t *value = json_object_get(root, name);
-    if (!value || json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0))
-        return 0;
-    json_int_t number;
-    char *end = NULL;
-    errno = 0;
-    bool integer = value_integer(value, &number);
-    if (json_is_string(value)) {
-        number = strtoll(json_string_value(value), &end, 10);
-        integer = errno == 0 && *end == '\0';
-    }
-    if (!integer)
-        return reply_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
-    if (number > (json_int_t)most)
-        return reply_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu",
-                            most);
-    *out = number > 0 ? (size_t)number : 0;
-    return 0;
 }
 
 static void libre_refuse(enum plan_refusal refusal, const struct plan_reason *reason, size_t most,

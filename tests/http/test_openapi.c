@@ -223,7 +223,7 @@ START_TEST(every_path) {
                          json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 41);
+    ck_assert_uint_eq(json_object_size(paths), 58);
 }
 END_TEST
 
@@ -249,7 +249,7 @@ START_TEST(every_example) {
             count++;
         }
     }
-    ck_assert_uint_eq(count, 16);
+    ck_assert_uint_eq(count, 26);
 }
 END_TEST
 

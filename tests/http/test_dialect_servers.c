@@ -1,0 +1,290 @@
+/* The APIs of servers that people run themselves (MTranServer, NLLB servers, Lingva, hcfy's custom
+ * API) and Google's other APIs: each row is a request as its clients send it, and what they read in
+ * the reply. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define JSON "Content-Type: application/json"
+#define DOG  "A dog is running."
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+/* A request, and a text that the reply has at this place. */
+struct row {
+    const char *path, *json, *body; /* as in struct call */
+    const char *at, *want;
+    long status; /* 0: 200 */
+};
+
+static void check_row(const struct row *row) {
+    struct reply reply;
+    long status = row->status ? row->status : 200;
+    client_send(&served,
+                &(struct call){.path = row->path,
+                               .json = row->json,
+                               .body = row->body,
+                               .headers = {row->json ? JSON : NULL}},
+                &reply);
+    ck_assert_msg(reply.status == status, "%s: wanted %ld, got %ld %s", row->path, status,
+                  reply.status, reply.body ? reply.body : "");
+    const char *got = text_at(reply.json, row->at);
+    ck_assert_msg(got && strstr(got, row->want), "%s: %s is \"%s\" without \"%s\"", row->path,
+                  row->at, got ? got : "(none)", row->want);
+    reply_done(&reply);
+}
+
+#define CHECK_ROWS(rows)                                                                           \
+    do {                                                                                           \
+        for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++)                                 \
+            check_row(&(rows)[i]);                                                                 \
+    } while (0)
+
+START_TEST(mtran) {
+    static const struct row rows[] = {
+        {"/translate", "{'from': 'en', 'to': 'fr', 'text': '" DOG "'}", NULL, "result", "chien", 0},
+        {"/translate", "{'from': 'en', 'to': 'fr', 'text': 'A <b>dog</b>.', 'html': true}", NULL,
+         "result", "<b>chien</b>", 0},
+        {"/translate/batch", "{'from': 'en', 'to': 'fr', 'texts': ['A boy.', '" DOG "']}", NULL,
+         "results.1", "chien", 0},
+        {"/translate", "{'from': 'en', 'to': 'xx', 'text': 'x'}", NULL, "error",
+         "\"xx\" is not supported", 400},
+        {"/translate", "{'from': 'en', 'to': 'fr', 'text': ['x']}", NULL, "error",
+         "/translate/batch", 400},
+        {"/translate/batch", "{'from': 'en', 'to': 'fr', 'texts': 'x'}", NULL, "error",
+         "must be an array", 400},
+        {"/detect", "{'text': 'A dog is running in the garden.'}", NULL, "language", "en", 0},
+        {"/version", NULL, NULL, "version", "", 0},
+    };
+    struct reply reply;
+    CHECK_ROWS(rows);
+    client_post(&served, "/detect", "{'text': 'A dog is running.', 'minConfidence': 0.1}", 200,
+                &reply);
+    ck_assert_double_gt(number_at(reply.json, "confidence"), 0.5);
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(nllb) {
+    static const struct row rows[] = {
+        {"/translate",
+         "{'source': ['A boy.', '" DOG "'], 'src_lang': 'eng_Latn', 'tgt_lang': 'fra_Latn'}", NULL,
+         "translation.1", "chien", 0},
+        {"/translate", "{'source': '" DOG "', 'src_lang': 'eng_Latn', 'tgt_lang': 'fra_Latn'}",
+         NULL, "tgt_lang", "fra_Latn", 0},
+        {"/translate?source=A%20boy.&src_lang=eng_Latn&tgt_lang=fra_Latn&source=A%20dog.", NULL,
+         NULL, "source.1", "A dog.", 0},
+        {"/translate", "{'source': 'x', 'src_lang': 'eng_Latn', 'tgt_lang': 'deu_Latn'}", NULL,
+         "error", "is not supported", 400},
+        {"/api/v4/translator?text=A%20dog.&source=eng_Latn&target=fra_Latn", NULL, NULL, "result",
+         "chien", 0},
+        {"/api/v4/translator", "{'text': 'A dog.', 'source': 'eng_Latn', 'target': 'fra_Latn'}",
+         NULL, "result", "chien", 0},
+        {"/api/v4/language?text=A%20dog%20is%20running", NULL, NULL, "language", "eng_Latn", 0},
+    };
+    CHECK_ROWS(rows);
+}
+END_TEST
+
+START_TEST(lingva) {
+    static const struct row rows[] = {
+        {"/api/v1/en/fr/A%20dog%20is%20running.", NULL, NULL, "translation", "chien", 0},
+        {"/api/v1/en/fr/cats%2Fdogs", NULL, NULL, "translation", "/", 0}, /* a slash in the text */
+        {"/api/v1/auto/fr/A%20dog%20is%20running.", NULL, NULL, "info.detectedSource", "en", 0},
+        {"/api/v1/en/xx/x", NULL, NULL, "error", "is not supported", 400},
+        {"/api/v1/languages", NULL, NULL, "languages.1.name", "French", 0},
+        {"/api/v1/languages/target", NULL, NULL, "languages.0.code", "fr", 0},
+        {"/api/v1/languages/both", NULL, NULL, "error", "Type", 400},
+        {"/api/v1/en/fr", NULL, NULL, "code", "not_found", 404},
+    };
+    CHECK_ROWS(rows);
+}
+END_TEST
+
+START_TEST(hcfy) {
+    static const struct row rows[] = {
+        {"/hcfy", "{'text': '" DOG "\\nA boy.', 'destination': ['法语'], 'source': '英语'}", NULL,
+         "result.0", "chien", 0},
+        {"/hcfy", "{'text': 'A boy.\\n\\n" DOG "', 'destination': ['法语'], 'source': 'auto'}",
+         NULL, "result.2", "chien", 0},
+        /* a text in the first language goes into the second */
+        {"/hcfy", "{'text': '" DOG "', 'destination': ['英语', '法语'], 'source': 'auto'}", NULL,
+         "to", "法语", 0},
+        {"/hcfy", "{'text': '" DOG "', 'destination': ['fr']}", NULL, "from", "英语", 0},
+        {"/hcfy", "{'text': '" DOG "'}", NULL, "error", "destination", 400},
+        {"/hcfy", "{'destination': ['fr']}", NULL, "error", "text must be a string", 400},
+    };
+    CHECK_ROWS(rows);
+}
+END_TEST
+
+START_TEST(google) {
+    static const struct row rows[] = {
+        {"/v3/projects/p/locations/global:translateText",
+         "{'contents': ['A boy.', 'A <b>dog</b>.'], 'targetLanguageCode': 'fr'}", NULL,
+         "translations.1.translatedText", "<b>chien</b>", 0},
+        {"/v3/projects/p:translateText",
+         "{'contents': ['" DOG "'], 'targetLanguageCode': 'fr', 'mimeType': 'text/plain'}", NULL,
+         "translations.0.detectedLanguageCode", "en", 0},
+        {"/v3/projects/p:translateText", "{'contents': ['x'], 'mimeType': 'a/b'}", NULL,
+         "error.status", "INVALID_ARGUMENT", 400},
+        {"/v3/projects/p:translateText",
+         "{'contents': ['x'], 'targetLanguageCode': 'fr', 'glossaryConfig': 'x'}", NULL,
+         "error.message", "glossaryConfig must be an object", 400},
+        {"/v3/projects/p/locations/l:detectLanguage", "{'content': '" DOG "'}", NULL,
+         "languages.0.languageCode", "en", 0},
+        {"/v3/projects/p:detectLanguage", "{'content': '" DOG "'}", NULL,
+         "languages.0.languageCode", "en", 0},
+        {"/v3/projects/p/locations/l/supportedLanguages?displayLanguageCode=fr", NULL, NULL,
+         "languages.0.displayName", "anglais", 0},
+        {"/v3/projects/p/supportedLanguages", NULL, NULL, "languages.1.languageCode", "fr", 0},
+        {"/translate_a/single?client=gtx&sl=auto&tl=fr&dt=t&q=A%20dog.", NULL, NULL, "0.0.0",
+         "chien", 0},
+        {"/translate_a/single?client=gtx&sl=auto&tl=fr&dt=t&q=A%20dog.", NULL, NULL, "2", "en", 0},
+        {"/translate_a/single?client=gtx&sl=en&tl=fr&dt=t&dj=1&q=A%20dog.", NULL, NULL,
+         "sentences.0.trans", "chien", 0},
+        {"/translate_a/single", NULL, "client=gtx&sl=en&tl=fr&dt=t&q=A%20dog.", "0.0.1", "A dog.",
+         0},
+        {"/translate_a/t?client=gtx&sl=en&tl=fr&q=A%20boy.&q=A%20dog.", NULL, NULL, "1", "chien",
+         0},
+        {"/translate_a/t", NULL, "client=gtx&sl=auto&tl=fr&format=html&q=A%20%3Cb%3Edog%3C/b%3E.",
+         "0.0", "<b>chien</b>", 0},
+        {"/translate_a/t?client=gtx&sl=en&tl=xx&q=x", NULL, NULL, "error.message",
+         "is not supported", 400},
+    };
+    struct reply reply;
+    CHECK_ROWS(rows);
+    client_send(&served, &(struct call){.path = "/v3/projects/p/locations/l/supportedLanguages"},
+                &reply);
+    ck_assert(json_is_true(json_at(reply.json, "languages.0.supportSource")));
+    ck_assert(json_is_false(json_at(reply.json, "languages.0.supportTarget")));
+    reply_done(&reply);
+}
+END_TEST
+
+static bool has_member(const json_t *root, const char *path) {
+    char *copy = strdup(path);
+    for (char *part, *rest = copy; root && (part = strsep(&rest, ".")) != NULL;)
+        root = *part >= '0' && *part <= '9' ? json_array_get(root, (size_t)atoi(part))
+                                            : json_object_get(root, part);
+    free(copy);
+    return root != NULL;
+}
+
+/* A body of POST /translate shows by its fields whose it is. Each reply has a member that no other
+ * dialect's has. */
+START_TEST(one_path_for_all) {
+    static const struct {
+        const char *query, *json, *member;
+    } bodies[] = {
+        {"", "{'text': 'A dog.', 'source': 'en', 'target': 'fr'}", "translations.0.sentences"},
+        {"", "{'text': 'A dog.', 'source': 'en', 'target': 'fr', 'beam_size': 2}",
+         "translations.0.sentences"},
+        {"", "{'q': 'A dog.', 'source': 'en', 'target': 'fr'}", "translatedText"},
+        {"?api-version=3.0&to=fr", "[{'Text': 'A dog.'}]", "0.translations"},
+        {"", "{'text': 'A dog.', 'from': 'en', 'to': 'fr'}", "result"},
+        {"", "{'text': 'A dog.', 'source_lang': 'EN', 'target_lang': 'FR'}", "data"},
+        {"", "{'source': ['A dog.'], 'src_lang': 'eng_Latn', 'tgt_lang': 'fra_Latn'}",
+         "translation"},
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct reply reply;
+        char path[64];
+        snprintf(path, sizeof path, "/translate%s", bodies[i].query);
+        client_post(&served, path, bodies[i].json, 200, &reply);
+        for (size_t other = 0; other < sizeof bodies / sizeof *bodies; other++)
+            ck_assert_msg(has_member(reply.json, bodies[other].member) ==
+                              (strcmp(bodies[i].member, bodies[other].member) == 0),
+                          "%s: %s", bodies[i].json, reply.body);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+/* Some clients show the first alternative in place of the translation. */
+START_TEST(deeplx_has_alternatives_only_if_asked) {
+    static const struct {
+        const char *path, *more;
+        size_t least, most;
+    } asked[] = {{"/deeplx", "", 0, 0},
+                 {"/translate", "", 0, 0},
+                 {"/v1/translate", ", 'alternatives': 2", 1, 2}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct reply reply;
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{'text': '" DOG "', 'source_lang': 'EN', 'target_lang': 'FR'%s}", asked[i].more);
+        client_post(&served, asked[i].path, json, 200, &reply);
+        size_t count = json_array_size(json_at(reply.json, "alternatives"));
+        ck_assert_msg(count >= asked[i].least && count <= asked[i].most, "%s", reply.body);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+/* MTranServer's clients send their key without a scheme, or as a token. */
+START_TEST(keys_of_mtran) {
+    static const char line[] =
+        "mtran user 04f8996da763b7a969b1028ee3007569eaf3a635486ddab211d512c85b9df8fb\n";
+    static const struct {
+        const char *path, *header;
+        long status;
+    } keys[] = {
+        {"/translate", "Authorization: user", 200},
+        {"/translate", "X-Api-Token: user", 200},
+        {"/translate?token=user", NULL, 200},
+        {"/translate?api_token=user", NULL, 200},
+        {"/translate", "Authorization: other", 403},
+        {"/translate", "Authorization: Basic user", 401},
+        {"/translate", NULL, 401},
+    };
+    char file[] = "/tmp/alignd-keys-XXXXXX";
+    struct daemon guarded;
+    int fd = mkstemp(file);
+    ck_assert(fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line) && close(fd) == 0);
+    daemon_start(&guarded, ARGUMENTS("--model", "weights/en-fr", "--api-keys", file));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct reply reply;
+        client_send(&guarded,
+                    &(struct call){.path = keys[i].path,
+                                   .json = "{'from': 'en', 'to': 'fr', 'text': 'A dog.'}",
+                                   .headers = {JSON, keys[i].header}},
+                    &reply);
+        ck_assert_msg(reply.status == keys[i].status, "%s %s: %ld", keys[i].path,
+                      keys[i].header ? keys[i].header : "", reply.status);
+        reply_done(&reply);
+    }
+    daemon_stop(&guarded);
+    unlink(file);
+}
+END_TEST
+
+Suite *dialect_servers_suite(void) {
+    Suite *suite = suite_create("dialect_servers");
+    TCase *cases = tcase_create("shapes"), *alone = tcase_create("keys");
+    tcase_set_timeout(cases, TEST_TIMEOUT_S);
+    tcase_add_unchecked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, mtran);
+    tcase_add_test(cases, nllb);
+    tcase_add_test(cases, lingva);
+    tcase_add_test(cases, hcfy);
+    tcase_add_test(cases, google);
+    tcase_add_test(cases, one_path_for_all);
+    tcase_add_test(cases, deeplx_has_alternatives_only_if_asked);
+    suite_add_tcase(suite, cases);
+    tcase_set_timeout(alone, TEST_TIMEOUT_S);
+    tcase_add_test(alone, keys_of_mtran);
+    suite_add_tcase(suite, alone);
+    return suite;
+}
