@@ -831,6 +831,14 @@ void sentence_leave(struct sentence *sentence) {
     arena_done(&sentence->searching);
 }
 
+const char *sentence_text(const struct sentence *sentence) {
+    return sentence->text + sentence->source.begin;
+}
+
+size_t sentence_text_length(const struct sentence *sentence) {
+    return sentence->source.end - sentence->source.begin;
+}
+
 void sentence_done(struct sentence *sentence) {
     sentence_leave(sentence);
     arena_done(&sentence->arena);

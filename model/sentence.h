@@ -193,6 +193,10 @@ int translator_begin_with(struct sentence *sentence, const char *prefix, size_t 
 int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
                       struct error *err);
 
+/* Returns the sentence's own text, [sentence_text_length] bytes. */
+const char *sentence_text(const struct sentence *sentence);
+size_t sentence_text_length(const struct sentence *sentence);
+
 /* Ends a sentence, admitted or not (but not while it is in a batch). */
 void sentence_done(struct sentence *sentence);
 

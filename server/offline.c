@@ -9,7 +9,10 @@
 #include "server/base/print.h"
 #include "server/commands.h"
 #include "server/decode/admission.h"
+#include "server/decode/job.h"
+#include "server/decode/links.h"
 #include "server/decode/outcome.h"
+#include "server/decode/parameters.h"
 #include "server/decode/worker.h"
 #include "server/documents/document.h"
 #include "server/models/catalog.h"
@@ -32,6 +35,7 @@ enum {
     MIN_WINDOW = 256,
     PROGRESS_US = 250000,
     READ_BYTES = 1 << 16,
+    DOCUMENT_WINDOW = 1024, /* sentences of a document that exist at once */
     ARENA_BLOCK_BYTES = 4096
 };
 
@@ -187,7 +191,7 @@ static int prepare_line(struct batch_line *line, struct error *err) {
         request->finish = end_direction;
         request->owner = direction;
         if (options->command == COMMAND_ATTENTION) {
-            request->aligns = true;
+            request->aligns = request->keeps = true;
             request->search =
                 (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
         } else {
@@ -197,11 +201,11 @@ static int prepare_line(struct batch_line *line, struct error *err) {
 
         enum request_input input;
         struct error refused = {0};
-        int result = request_prepare(request, model->translator, &input, &refused);
+        int result = job_list(request, &input, &refused);
         if (result != 0 && refused.code == ERROR_LENGTH && !request->split &&
             !direction->text.target) {
             request->split = true;
-            result = request_prepare(request, model->translator, &input, err);
+            result = job_list(request, &input, err);
         } else if (result != 0) {
             error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
         }
@@ -302,13 +306,13 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
     bool links = count > 0 && stream->run->options->command == COMMAND_ATTENTION;
     for (size_t i = 0; i < count; i++) {
         const struct request *request = &directions[i].request;
+        if (atomic_load(&request->failed))
+            return error_set(err, request->failure->code, "line %zu: %s", stream->written + 1,
+                             request->failure->message);
         for (size_t j = 0; j < request->job_count; j++) {
-            const struct sentence *sentence = request->jobs[j].sentence;
-            if (sentence->error)
-                return error_set(err, sentence->error->code, "line %zu: %s", stream->written + 1,
-                                 sentence->error->message);
+            const struct job *job = &request->jobs[j];
             stream->sentences++;
-            stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
+            stream->target_tokens += job->outcome->steps;
         }
         links &= directions[i].text.count > 0;
         linked[i] =
@@ -318,7 +322,7 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
         return -1;
     if (count > 0 && stream->run->options->command != COMMAND_ATTENTION) {
         struct rendered rendered;
-        if (render_text(&directions[0].text, &directions[0].request.arena, &rendered, err) != 0)
+        if (outcome_text(&directions[0].text, &directions[0].request.arena, &rendered, err) != 0)
             return -1;
         fwrite(rendered.text, 1, rendered.length, stream->out);
     }
@@ -572,7 +576,8 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     request->variant = variant;
     request->language = pair_source_variant(info, work->options->from);
     ask_translation(run, request);
-    request->split = request->aligns = request->lean = true;
+    request->split = request->aligns = true;
+    request->window = DOCUMENT_WINDOW;
     request->texts = arena_zalloc(&request->arena, work->markup.count, sizeof *request->texts);
     if (!request->texts)
         return error_memory(err);
@@ -585,7 +590,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     request->text_count = work->markup.count;
     request->finish = document_finish;
     request->owner = work;
-    if (request_prepare(request, model->translator, &input, err) != 0)
+    if (job_list(request, &input, err) != 0)
         return -1;
     if (request->job_count == 0)
         return 0;

@@ -1,6 +1,6 @@
 /* This file hides which options there are, their names, and how their values are written. */
 #include "server/options.h"
-#include "server/decode/request.h"
+#include "server/decode/parameters.h"
 #include "server/documents/document.h"
 #include <assert.h>
 #include <ctype.h>

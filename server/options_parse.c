@@ -3,7 +3,7 @@
  * --help. */
 #include "model/base/file.h"
 #include "server/base/memory.h"
-#include "server/decode/request.h"
+#include "server/decode/parameters.h"
 #include "server/get/get.h"
 #include "server/options.h"
 #include <ctype.h>

@@ -38,6 +38,14 @@ void answer_put_pivot(const struct text *text, struct writer *out) {
     writer_end_array(out);
 }
 
+static void put_first_text(const struct text *text, struct arena *arena, struct writer *out) {
+    struct rendered rendered;
+    if (outcome_first_text(text, arena, &rendered) == 0)
+        writer_string_of(out, "pivot_text", rendered.text, rendered.length);
+    else
+        writer_fail(out);
+}
+
 void answer_put_text(struct request *request, const struct text *text, const struct bytes *source,
                      const struct bytes *markup, struct writer *out) {
     struct arena arena;
@@ -50,7 +58,7 @@ void answer_put_text(struct request *request, const struct text *text, const str
                               .out = out,
                               .at = &at,
                               .apart = markup != NULL};
-    if (render_text(text, &arena, &rendered, NULL) == 0) {
+    if (outcome_text(text, &arena, &rendered, NULL) == 0) {
         writer_begin_object(out, NULL);
         writer_string_of(out, "text", markup ? markup->start : rendered.text,
                          markup ? markup->length : rendered.length);
@@ -70,8 +78,8 @@ void answer_put_text(struct request *request, const struct text *text, const str
             if (text->second)
                 answer_put_pivot(text, out);
         }
-        if (text->pivot)
-            writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);
+        if (text->second && text->count > 0 && !markup)
+            put_first_text(text, &arena, out);
         writer_begin_array(out, "sentences");
         for (size_t i = 0; i < text->count && !members_are_over(&members); i++) {
             writer_begin_object(out, NULL);
@@ -101,23 +109,26 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
     }
     char *joined = arena_alloc(arena, bytes + 1, 1), *at = joined;
     struct sentence *sentences = arena_alloc(arena, count, sizeof *sentences);
-    if (!joined || !sentences)
+    struct job *jobs = arena_alloc(arena, count, sizeof *jobs);
+    if (!joined || !sentences || !jobs)
         return -1;
     *out = item->count > 0 ? item->texts[0] : (struct text){.model = item->chosen.model};
-    out->pivot = NULL;
     out->source = item->count > 0 ? joined : item->source;
     out->source_length = item->count > 0 ? bytes : item->length;
     out->sentences = sentences;
+    out->jobs = jobs;
     out->count = 0;
     for (size_t i = 0; i < item->count; i++) {
         const struct text *text = &item->texts[i];
         size_t begin = (size_t)(at - joined);
         for (size_t j = 0; j < text->count; j++) {
+            jobs[out->count] = text->jobs[j];
             struct sentence *sentence = &sentences[out->count++];
             *sentence = text->sentences[j]; /* the shared members are only read */
             sentence->text = joined;
             sentence->source.begin += begin;
             sentence->source.end += begin;
+            jobs[out->count - 1].source = sentence->source;
         }
         at = mempcpy(mempcpy(at, text->source, text->source_length), "\n", 1);
     }
@@ -149,9 +160,13 @@ void answer_put_item(struct request *request, const struct plan_item *item, stru
 enum {
     LARGE_BYTES = 64 * 1024, /* an answer of this size takes one or two milliseconds to write */
     NUMBER_BYTES = 9,        /* of most numbers, with the digits of a probability */
-    JOB_BYTES = 160,         /* of a sentence's object in a lean request, without its texts */
+    JOB_BYTES = 160,         /* of a sentence of which only the outcome stays, without its texts */
     TOKEN_BYTES = 8          /* of a token on either side, with its share of the text */
 };
+
+static const struct sentence *decoded_of(const struct job *job) {
+    return job->original ? job->original->sentence : job->sentence;
+}
 
 bool answer_is_large(struct request *request) {
     const struct plan *plan = request->plan;
@@ -163,11 +178,11 @@ bool answer_is_large(struct request *request) {
          i < request->job_count && bytes + count.length < LARGE_BYTES && !writer_ended(&count);
          i++) {
         const struct job *job = &request->jobs[i];
-        if (request->lean) /* assume that the target is as long as the source */
+        if (!request->keeps) /* assume that the target is as long as the source */
             bytes += JOB_BYTES + job->source.end - job->source.begin;
         bytes += 2 * (size_t)job->tokens * TOKEN_BYTES;
-        if (!request->lean)
-            members_count(request, job->sentence, &count);
+        if (request->keeps)
+            members_count(request, decoded_of(job), &count);
     }
     return bytes + count.length >= LARGE_BYTES || writer_ended(&count);
 }
@@ -181,16 +196,16 @@ static size_t least_of_sentence(struct request *request, const struct sentence *
 size_t answer_least_bytes(struct request *request) {
     size_t bytes = 0;
     for (size_t i = 0; i < request->job_count && !request->plan; i++)
-        bytes += least_of_sentence(request, request->jobs[i].sentence);
+        bytes += least_of_sentence(request, decoded_of(&request->jobs[i]));
     return bytes;
 }
 
 static size_t least_of_job(const struct job *job) {
-    return least_of_sentence(job->request, job->sentence);
+    return least_of_sentence(job->request, decoded_of(job));
 }
 
 void answer_bound(const struct service *service, struct request *request) {
-    bool own = !request->plan && !request->lean;
+    bool own = !request->plan && request->keeps;
     for (size_t i = 0; i < request->text_count; i++)
         own = own && !request->texts[i].second;
     request->least_bytes = own ? least_of_job : NULL;

@@ -10,7 +10,7 @@
 #include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/base/log.h"
-#include "server/decode/outcome.h"
+#include "server/decode/job.h"
 
 /* ---- a body becomes jobs ---- */
 
@@ -39,12 +39,17 @@ void decode_start(const struct service *service, const struct call *call, struct
     json_decref(root);
 }
 
+/* Returns true if the second of two models refuses what the first has written. */
+static bool is_refused(const struct request *request) {
+    const struct error *failure = request->failure;
+    return request->texts[0].second &&
+           (failure->code == ERROR_LENGTH || failure->code == ERROR_INPUT);
+}
+
 void decode_finish(const struct service *service, struct request *request, struct reply *reply) {
-    if (pivot_compose(request, NULL) != 0) {
-        reply_fail_memory(reply);
-        return;
-    }
     reply->dialect->finish(service, request, reply);
+    if (atomic_load(&request->failed) && is_refused(request))
+        access_refund(service, request, request->job_count);
     recall_keep(service, request, reply);
 }
 
@@ -81,7 +86,7 @@ void decode_prepare(const struct service *service, const char *field, struct req
     }
     if (!wait_has_models(service, request, reply))
         return;
-    int result = request_prepare(request, request->loaded->translator, &input, &error);
+    int result = job_list(request, &input, &error);
     if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
         reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,
                    request->budget.most_sentences);
@@ -136,27 +141,10 @@ static void fail_second(const struct request *request, const struct error *error
 bool decode_fail(const struct request *request, struct reply *reply) {
     if (atomic_load(&request->failed)) {
         const struct error *failure = request->failure;
-        bool refused = failure->code == ERROR_LENGTH || failure->code == ERROR_INPUT;
-        (request->texts[0].second && refused ? fail_second : fail_internal)(request, failure,
-                                                                            reply);
-        return true;
-    }
-    for (size_t i = 0; i < request->job_count && !request->lean; i++) {
-        const struct error *error = request->jobs[i].sentence->error;
-        if (!error)
-            continue;
-        fail_internal(request, error, reply);
+        (is_refused(request) ? fail_second : fail_internal)(request, failure, reply);
         return true;
     }
     return false;
-}
-
-int decode_go_on(struct request *request, struct reply *reply) {
-    struct error error = {0};
-    if (pivot_go_on(request, &error) == 0)
-        return 0;
-    fail_second(request, &error, reply);
-    return -1;
 }
 
 enum scheduler_verdict decode_submit(const struct service *service, struct request *request) {

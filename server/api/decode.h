@@ -17,8 +17,5 @@ bool decode_fail(const struct request *request, struct reply *reply);
 /* Hands a prepared request to the threads that finish it: the workers, or those that load models.
  */
 enum scheduler_verdict decode_submit(const struct service *service, struct request *request);
-/* Makes the jobs of the second model if its jobs have ended and pivot_goes_on (server/decode). -1:
- * the reply is set. */
-int decode_go_on(struct request *request, struct reply *reply);
 
 #endif

@@ -296,7 +296,6 @@ static void start(const struct service *service, const struct call *call,
     size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE,
            window = WORKER_WINDOW * service->options.workers;
     request->window = window < most ? window : most > 0 ? most : 1;
-    request->lean = true;
     struct order *order = order_create(request, &begun, reply);
     if (order && read_order(service, call, dialect, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);

@@ -7,7 +7,8 @@
 #include "server/api/languages.h"
 #include "server/api/reply.h"
 #include "server/api/value.h"
-#include "server/decode/outcome.h"
+#include "server/decode/links.h"
+#include "server/decode/parameters.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

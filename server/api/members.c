@@ -4,6 +4,7 @@
 #include "server/api/members.h"
 #include "server/api/value.h"
 #include "server/base/strings.h"
+#include "server/decode/links.h"
 #include "server/decode/outcome.h"
 #include <string.h>
 
@@ -307,7 +308,7 @@ static void put_top_k(const struct sentence_view *view, const char *key) {
 }
 
 static void put_timing(const struct sentence_view *view, const char *key) {
-    const struct job *job = sentence_job(view->sentence);
+    const struct job *job = view->sentence->owner;
     writer_begin_object(view->out, key);
     writer_number(view->out, "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000);
     writer_number(view->out, "decode_ms", (double)(job->done_us - job->admitted_us) / 1000);
@@ -446,7 +447,7 @@ void members_put(const struct members *members, size_t i, const struct rendering
     const struct text *text = members->text;
     const struct sentence *sentence = &text->sentences[i];
     struct value_places *at = members->at;
-    struct span gap = render_gap(text, i);
+    struct span gap = outcome_gap(text, i);
     at->source = place_after(at->source, text->source + gap.begin, gap.end - gap.begin);
     at->target = place_after(at->target, text->source + gap.begin, gap.end - gap.begin);
     struct sentence_view view = {.request = members->request,

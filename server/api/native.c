@@ -16,6 +16,7 @@
 #include "server/api/wait.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
+#include "server/decode/parameters.h"
 #include "server/documents/document.h"
 #include "server/get/get.h"
 #include <stdio.h>
@@ -666,6 +667,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->verbatim = request->verbatim || form.verbatim;
     request->streamed = form.stream;
     request->warns = form.warns;
+    request->keeps = true;
     request->target_name = "translation";
     request->split = form.split_given ? form.split : !form.translation;
     request->search = form.search;

@@ -7,6 +7,8 @@
 #include "server/api/pairs.h"
 #include "server/api/value.h"
 #include "server/decode/outcome.h"
+#include "server/decode/parameters.h"
+#include "server/decode/render.h"
 #include "server/documents/document.h"
 #include "server/markup/marks.h"
 #include "server/markup/markup.h"
@@ -356,20 +358,10 @@ int plan_cut(struct plan *plan, struct request *request) {
     request->text_count = count;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        const struct text *chosen = &item->chosen;
-        /* find the string's item for an earlier target that has the same first model of two */
-        const struct plan_item *twin = NULL;
-        for (size_t j = i % plan->strings; chosen->second && !twin && j < i; j += plan->strings) {
-            const struct text *before = &plan->items[j].chosen;
-            if (before->second && before->model == chosen->model &&
-                before->variant == chosen->variant)
-                twin = &plan->items[j];
-        }
         item->texts = text;
         for (size_t j = 0; j < item->count; j++, text++) {
             bool segment = plan->markup || item->marked;
-            *text = *chosen;
-            text->twin = twin ? &twin->texts[j] : NULL;
+            *text = item->chosen;
             text->source = segment ? item->markup.segments[j].text : item->source;
             text->source_length = segment ? item->markup.segments[j].length : item->length;
             text->placed = segment && markup_is_placed(&item->markup, &item->markup.segments[j]);
@@ -395,6 +387,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
     request->split = !plan->order->whole;
     request->warns = !plan->order->unwarned;
     request->replace_unknowns = true;
+    request->keeps = plan->aligned || (plan->alternatives > 0 && !plan->markup);
     request->aligns = plan->markup || plan->aligned;
     for (size_t i = 0; i < plan->count; i++)
         request->aligns |= plan->items[i].marked;
@@ -412,7 +405,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
  * clients treat an empty answer as a failure. */
 static int render_item(const struct text *text, struct arena *arena, struct rendered *out,
                        struct plan_answer *answer) {
-    if (render_text(text, arena, out, NULL) != 0)
+    if (outcome_text(text, arena, out, NULL) != 0)
         return -1;
     bool lost = segmenter_trim(out->text, out->length).begin == out->length;
     *answer = lost ? (struct plan_answer){text->source, text->source_length}
@@ -508,7 +501,7 @@ static int cut_sentences(const struct text *text, const struct rendered *rendere
     if (!sentences)
         return -1;
     for (size_t i = 1; i < count; i++) {
-        sentences[i - 1].source.end = sentences[i].source.begin = text->sentences[i].source.begin;
+        sentences[i - 1].source.end = sentences[i].source.begin = text->jobs[i].source.begin;
         sentences[i - 1].target.end = sentences[i].target.begin = rendered->begins[i];
     }
     sentences[count - 1].source.end = text->source_length;

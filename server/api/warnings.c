@@ -36,11 +36,9 @@ add_warning(struct warnings *warnings, struct arena *arena, enum warning_code co
 }
 
 /* Returns -1 if memory runs out. */
-static int judge_sentence(const struct request *request, const struct text *text, size_t i,
-                          struct arena *arena, struct judgement *out) {
-    const struct sentence *first = text->pivot ? &text->pivot->first[i] : NULL;
-    return text->jobs ? outcome_judgement(text->jobs[i].outcome, arena, out)
-                      : judgement_make(request, text, &text->sentences[i], first, arena, out);
+static int judge_sentence(const struct text *text, size_t i, struct arena *arena,
+                          struct judgement *out) {
+    return outcome_judgement(text->jobs[i].outcome, arena, out);
 }
 
 static void put_language(struct writer *w, const struct warning *warning) {
@@ -115,8 +113,8 @@ static void add_all(const char *const *strings, size_t count, const char **list,
 
 /* Warns of what the sentences of a text and their translations do not share. all: the numbers of
  * such strings. */
-static int warn_of_differences(const struct request *request, const struct text *text,
-                               enum check check, const struct check_lists *all, struct arena *arena,
+static int warn_of_differences(const struct text *text, enum check check,
+                               const struct check_lists *all, struct arena *arena,
                                struct warnings *warnings) {
     static const struct {
         enum warning_code code;
@@ -137,7 +135,7 @@ static int warn_of_differences(const struct request *request, const struct text 
         return -1;
     for (size_t i = 0; i < text->count; i++) {
         struct judgement one;
-        if (judge_sentence(request, text, i, arena, &one) != 0)
+        if (judge_sentence(text, i, arena, &one) != 0)
             return -1;
         add_all(one.lists[check].source, one.lists[check].source_count, source,
                 &lists->source_count);
@@ -162,7 +160,7 @@ struct named_words {
  * memory runs out. */
 static int name_words(const struct text *text, size_t i, const struct span *spans, size_t count,
                       struct arena *arena, struct named_words *words) {
-    if (!words->rendered.text && render_text(text, arena, &words->rendered, NULL) != 0)
+    if (!words->rendered.text && outcome_text(text, arena, &words->rendered, NULL) != 0)
         return -1;
     struct span *grown =
         arena_grow(arena, words->all, words->count, &words->room, count, sizeof *grown);
@@ -197,12 +195,12 @@ static void put_untranslated(struct writer *w, const struct warning *warning) {
 
 /* Warns of the sentences of a text that are their own translations. named: the reply has places for
  * their words. */
-static int warn_of_untranslated(const struct request *request, const struct text *text, bool named,
-                                struct arena *arena, struct warnings *warnings) {
+static int warn_of_untranslated(const struct text *text, bool named, struct arena *arena,
+                                struct warnings *warnings) {
     struct named_words *words = arena_zalloc(arena, 1, sizeof *words);
     for (size_t i = 0; words && named && i < text->count; i++) {
         struct judgement one;
-        if (judge_sentence(request, text, i, arena, &one) != 0)
+        if (judge_sentence(text, i, arena, &one) != 0)
             return -1;
         if (one.untranslated && name_words(text, i, NULL, 1, arena, words) != 0)
             return -1;
@@ -226,8 +224,8 @@ static void put_doubt(struct writer *w, const struct warning *warning) {
 
 /* Warns of the doubtful sentences of a text, if there are any. named: the reply has places for
  * their words. */
-static int warn_of_doubt(const struct request *request, const struct text *text, bool named,
-                         struct arena *arena, struct warnings *warnings) {
+static int warn_of_doubt(const struct text *text, bool named, struct arena *arena,
+                         struct warnings *warnings) {
     struct doubted *doubted = arena_zalloc(arena, 1, sizeof *doubted);
     size_t sentences = 0;
     if (!doubted)
@@ -235,7 +233,7 @@ static int warn_of_doubt(const struct request *request, const struct text *text,
     doubted->estimate = 1;
     for (size_t i = 0; i < text->count; i++) {
         struct judgement one;
-        if (judge_sentence(request, text, i, arena, &one) != 0)
+        if (judge_sentence(text, i, arena, &one) != 0)
             return -1;
         if (!one.doubt.doubtful)
             continue;
@@ -270,11 +268,11 @@ static const char *const names[WARNING_CODES] = {
 static int check_text(const struct request *request, const struct text *text, bool language,
                       bool apart, struct arena *arena, struct warnings *warnings) {
     struct judgement one, all = {0}; /* all holds the sums */
-    bool named = !apart && !text->jobs;
+    bool named = !apart && text->sentences;
     if (text->count == 0)
         return warn_of_message(text->source, text->source_length, arena, warnings);
     for (size_t i = 0; i < text->count; i++) {
-        if (judge_sentence(request, text, i, arena, &one) != 0)
+        if (judge_sentence(text, i, arena, &one) != 0)
             return -1;
         all.untranslated |= one.untranslated;
         all.unknown += one.unknown;
@@ -291,7 +289,7 @@ static int check_text(const struct request *request, const struct text *text, bo
     if (language && warn_of_language(request, reader->info.source, text->source,
                                      text->source_length, arena, warnings) != 0)
         return -1;
-    if (all.untranslated && warn_of_untranslated(request, text, named, arena, warnings) != 0)
+    if (all.untranslated && warn_of_untranslated(text, named, arena, warnings) != 0)
         return -1;
     if (UNKNOWN_PARTS * all.unknown > all.tokens &&
         add_warning(warnings, arena, WARNING_UNKNOWN, NULL, NULL,
@@ -305,9 +303,9 @@ static int check_text(const struct request *request, const struct text *text, bo
         return -1;
     for (enum check check = 0; check < CHECKS; check++)
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
-            warn_of_differences(request, text, check, &all.lists[check], arena, warnings) != 0)
+            warn_of_differences(text, check, &all.lists[check], arena, warnings) != 0)
             return -1;
-    return request->warns ? warn_of_doubt(request, text, named, arena, warnings)
+    return request->warns ? warn_of_doubt(text, named, arena, warnings)
                           : 0; /* "warnings": false disables it */
 }
 

@@ -112,7 +112,7 @@ static void events_note(struct job *job) {
     struct events *events = job->request->events;
     struct feed *feed = &events->feeds[job - job->request->jobs];
     bool ended = job->done_us != 0;
-    size_t noted = ended || job->request->lean ? feed->noted : note_token(feed, job->sentence);
+    size_t noted = ended || !job->request->keeps ? feed->noted : note_token(feed, job->sentence);
     if (!ended && noted <= feed->noted)
         return;
     pthread_mutex_lock(&events->lock);
@@ -218,7 +218,7 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
 
 static bool send_token(struct events *events, struct event *event) {
     struct feed *feed = events->current;
-    if (feed->job->request->lean || !sends_tokens(feed->job->sentence))
+    if (!feed->job->request->keeps || !sends_tokens(feed->job->sentence))
         return false;
     const struct sentence *sentence = feed->job->sentence;
     struct hypothesis all = {.tokens = feed->tokens,
@@ -240,7 +240,7 @@ static bool send_token(struct events *events, struct event *event) {
     else if (!send_text(events, feed, &all, event))
         return false;
     event->kind = EVENT_TOKEN;
-    event->sentence = (size_t)(sentence - events->request->texts[event->text].sentences);
+    event->sentence = (size_t)(feed->job - events->request->texts[event->text].jobs);
     event->log_prob = (double)all.log_probs[feed->sent++];
     return true;
 }
@@ -253,7 +253,7 @@ static bool send_sentence(struct events *events, struct event *event) {
     size_t *next = &events->next[event->text];
     if (*next == text->count || !events->feeds[events->first[event->text] + *next].done)
         return false;
-    if (text->jobs ? !text->jobs[*next].outcome : !text->sentences[*next].hypotheses)
+    if (!text->jobs[*next].outcome)
         return false;
     event->kind = EVENT_SENTENCE;
     event->sentence = (*next)++;

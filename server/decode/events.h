@@ -37,8 +37,8 @@ struct events_reader {
 };
 
 /* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens
- * are sent for sentences in which each step decides one for good (greedy, one sample), unless the
- * request is lean. Returns -1 when memory runs out. */
+ * are sent for sentences in which each step decides one for good (greedy, one sample), if the
+ * request keeps its sentences. Returns -1 when memory runs out. */
 int events_follow(struct request *request, const struct events_reader *reader);
 /* Accepts NULL. */
 void events_done(struct events *events);

@@ -51,14 +51,29 @@ struct forced_step {
 
 struct outcome;
 
-/* One sentence to decode: waiting in the scheduler, then live in a worker's batch. */
+/* One sentence to decode: waiting in the scheduler, then live in a worker's batch (job.h). */
 struct job {
     struct request *request;
-    struct sentence *sentence; /* of a lean request: NULL except from job_open until outcome_take */
-    struct sentence *second;   /* decoded in its place if the first differs from its source
-                                  (model/rendering.h); NULL: not yet */
-    const struct loaded_model *model;
-    size_t bytes; /* the most bytes that decoding takes */
+    const struct text *text;
+    struct span source; /* the sentence's bytes within the text */
+    struct opaque_runs
+        runs; /* its opaque runs, at their places in the text; in the request's arena */
+    const struct loaded_model *model; /* decodes it now */
+    struct sentence *sentence; /* is decoded, or was and is kept (request.keeps); NULL until a
+                                  worker takes the job, if only a part of the jobs waits at once */
+    struct sentence *retry;    /* decoded in its place if the sentence differs from its source
+                                  (model/rendering.h); NULL: not yet, or no more */
+    struct sentence *first;  /* the first model's while the second decodes, and while both are kept;
+                                NULL: none (yet) */
+    struct outcome *outcome; /* the result (outcome.h); NULL: it has not ended, or failed */
+    struct job *original;    /* an earlier job with the same sentence: this one is not decoded, but
+                                ends with it and gets its outcome; NULL: it is decoded itself */
+    struct job *next_twin;   /* the next job with the same sentence; NULL: there are no more */
+    struct job *fork_of;   /* an earlier job, of which the first of two models has decoded the same
+                              sentence: this one is decoded by its own second model after that; NULL:
+                              it is decoded from the beginning */
+    struct job *next_fork; /* the next such job; NULL: there are no more */
+    size_t bytes;          /* the most bytes that decoding takes */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;    /* in the scheduler's queue, or in a list just taken from it */
     uint32_t rows;       /* must be free before it is admitted */
@@ -67,26 +82,6 @@ struct job {
     uint32_t written;    /* tokens of the translation, once it has ended */
     uint32_t live_index; /* place in its worker's list of live jobs */
     bool express;        /* admitted by the express lane (admission.h) */
-
-    /* of a lean request */
-    const struct text *text;
-    struct span source;      /* the sentence's bytes within it */
-    struct opaque_runs held; /* its runs, at their places in the text; in the request's arena */
-    struct sentence
-        *first; /* the first model's sentence while the second model decodes; NULL: none (yet) */
-    struct outcome *outcome; /* the result that is kept of the sentence (server/decode/outcome.h);
-                                NULL: it has not ended, or failed */
-    bool twin; /* an earlier job has the same sentence: this one is not decoded, but ends with it
-                  and gets its outcome */
-    struct job *next_twin; /* the next job with the same sentence; NULL: there are no more */
-};
-
-/* The first of two decodings of a text (server/decode/outcome.h); in the request's arena. */
-struct pivot {
-    struct sentence *first, **second; /* [count] read by the first model, and by the second */
-    struct rendering *renderings;     /* [count] written by the first */
-    const char *text;                 /* [length] the joined text */
-    size_t length, count;
 };
 
 struct text {
@@ -107,13 +102,11 @@ struct text {
     const char *detected; /* code of the detected language, which the model owns; NULL: the client
                              gave the language */
     double confidence;    /* confidence of the detection, 0 to 1 */
-    struct text *
-        twin; /* an earlier text with the same first model, whose sentences it shares; NULL: none */
-    struct pivot *pivot;        /* NULL: not decoded twice, or not yet */
-    struct sentence *sentences; /* [count]; NULL: the request is lean */
-    struct job *jobs;           /* [count] of a lean request; otherwise NULL */
+    struct job *jobs;     /* [count] */
+    struct sentence *sentences; /* [count] the decoded sentences, if the request keeps them; NULL:
+                                   it does not. Their members are those of the jobs' sentences */
     size_t count;
-    bool placed; /* of a lean request: the words of the translation and their links are wanted */
+    bool placed; /* outcomes have the words of the translation and their links */
 };
 
 /* A model that a request works with; in its arena. */
@@ -157,15 +150,17 @@ struct request {
     bool warns;    /* the answer includes the warnings that cost time */
     bool fetches;  /* models may be downloaded for it */
     bool accepted; /* answer it even if the daemon is draining */
-    bool lean;     /* a document: its sentences are in memory only while they are decoded, one
-                      hypothesis of each, nothing is given */
+    bool keeps;    /* the answer needs the decoded sentences: their tokens, weights, or several
+                      hypotheses; otherwise only outcomes stay */
     struct text *texts;
     size_t text_count;
     const char *target_name; /* of the field with their targets; static */
 
     struct job *jobs;
-    size_t job_count, twins; /* twins: of the jobs (struct job) */
-    size_t window;           /* the most jobs that wait in the scheduler at once; 0: all */
+    size_t job_count, twins; /* twins: how many of the jobs share another's decoding */
+    size_t window;           /* the most jobs that wait in the scheduler at once, whose sentences
+                                exist only from then on, as for a document; 0: all, and each exists
+                                from the beginning */
     size_t handed, waiting;  /* under the scheduler's lock: it was given the jobs before
                                 jobs[handed]; how many of them wait */
     const char *prefix;      /* the beginning of each translation; NULL or "": any */
@@ -180,10 +175,10 @@ struct request {
         number; /* distinguishes requests that share a seed, so that each samples independently */
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
-    struct arena outcomes; /* of a lean request; workers share it, so they lock: */
+    struct arena outcomes; /* workers share it, so they lock: */
     pthread_mutex_t keeping;
-    atomic_bool failed; /* a sentence of a lean request has failed: the others need not be decoded.
-                           The reason: */
+    atomic_bool failed;    /* a sentence has failed: the others need not be decoded.
+                              The reason: */
     struct error *failure; /* in the arena; the first one stays; valid once all jobs have ended */
     atomic_size_t pending; /* jobs not ended */
     /* NULL, or a function that tells how many bytes a job that has ended adds to the answer at
@@ -216,7 +211,7 @@ void request_init(struct request *request);
  * may be called twice. */
 void request_done(struct request *request);
 
-/* The input that made request_prepare fail. */
+/* The input that made job_list fail. */
 enum request_input {
     REQUEST_TEXT,
     REQUEST_TARGET,
@@ -227,17 +222,6 @@ enum request_input {
     REQUEST_GLOSSARY,
     REQUEST_PROTECT
 };
-
-/* Cuts the texts into sentences by the options above, and makes a job of each. translator: for the
- * texts that do not name a model. Returns -1 with ERROR_MEMORY, or with ERROR_INPUT or ERROR_LENGTH
- * and *input set; also if the request is over before that is done. */
-int request_prepare(struct request *request, const struct translator *translator,
-                    enum request_input *input, struct error *err);
-
-/* Makes a job of each prepared sentence of a request that is not lean: of those that the texts'
- * models read, as request_prepare does, or of those of the second decoding
- * (server/decode/outcome.h). Returns -1 with ERROR_MEMORY. */
-int request_make_jobs(struct request *request, bool second, struct error *err);
 
 /* Makes the sentences leave at the next step. Thread-safe; only the first reason counts. */
 void request_cancel(struct request *request, enum cancel_reason reason);
@@ -267,86 +251,14 @@ size_t request_window(const struct request *request);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
-/* Returns about how many bytes a lean request keeps of its sentences until it is answered, if their
- * translations are as long as expected. 0 for other requests, whose sentences the queue bounds. */
+/* Returns about how many bytes the outcomes take until the request is answered, if translations are
+ * as long as expected. 0 for a request that keeps sentences, whose number the queue bounds. */
 size_t request_answer_bytes(const struct request *request);
 
-/* Makes the sentence of a lean request's job before it is decoded; jobs of other requests already
- * have one. Returns -1 if that fails, and the job must end. */
-int job_open(struct job *job);
-/* Makes this sentence the one that is decoded for the job. */
-void job_set(struct job *job, struct sentence *sentence);
-/* Notes why a sentence of a lean request has failed. Thread-safe; the first reason counts. */
+/* Notes why a sentence has failed. Thread-safe; the first reason counts. */
 void request_fail(struct request *request, const struct error *error);
 
-/* Returns the sentence that is decoded for the job now. */
-struct sentence *job_sentence(const struct job *job);
-/* Notes that a sentence of the job has been decoded. Returns true if a second attempt is to be
- * decoded in its place; the job's sizes are then set again. */
-bool job_goes_on(struct job *job);
-/* Notes that the second attempt cannot be decoded, so that the first one counts. */
-void job_gives_up(struct job *job);
-
-/* Ends a job, but not its twins. The last one calls finish: the caller must not touch job or
- * request afterwards. */
-void job_end(struct job *job);
-
-const char *sentence_text(const struct sentence *sentence);
-size_t sentence_text_length(const struct sentence *sentence);
-const struct job *sentence_job(const struct sentence *sentence);
-
-/* ---- parameters of a search ----
- *
- * A request or an operator may set them. One table defines them for JSON and form requests,
- * /openapi.json, the command line, the environment and --help. The other dialects use its defaults.
- *
- * To add one, add a member to struct search_options (model/search/search.h), a row to the table,
- * and the search that uses it. */
-
-/* The type of its member in struct search_options. */
-enum parameter_type {
-    PARAMETER_STRATEGY, /* const struct search_kind * */
-    PARAMETER_INTEGER,  /* size_t */
-    PARAMETER_REAL,     /* double */
-    PARAMETER_SEED,     /* uint64_t */
-};
-enum { PARAMETER_TYPES = PARAMETER_SEED + 1 };
-
-/* The sources that may set it. */
-enum {
-    PARAMETER_REQUEST = 1 << 0,
-    PARAMETER_LINES = 1 << 1,
-    PARAMETER_DAEMON = 1 << 2
-}; /* PARAMETER_LINES: alignd translate */
-
-struct parameter {
-    const char *name; /* of the field; the flag has - for _ */
-    int setters;
-    enum parameter_type type;
-    size_t offset; /* in struct search_options */
-    double minimum, maximum;
-    const char *fallback; /* its default; if that is out of range, text explains it, and a flag may
-                             set it unless the model does */
-    const struct search_kind *only; /* the only strategy that uses it; NULL: all */
-    const char *text;               /* its meaning, for /openapi.json */
-    const char *metavar, *help;     /* of the flag; help NULL: text */
-};
-
-/* Returns the i-th parameter, or NULL after the last. */
-const struct parameter *parameters_nth(size_t i);
-
-/* Returns the defaults. Defaults that each model sets itself are out of range: beam_size 0,
- * length_penalty -1. */
-struct search_options parameters_default(void);
-bool parameters_of_model(const struct parameter *parameter);
-/* Sets these from the model. rows: of a worker, which bounds a default beam. */
-void parameters_settle(struct search_options *options, const struct translator_info *info,
-                       size_t rows);
-
-/* Returns whether the search uses a beam of beam_size, at least in the beginning. */
-bool parameters_beam(const struct search_options *options);
-
-/* The names of the strategies (search_nth), for messages and --help. */
-#define PARAMETERS_STRATEGIES "greedy, beam, sample or exact"
+/* Ends the job's sentences, if it has any. */
+void job_drop(struct job *job);
 
 #endif

@@ -3,7 +3,7 @@
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
 #include "server/decode/admission.h"
-#include "server/decode/outcome.h"
+#include "server/decode/job.h"
 #include "server/models/catalog.h"
 #include <assert.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 /* The jobs of the main room or of the express lane. */
 struct held {
     size_t count, bytes,
-        document_rows; /* bytes: the sum over the jobs; document_rows: of those of lean requests */
+        document_rows; /* bytes: the sum over the jobs; document_rows: of those of documents */
 };
 
 /* The work of one job, which counts for its client. */
@@ -86,24 +86,6 @@ static size_t length_of(const struct job *job) {
     return job->express ? job->steps : job->tokens;
 }
 
-static void end_job(struct job *job) {
-    const struct sentence *sentence = job->sentence;
-    job->done_us = clock_us();
-    job->written = sentence && sentence->hypotheses ? (uint32_t)sentence->hypotheses[0].length : 0;
-    outcome_take(job);
-    if (job->request->progress)
-        job->request->progress(job);
-    for (struct job *twin = job->next_twin; twin;
-         twin = twin->next_twin) { /* before the job itself, whose end may be the last */
-        twin->done_us = job->done_us;
-        twin->outcome = job->outcome;
-        if (twin->request->progress)
-            twin->request->progress(twin);
-        job_end(twin);
-    }
-    job_end(job);
-}
-
 /* ---- taking jobs from the scheduler ---- */
 
 /* Returns whether the job's memory fits. An empty main room takes any job. */
@@ -119,7 +101,7 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
 static void hold(struct held *held, const struct job *job) {
     held->count++;
     held->bytes += job->bytes;
-    held->document_rows += job->request->lean ? job->rows : 0;
+    held->document_rows += job->request->window > 0 ? job->rows : 0;
 }
 
 /* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room
@@ -134,7 +116,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with
      * more rows they would take more memory without being faster. */
     size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
-    if (request->lean &&
+    if (request->window > 0 &&
         worker->held[false].document_rows + worker->taking[false].document_rows + job->rows >
             most) {
         worker->refused = true;
@@ -179,7 +161,7 @@ static void note_encoded(struct slot *slot, int64_t duration_us) {
     slot->encoding_us = 0;
 }
 
-/* Makes the sentences of lean requests' jobs, and admits the jobs in order. A claimed job may have
+/* Makes the sentences of jobs that have none, and admits the jobs in order. A claimed job may have
  * no sentence, because it cannot be made or the request is cancelled. When such a job ends, its
  * model must not be in use any more, since it may then be freed. */
 static void admit(struct worker *worker, struct job *jobs) {
@@ -219,8 +201,8 @@ static void admit(struct worker *worker, struct job *jobs) {
         ended = job->next;
         if (job->sentence)
             job->sentence->dropped = true;
-        job_gives_up(job);
-        end_job(job);
+        job_give_up(job);
+        job_end(job);
     }
 
     /* All new sentences of a model enter its batch together. */
@@ -244,6 +226,14 @@ static void admit(struct worker *worker, struct job *jobs) {
     }
 }
 
+/* Queues a job again, or ends it if it cannot be decoded any more. */
+static void return_job(const struct worker *worker, struct job *job) {
+    if (job->sentence && scheduler_return(worker->pool->options.scheduler, job))
+        return;
+    job_give_up(job);
+    job_end(job);
+}
+
 /* Ends a sentence. The model may be freed with its last job. A job with a second attempt waits for
  * its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
@@ -256,7 +246,7 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     worker->followed -= job->request->progress != NULL;
     held->count--;
     held->bytes -= job->bytes;
-    held->document_rows -= job->request->lean ? job->rows : 0;
+    held->document_rows -= job->request->window > 0 ? job->rows : 0;
     admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job),
                     job->express);
     metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);
@@ -265,12 +255,15 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
     metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
     job->sentence->dropped |= sentence->dropped;
-    if (job_goes_on(job) || outcome_goes_on(job)) {
-        if (scheduler_return(worker->pool->options.scheduler, job))
-            return;
-        job_gives_up(job);
+    if (!job_continues(job)) {
+        job_end(job);
+        return;
     }
-    end_job(job);
+    for (struct job *fork = job_forks(job), *next; fork; fork = next) {
+        next = fork->next_fork;
+        return_job(worker, fork);
+    }
+    return_job(worker, job);
 }
 
 /* ---- the round ---- */

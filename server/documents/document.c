@@ -521,50 +521,33 @@ static size_t find_copied(const char *source, size_t begin, size_t end, size_t b
 /* Joins the outcomes of the text's sentences with what is between them. */
 int document_translate(const struct text *text, struct arena *arena,
                        struct markup_translation *out) {
-    struct arena made, scratch; /* scratch: for one sentence */
-    int result = -1;
     *out = (struct markup_translation){0};
-    arena_init(&made, SCRATCH_BLOCK_BYTES);
-    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
-    arena_limit(&made, arena->budget);
-    arena_limit(&scratch, arena->budget);
-    const struct outcome **outcomes = arena_alloc(&made, text->count, sizeof(struct outcome *));
-    struct span *spans = arena_alloc(&made, text->count,
-                                     sizeof *spans); /* where the sentences stand in the source */
-    if (!outcomes || !spans)
-        goto done;
     bool lossy = false;
     size_t most = text->source_length + 1, word_count = 0, link_count = 0, length = 0, before = 0;
     for (size_t i = 0; i <= text->count; i++) {
         size_t end = text->source_length;
         if (i < text->count) {
-            spans[i] = text->jobs ? text->jobs[i].source : text->sentences[i].source;
-            outcomes[i] =
-                text->jobs ? text->jobs[i].outcome
-                           : outcome_make(&text->sentences[i], true, NULL, &made, NULL, &scratch);
-            arena_reset(&scratch);
-            if (!outcomes[i])
-                goto done;
-            lossy |= judgement_lacks(text, i);
-            most += outcomes[i]->length;
-            word_count += outcomes[i]->word_count;
-            link_count += outcomes[i]->link_count;
-            end = spans[i].begin;
+            const struct outcome *outcome = text->jobs[i].outcome;
+            lossy |= outcome_lacks(outcome);
+            most += outcome->length;
+            word_count += outcome->word_count;
+            link_count += outcome->link_count;
+            end = text->jobs[i].source.begin;
         }
         size_t copied = find_copied(text->source, before, end, 0, NULL, NULL);
         word_count += copied;
         link_count += copied;
-        before = i < text->count ? spans[i].end : end;
+        before = i < text->count ? text->jobs[i].source.end : end;
     }
 
     char *joined = arena_alloc(arena, most, 1);
     struct span *words = arena_alloc(arena, word_count, sizeof *words);
     struct markup_link *links = arena_alloc(arena, link_count, sizeof *links);
     if (!joined || !words || !links)
-        goto done;
+        return -1;
     word_count = link_count = before = 0;
     for (size_t i = 0; i <= text->count; i++) {
-        size_t end = i < text->count ? spans[i].begin : text->source_length;
+        size_t end = i < text->count ? text->jobs[i].source.begin : text->source_length;
         size_t copied = find_copied(text->source, before, end, length - before, words + word_count,
                                     links + link_count);
         word_count += copied;
@@ -573,26 +556,21 @@ int document_translate(const struct text *text, struct arena *arena,
         length += end - before;
         if (i == text->count)
             break;
-        const struct outcome *outcome = outcomes[i];
+        const struct outcome *outcome = text->jobs[i].outcome;
         for (size_t k = 0; k < outcome->word_count; k++)
             words[word_count++] = span_of(outcome_words(outcome)[k], length);
         for (size_t k = 0; k < outcome->link_count; k++) {
             const struct outcome_link *link = &outcome_links(outcome)[k];
-            links[link_count++] = (struct markup_link){span_of(link->source, spans[i].begin),
-                                                       span_of(link->target, length)};
+            links[link_count++] = (struct markup_link){
+                span_of(link->source, text->jobs[i].source.begin), span_of(link->target, length)};
         }
         memcpy(joined + length, outcome->text, outcome->length);
         length += outcome->length;
-        before = spans[i].end;
+        before = text->jobs[i].source.end;
     }
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
         *out = (struct markup_translation){
-            joined,     length, text->jobs && !text->placed ? NULL : words, word_count, links,
-            link_count, lossy};
-    result = 0;
-done:
-    arena_done(&scratch);
-    arena_done(&made);
-    return result;
+            joined, length, text->placed ? words : NULL, word_count, links, link_count, lossy};
+    return 0;
 }

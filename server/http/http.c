@@ -13,7 +13,6 @@
 #include "server/base/log.h"
 #include "server/decode/chores.h"
 #include "server/decode/events.h"
-#include "server/decode/outcome.h"
 #include "server/endpoints/routes.h"
 #include "server/http/bodies.h"
 #include "server/http/client.h"
@@ -39,7 +38,6 @@ enum {
 
     /* Requests above these limits do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
-    SMALL_SENTENCES = 16,
     MUCH_BYTES = 4 << 20,   /* a request that took more returns it to the system */
     DISCARD_FACTOR = 16,    /* at most this many times the limit of a body of unknown length is read
                                and discarded */
@@ -601,7 +599,7 @@ static void run_rendering(void *owner) {
     struct exchange *exchange = owner;
     request_is_over(&exchange->request);
     set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options.max_reply_bytes);
-    if (exchange->request.lean && request_bytes(&exchange->request) > MUCH_BYTES) {
+    if (!exchange->request.keeps && request_bytes(&exchange->request) > MUCH_BYTES) {
         let_others(exchange, true); /* the memory of its sentences is not needed any more, and
                                        writing takes other memory */
         malloc_trim(0);
@@ -623,40 +621,11 @@ static bool submit_chore(struct exchange *exchange, enum metrics_chore kind, boo
     return chores_submit(exchange->http->chores, &exchange->chore);
 }
 
-/* The chore between the decodings of two models. The request is watched and suspended, or detached.
- */
-static void run_second(void *owner) {
-    struct exchange *exchange = owner;
-    struct request *request = &exchange->request;
-    const struct service *service = exchange->http->service;
-    if (request_is_over(request)) {
-        conclude(exchange, true);
-        return;
-    }
-    size_t charged = request->job_count; /* the sentences of the first decoding */
-    set_reading_budget(exchange);
-    int result = decode_go_on(request, &exchange->reply);
-    end_budget(exchange);
-    if (result == 0) {
-        enum scheduler_verdict verdict =
-            decode_submit(service, request); /* once accepted, the request may be freed */
-        if (verdict == SCHEDULER_ACCEPTED)
-            return;
-        reply_fail_refused(service, verdict, request, &exchange->reply);
-    }
-    access_refund(service, request, charged);
-    if (exchange->stage != STAGE_DETACHED)
-        watch_remove(exchange->http->watch, &exchange->watched);
-    resume(exchange);
-}
-
 /* Called when the request's last job, or its reload, has ended. */
 static void work_finish(struct request *request) {
     struct exchange *exchange = request->owner;
     bool over = request_reason(request) != CANCEL_NONE;
-    if (!over && pivot_goes_on(request)) {
-        submit_chore(exchange, CHORE_RENDERING, request->job_count > SMALL_SENTENCES, run_second);
-    } else if (over || !answer_is_large(request)) {
+    if (over || !answer_is_large(request)) {
         conclude(exchange, false);
     } else {
         bool taken = submit_chore(exchange, CHORE_RENDERING, true, run_rendering);

@@ -5,6 +5,7 @@
 #include "server/api/event_stream.h"
 #include "server/api/reply.h"
 #include "server/decode/events.h"
+#include "server/decode/job.h"
 #include "server/endpoints/routes.h"
 #include "tests/fuzz/fuzz.h"
 #include <jansson.h>
@@ -54,8 +55,8 @@ static void tell(struct request *request, struct sentence *const *done, size_t c
         for (size_t j = 0; j < count; j++)
             over |= done[j] == job->sentence;
         if (over)
-            job->done_us = 1;
-        if (over || job->done_us == 0)
+            job_end(job);
+        else if (job->done_us == 0)
             request->progress(job);
     }
 }
@@ -65,6 +66,7 @@ static void decode(struct request *request, struct batch *batch, struct event_st
     struct sentence *sentences[ROWS], *done[ROWS];
     for (size_t i = 0; i < request->job_count; i++)
         sentences[i] = request->jobs[i].sentence;
+    atomic_store(&request->pending, request->job_count);
     batch_admit(batch, sentences, request->job_count);
     for (unsigned step = 0; batch_sentences(batch) > 0; step++) {
         tell(request, done, batch_step(batch, done));
@@ -132,6 +134,10 @@ static bool is_text(const char *text, size_t length) {
     return !memchr(text, '\0', length) && utf8_valid(text, length);
 }
 
+static void ignore(struct request *request) {
+    (void)request;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct batch *batch;
     const struct service *service = fuzz_service();
@@ -147,7 +153,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!batch)
         batch = batch_create(request.loaded->translator, ROWS, NULL);
     fill(&request, data, size);
-    FUZZ_CHECK(request_prepare(&request, request.loaded->translator, &input, NULL) == 0);
+    request.keeps = request.streamed = true;
+    request.finish = ignore;
+    FUZZ_CHECK(job_list(&request, &input, NULL) == 0);
     if (request.job_count > 0 && rows(&request) <= ROWS)
         stream(&request, batch, data[4]);
     request_done(&request);

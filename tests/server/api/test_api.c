@@ -3,6 +3,7 @@
 #include "server/api/fields.h"
 #include "server/api/page.h"
 #include "server/api/value.h"
+#include "server/decode/parameters.h"
 #include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <ctype.h>

@@ -1,6 +1,8 @@
 /* server/decode/events: events from workers to the reader, with a model but no HTTP. Meant to run
  * under ThreadSanitizer too. */
 #include "server/decode/events.h"
+#include "server/decode/job.h"
+#include "server/models/catalog.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 #include <pthread.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 
 static struct translator *translator;
+static struct loaded_model loaded;
 static struct request request;
 static struct batch *batch;
 static sem_t woken;
@@ -24,13 +27,19 @@ static void wake(void *owner) {
     sem_post(&woken);
 }
 
+static void ended(struct request *all) {
+    events_end(all->events);
+}
+
 static void setup(void) {
     translator = model_open("tests/golden/luong-general-gru");
     batch = batch_create(translator, 16, NULL);
     sem_init(&woken, 0, 0);
     parks = wakes = 0;
     request_init(&request);
-    request.split = true;
+    loaded = (struct loaded_model){.translator = translator};
+    request.finish = ended;
+    request.split = request.keeps = request.streamed = true;
 }
 
 static void teardown(void) {
@@ -47,7 +56,8 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
     static const char source[] = "A boy plays. It snows.";
     enum request_input input;
     request.texts = arena_zalloc(&request.arena, 1, sizeof *request.texts);
-    request.texts[0] = (struct text){.source = source, .source_length = strlen(source)};
+    request.texts[0] =
+        (struct text){.source = source, .source_length = strlen(source), .loaded = &loaded};
     request.text_count = 1;
     request.search = (struct search_options){.strategy = strategy,
                                              .beam_size = 2,
@@ -55,7 +65,7 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
                                              .min_length = tokens,
                                              .max_length = tokens,
                                              .repetition_penalty = 1};
-    ck_assert_int_eq(request_prepare(&request, translator, &input, NULL), 0);
+    ck_assert_int_eq(job_list(&request, &input, NULL), 0);
     ck_assert_uint_eq(request.job_count, 2);
     ck_assert_int_eq(events_follow(&request, &(struct events_reader){park, wake, NULL}), 0);
 }
@@ -63,19 +73,17 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
 /* A worker's calls, from the admission to the end. */
 static void decode(void) {
     struct sentence *sentences[] = {request.jobs[0].sentence, request.jobs[1].sentence}, *done[2];
+    atomic_store(&request.pending, 2);
     batch_admit(batch, sentences, 2);
     while (batch_sentences(batch) > 0) {
         size_t count = batch_step(batch, done);
         for (size_t i = 0; i < count; i++)
-            request.jobs[done[i] == sentences[1]].done_us = 1;
-        for (size_t i = 0; i < count; i++)
-            request.progress(&request.jobs[done[i] == sentences[1]]);
+            job_end(&request.jobs[done[i] == sentences[1]]);
         for (size_t i = 0; i < 2; i++) {
             if (request.jobs[i].done_us == 0)
                 request.progress(&request.jobs[i]);
         }
     }
-    events_end(request.events);
 }
 
 static void *worker(void *unused) {

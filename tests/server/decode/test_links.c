@@ -1,5 +1,5 @@
 /* From attention to links, on matrices small enough to follow. */
-#include "server/decode/outcome.h"
+#include "server/decode/links.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Finding source tokens that a translation omits. */
-#include "server/decode/outcome.h"
+#include "server/decode/judgement.h"
 #include "tests/suites.h"
 
 enum { SOURCE = 9, END = SOURCE }; /* with </s> after them */

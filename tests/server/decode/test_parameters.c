@@ -1,5 +1,5 @@
 /* The table of the searches' parameters: well formed, and the defaults of a search. */
-#include "server/decode/request.h"
+#include "server/decode/parameters.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Which words an alignment pairs, and how pieces become words. The rest of server/decode/outcome.c
  * is under test where it is used: tests/http. */
-#include "server/decode/outcome.h"
+#include "server/decode/render.h"
 #include "tests/suites.h"
 
 START_TEST(the_most_weight_aligns) {

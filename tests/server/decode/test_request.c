@@ -6,7 +6,9 @@
 #include "server/api/value.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
+#include "server/decode/job.h"
 #include "server/decode/outcome.h"
+#include "server/decode/render.h"
 #include "server/endpoints/routes.h"
 #include "tests/suites.h"
 #include <jansson.h>
@@ -253,7 +255,7 @@ START_TEST(defaults) {
     ck_assert_uint_eq(request.include, INCLUDE_TOKENS);
     ck_assert_uint_eq(request.job_count, 2);
     ck_assert_uint_eq(request.jobs[0].rows, 5);
-    ck_assert_ptr_eq(sentence_job(request.jobs[1].sentence), &request.jobs[1]);
+    ck_assert_ptr_eq(request.jobs[1].sentence->owner, &request.jobs[1]);
 }
 END_TEST
 
@@ -293,15 +295,29 @@ static void decode(void) {
         batch_admit(batch, &sentence, 1);
         while (batch_step(batch, done) == 0) {
         }
+        outcome_take(&request.jobs[i]);
     }
     batch_free(batch);
+}
+
+static size_t finished;
+
+static void finish(struct request *ended) {
+    finished += atomic_load(&ended->pending) == 0;
+}
+
+static void decode_job(struct batch *batch, struct job *job) {
+    struct sentence *done[1], *sentence = job_sentence(job);
+    batch_admit(batch, &sentence, 1);
+    while (batch_step(batch, done) == 0) {
+    }
 }
 
 START_TEST(white_space_is_kept) {
     start(false, "{\"text\":\"\\n One.  Two. \",\"strategy\":\"greedy\",\"max_length\":1}");
     decode();
     struct rendered rendered;
-    ck_assert_int_eq(render_text(&request.texts[0], &request.arena, &rendered, NULL), 0);
+    ck_assert_int_eq(outcome_text(&request.texts[0], &request.arena, &rendered, NULL), 0);
     char expected[256];
     snprintf(expected, sizeof expected, "\n %s  %s ", rendered.sentences[0].text,
              rendered.sentences[1].text);
@@ -311,31 +327,32 @@ START_TEST(white_space_is_kept) {
 }
 END_TEST
 
-/* A lean request measures its sentences and drops them; each is the same when its job is opened,
- * and only its outcome stays. */
-START_TEST(lean_sentences_are_made_again) {
+/* A request with a window measures its sentences and drops them; each is the same when its job is
+ * opened, and only its outcome stays. */
+START_TEST(sentences_are_made_again) {
     static const char source[] = "A {name} of 12.5 dogs. Where is https://a.b/c?  Two.";
-    struct request lean;
+    struct request document;
     struct text text = {.source = source, .source_length = sizeof source - 1, .placed = true};
     enum request_input input;
     char body[128];
     snprintf(body, sizeof body, "{\"text\":\"%s\"}", source);
     start(false, body);
     ck_assert_uint_eq(reply.status, 0);
-    request_init(&lean);
-    lean.loaded = loaded_model_acquire(request.loaded);
-    lean.model = request.model;
-    lean.search = request.search;
-    lean.split = lean.lean = lean.replace_unknowns = true;
-    lean.texts = &text;
-    lean.text_count = 1;
-    ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
-    ck_assert_uint_eq(lean.job_count, request.job_count);
-    ck_assert_uint_eq(request_work(&lean), request_work(&request));
+    request_init(&document);
+    document.loaded = loaded_model_acquire(request.loaded);
+    document.model = request.model;
+    document.search = request.search;
+    document.split = document.replace_unknowns = true;
+    document.window = 64;
+    document.texts = &text;
+    document.text_count = 1;
+    ck_assert_int_eq(job_list(&document, &input, NULL), 0);
+    ck_assert_uint_eq(document.job_count, request.job_count);
+    ck_assert_uint_eq(request_work(&document), request_work(&request));
     decode();
-    struct batch *batch = batch_create(lean.loaded->translator, 16, NULL);
-    for (size_t i = 0; i < lean.job_count; i++) {
-        struct job *job = &lean.jobs[i];
+    struct batch *batch = batch_create(document.loaded->translator, 16, NULL);
+    for (size_t i = 0; i < document.job_count; i++) {
+        struct job *job = &document.jobs[i];
         const struct sentence *whole = request.jobs[i].sentence;
         struct sentence *done[16];
         struct rendering rendering;
@@ -360,54 +377,135 @@ START_TEST(lean_sentences_are_made_again) {
         ck_assert_uint_gt(job->outcome->word_count, 0);
     }
     batch_free(batch);
-    request_done(&lean);
+    request_done(&document);
 }
 END_TEST
 
-/* Begins a lean request for the text, with the model and the search of the other request. */
-static void begin_lean(struct request *lean, struct text *text) {
-    request_init(lean);
-    lean->loaded = loaded_model_acquire(request.loaded);
-    lean->search = request.search;
-    lean->split = lean->lean = true;
-    lean->texts = text;
-    lean->text_count = 1;
+/* Equal sentences of any request are decoded once: each text has them at its own place. */
+START_TEST(equal_sentences_are_decoded_once) {
+    start(false,
+          "{\"text\":[\"One. Two. One.\",\" One.\"],\"strategy\":\"greedy\",\"max_length\":3}");
+    ck_assert_uint_eq(reply.status, 0);
+    ck_assert_uint_eq(request.job_count, 4);
+    ck_assert_uint_eq(request.twins, 2);
+    ck_assert_ptr_eq(request.jobs[3].original, &request.jobs[0]);
+    ck_assert_ptr_null(request.jobs[3].sentence);
+    struct batch *batch = batch_create(request.loaded->translator, 16, NULL);
+    struct sentence *done[2], *admitted[] = {request.jobs[0].sentence, request.jobs[1].sentence};
+    request.finish = finish;
+    finished = 0;
+    atomic_store(&request.pending, request.job_count);
+    batch_admit(batch, admitted, 2);
+    while (batch_sentences(batch) > 0)
+        for (size_t i = batch_step(batch, done); i-- > 0;)
+            job_end(done[i]->owner);
+    ck_assert_uint_eq(finished, 1);
+    const struct sentence *first = &request.texts[0].sentences[0],
+                          *last = &request.texts[1].sentences[0];
+    ck_assert_ptr_eq(last->hypotheses, first->hypotheses);
+    ck_assert_ptr_eq(last->text, request.texts[1].source);
+    ck_assert_uint_eq(last->source.begin, 1);
+    ck_assert_ptr_eq(request.jobs[3].outcome, request.jobs[0].outcome);
+    batch_free(batch);
+}
+END_TEST
+
+/* Two texts that only differ in the second of two models: the first model decodes them once, and
+ * each second model decodes what it wrote. */
+START_TEST(first_models_decode_once) {
+    static struct served_model other;
+    start(false, "{\"text\":\"One.\",\"strategy\":\"greedy\",\"max_length\":3}");
+    struct text texts[2];
+    enum request_input input;
+    struct request both;
+    request_init(&both);
+    both.search = request.search;
+    for (size_t i = 0; i < 2; i++)
+        texts[i] = (struct text){.source = "One.",
+                                 .source_length = 4,
+                                 .model = request.model,
+                                 .loaded = request.loaded,
+                                 .second = i == 0 ? request.model : &other,
+                                 .second_loaded = request.loaded};
+    both.texts = texts;
+    both.text_count = 2;
+    both.finish = finish;
+    finished = 0;
+    ck_assert_int_eq(job_list(&both, &input, NULL), 0);
+    struct job *first = &both.jobs[0], *fork = &both.jobs[1];
+    ck_assert_uint_eq(both.job_count, 2);
+    ck_assert_uint_eq(request_window(&both), 1);
+    ck_assert_ptr_eq(fork->fork_of, first);
+    ck_assert_ptr_null(fork->sentence);
+    atomic_store(&both.pending, 2);
+    struct batch *batch = batch_create(request.loaded->translator, 16, NULL);
+    decode_job(batch, first);
+    ck_assert(job_continues(first));
+    ck_assert_ptr_eq(job_forks(first), fork);
+    ck_assert_ptr_eq(fork->first, first->first);
+    decode_job(batch, first);
+    while (job_continues(first))
+        decode_job(batch, first);
+    job_end(first);
+    ck_assert_ptr_nonnull(first->outcome);
+    decode_job(batch, fork);
+    while (job_continues(fork))
+        decode_job(batch, fork);
+    job_end(fork);
+    ck_assert_str_eq(fork->outcome->text, first->outcome->text);
+    ck_assert_uint_eq(finished, 1);
+    batch_free(batch);
+    request_done(&both);
+}
+END_TEST
+
+/* Begins a request with a window for the text, with the model and the search of the other request.
+ */
+static void begin_document(struct request *document, struct text *text) {
+    request_init(document);
+    document->loaded = loaded_model_acquire(request.loaded);
+    document->search = request.search;
+    document->split = true;
+    document->window = 64;
+    document->texts = text;
+    document->text_count = 1;
 }
 
-/* Prepares a lean request and returns how many of its sentences are not decoded themselves.
- * prepared: changes it before. */
-static size_t count_twins(const char *source, void (*prepared)(struct request *lean),
+/* Prepares a request with a window and returns how many of its sentences are not decoded
+ * themselves. prepared: changes it before. */
+static size_t count_twins(const char *source, void (*prepared)(struct request *document),
                           const char *twins) {
-    struct request lean;
+    struct request document;
     struct text text = {.source = source, .source_length = strlen(source)};
     enum request_input input;
     char found[64] = "";
-    begin_lean(&lean, &text);
+    begin_document(&document, &text);
     if (prepared)
-        prepared(&lean);
-    ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
-    for (size_t i = 0; i < lean.job_count; i++)
-        for (const struct job *job = &lean.jobs[i]; !lean.jobs[i].twin && (job = job->next_twin);)
+        prepared(&document);
+    ck_assert_int_eq(job_list(&document, &input, NULL), 0);
+    for (size_t i = 0; i < document.job_count; i++)
+        for (const struct job *job = &document.jobs[i];
+             !document.jobs[i].original && (job = job->next_twin);)
             snprintf(found + strlen(found), sizeof found - strlen(found), "%zu-%zu ", i,
-                     (size_t)(job - lean.jobs));
+                     (size_t)(job - document.jobs));
     ck_assert_str_eq(found, twins);
     size_t at = 0, decoded = 0;
-    while (request_next_job(&lean, &at))
+    while (request_next_job(&document, &at))
         decoded++;
-    ck_assert_uint_eq(request_window(&lean), decoded);
-    size_t count = lean.twins;
-    ck_assert_uint_eq(count + decoded, lean.job_count);
-    request_done(&lean);
+    ck_assert_uint_eq(request_window(&document), decoded);
+    size_t count = document.twins;
+    ck_assert_uint_eq(count + decoded, document.job_count);
+    request_done(&document);
     return count;
 }
 
-static void draw(struct request *lean) {
-    lean->search.strategy = &search_sample;
+static void draw(struct request *document) {
+    document->search.strategy = &search_sample;
 }
 
-static void use_glossary(struct request *lean) {
+static void use_glossary(struct request *document) {
     static const struct lexicon empty;
-    lean->glossary.lexicon = &empty;
+    document->glossary.lexicon = &empty;
 }
 
 /* Sentences that a document repeats are decoded once, unless the result may depend on more than
@@ -425,20 +523,20 @@ END_TEST
 /* After one has failed the others are not made, and the first reason stays. */
 START_TEST(lean_requests_fail_once) {
     static const char source[] = "One. Two.";
-    struct request lean;
+    struct request document;
     struct text text = {.source = source, .source_length = sizeof source - 1};
     enum request_input input;
     struct error error = {0};
     start(false, "{\"text\":\"One.\"}");
-    begin_lean(&lean, &text);
-    ck_assert_int_eq(request_prepare(&lean, lean.loaded->translator, &input, NULL), 0);
+    begin_document(&document, &text);
+    ck_assert_int_eq(job_list(&document, &input, NULL), 0);
     error_set(&error, ERROR_LENGTH, "too long");
-    request_fail(&lean, &error);
-    ck_assert_int_eq(job_open(&lean.jobs[0]), -1);
-    ck_assert_int_eq(lean.failure->code, ERROR_LENGTH);
-    ck_assert_str_eq(lean.failure->message, "too long");
-    ck_assert(decode_fail(&lean, &reply));
-    request_done(&lean);
+    request_fail(&document, &error);
+    ck_assert_int_eq(job_open(&document.jobs[0]), -1);
+    ck_assert_int_eq(document.failure->code, ERROR_LENGTH);
+    ck_assert_str_eq(document.failure->message, "too long");
+    ck_assert(decode_fail(&document, &reply));
+    request_done(&document);
 }
 END_TEST
 
@@ -590,7 +688,9 @@ Suite *request_suite(void) {
     tcase_add_test(tcase, every_field);
     tcase_add_test(tcase, target_is_forced);
     tcase_add_test(tcase, white_space_is_kept);
-    tcase_add_test(tcase, lean_sentences_are_made_again);
+    tcase_add_test(tcase, sentences_are_made_again);
+    tcase_add_test(tcase, equal_sentences_are_decoded_once);
+    tcase_add_test(tcase, first_models_decode_once);
     tcase_add_test(tcase, repeated_sentences_are_decoded_once);
     tcase_add_test(tcase, lean_requests_fail_once);
     tcase_add_test(tcase, words_merge_pieces);

@@ -1,6 +1,7 @@
 /* server/scheduler and the countdown of server/request: no HTTP, no model, fake jobs. Meant to run
  * under ThreadSanitizer too. */
 #include "server/base/clock.h"
+#include "server/decode/job.h"
 #include "server/decode/scheduler.h"
 #include "tests/suites.h"
 #include <pthread.h>
@@ -106,7 +107,7 @@ END_TEST
 START_TEST(twins_are_not_handed_out) {
     static struct fake a;
     fake_init(&a, 5, 1);
-    a.jobs[1].twin = a.jobs[3].twin = a.jobs[4].twin = true;
+    a.jobs[1].original = a.jobs[3].original = a.jobs[4].original = &a.jobs[0];
     a.request.twins = 3;
     a.request.window = 1;
     scheduler_submit(scheduler, &a.request);

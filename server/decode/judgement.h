@@ -1,0 +1,46 @@
+/* Judgements of translated sentences, from which warnings follow (server/api/warnings.c). */
+#ifndef ALIGND_JUDGEMENT_H
+#define ALIGND_JUDGEMENT_H
+
+#include "server/decode/request.h"
+
+/* ---- omissions ---- */
+
+/* Counts the source tokens without </s>, and those that are left out with their whole clause: all
+ * target tokens together give each of them less than a tenth of one alignment weight, at most one
+ * other token stands between two, and together they have at least 14 letters. A clause or a phrase
+ * is missing where there is one. The weight that a target token gives </s> is not counted; its
+ * other weights are scaled to sum 1. weights/EXPERIMENTS.md says how often this is true of whole
+ * translations and of shortened ones. */
+struct omission {
+    size_t tokens, left;
+};
+
+/* Sets letters [the sentence's own tokens] to the number of letters of each. A wide one, such as a
+ * Chinese character, counts three times. Tokens of opaque runs are copied, so that they have none.
+ */
+void omission_letters(const struct sentence *sentence, size_t *letters);
+
+/* Adds the tokens of an alignment: a row for each token of a translation [target], in which the
+ * weights at source are those of the sentence's own tokens. letters [source.end - source.begin]:
+ * see omission_letters. The arena is used for scratch memory only. Returns -1 with ERROR_MEMORY. */
+int omission_add(const float *const *rows, size_t target, struct span source, const size_t *letters,
+                 struct arena *arena, struct omission *sum, struct error *err);
+
+/* The facts about a sentence from which its text gets warnings (server/api/warnings.c). */
+struct judgement {
+    bool untranslated;
+    size_t unknown, tokens; /* of the text's own tokens */
+    struct omission omission;
+    struct doubt doubt; /* its words are those of the sentence's translation; an outcome keeps none
+                           of them */
+    struct check_lists lists[CHECKS]; /* what each side has and the other lacks */
+};
+
+/* Judges a decoded sentence. first: the sentence of the first of two models, or NULL. The results
+ * are in the arena, or the sentences'. Returns -1 with ERROR_MEMORY. */
+int judgement_make(const struct request *request, const struct text *text,
+                   const struct sentence *sentence, const struct sentence *first,
+                   struct arena *arena, struct judgement *out);
+
+#endif
