@@ -3,16 +3,17 @@
  *
  * Each attack meets a daemon of its own that has LIMIT_MIB, in a control group or by what it sees
  * (limited.sh), for ATTACK_SECONDS (3). Meanwhile others, from addresses of their own and on a new
- * connection each time, ask for /health and for a short sentence. Prints a table: the most memory
- * that was resident above the idle daemon's, what the kernel kept for its sockets, the longest that
- * the others waited, and how many requests of the attack got which status, or none since their
- * connection was closed or they were still under way at the end. Fails where a bound is missed:
+ * connection each time, ask for /health and for a short sentence. Prints a table: what set the
+ * limit; the most memory that was resident above the idle daemon's, what the kernel kept for its
+ * sockets, and what it charged to the group, cached files included; the longest that the others
+ * waited; and how many requests of the attack got which status, or none since their connection was
+ * closed or they were still under way at the end. Fails where a bound is missed:
  *
- *   memory    the daemon and its sockets take at most LIMIT_MIB together, and it lives
- *   statuses  what the attack gets is what its row says
- *   others    nothing but 200; /health within HEALTH_S, and sentences within SENTENCE_S, times the
- * daemon's slowdown: the factor by which its threads waited for a processor documents a client's
- * finished document is there after others have uploaded theirs
+ *   memory     the daemon and its sockets take at most LIMIT_MIB together, and it lives
+ *   statuses   what the attack gets is what its row says
+ *   others     nothing but 200; /health within HEALTH_S, and sentences within SENTENCE_S, times the
+ *              daemon's slowdown: the factor by which its threads waited for a processor
+ *   documents  a client's finished document is there after others have uploaded theirs
  *
  * Variables: ATTACKS (all; ATTACKS=heads): those whose name contains this; ATTACK_SECONDS. */
 #include "tests/archive.h"
@@ -327,6 +328,7 @@ struct row {
     const char *name;
     double idle_mib, slower;
     struct watch_peak peak;
+    char limited_by[32]; /* as limited.sh says */
     struct others others;
     long statuses[CROWD_STATUSES], unanswered;
     const int *expected;    /* [MOST_STATUSES], up to a 0 */
@@ -350,7 +352,8 @@ static bool print_row(const struct row *row) {
     double above = row->peak.resident - row->idle_mib;
     double health_s = row->others.of_health.most, sentence_s = row->others.of_sentences.most;
     bool unexpected = false, any = false, missed = false;
-    printf("| %s | %.0f | %.0f |", row->name, above, row->peak.sockets);
+    printf("| %s | %s | %.0f | %.0f |", row->name, row->limited_by, above, row->peak.sockets);
+    printf(row->peak.group < 0 ? " |" : " %.0f |", row->peak.group);
     if (row->lives)
         printf(" %.2f | %.2f |", health_s, sentence_s);
     else
@@ -383,6 +386,7 @@ static bool meet(struct row *row, bool keyed,
                  const void *closure) {
     struct server server;
     start_daemon(&server, keyed);
+    server_logged(&server, "limited_by=", row->limited_by, sizeof row->limited_by);
     row->idle_mib = server_resident_mib(&server);
     struct server_time before = server_time(&server);
     struct watch *watch = watch_start(&server, LIMIT_MIB);
@@ -483,9 +487,9 @@ int main(int argc, char **argv) {
     close(mkstemp(key_file));
     make_key("attacker", keys[0]);
     make_key("other", keys[1]);
-    printf("| attack | MiB above idle | MiB of sockets | /health, s | sentence, s | statuses of "
-           "the attack "
-           "|\n|---|---|---|---|---|---|\n");
+    printf(
+        "| attack | limited by | MiB above idle | MiB of sockets | MiB of the group | /health, s "
+        "| sentence, s | statuses of the attack |\n|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++) {
         struct row row = {
             .name = attacks[i].name, .expected = attacks[i].statuses, .slow = attacks[i].pace > 0};

@@ -136,6 +136,11 @@ int server_end(struct server *server, int signal, double patience_s) {
     return status == -1 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+void server_logged(const struct server *server, const char *key, char *value, size_t room) {
+    const char *found = logged(server, key);
+    snprintf(value, room, "%.*s", found ? (int)strcspn(found, " \n") : 0, found ? found : "");
+}
+
 void server_print_log(const struct server *server) {
     char text[LOG_BYTES];
     off_t end = lseek(server->log, 0, SEEK_END),

@@ -26,6 +26,8 @@ void server_start_logging_to(struct server *server, const char *program,
 /* Sends the signal (0: none) and waits: the exit status, or 128 + signal. -1: it has not ended
  * after so many seconds, and is killed. */
 int server_end(struct server *server, int signal, double patience_s);
+/* The value of a key in its log's beginning, up to a blank; "" if it is not there. */
+void server_logged(const struct server *server, const char *key, char *value, size_t room);
 /* Its last words. */
 void server_print_log(const struct server *server);
 

@@ -10,8 +10,9 @@ struct watch;
 /* The greatest values so far, in MiB. */
 struct watch_peak {
     double resident, sockets,
-        both;    /* sockets: what the kernel keeps for those of the daemon, unread or unsent */
-    bool killed; /* both were more than the daemon may have */
+        both;     /* sockets: what the kernel keeps for those of the daemon, unread or unsent */
+    double group; /* charged to its control group, with cached files; -1: it has none of its own */
+    bool killed;  /* both were more than the daemon may have */
 };
 
 /* Begins at once, in a thread of its own, and looks every few milliseconds. most_mib: above it the
