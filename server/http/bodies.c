@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 4096 /* initial capacity of a body */ };
+enum {
+    FIRST_BYTES = 4096 /* initial capacity of a body, which every client may have: a sentence waits
+                          for nobody */
+};
 
 /* A client with bodies. There are at most as many as connections. */
 struct bodies_client {
@@ -100,14 +103,23 @@ static void leave(struct bodies *bodies, struct body *body) {
     free(client);
 }
 
+/* Returns whether a listed body may have so many bytes more. A client that may have only as much as
+ * it leaves to others cannot fill the budget, alone or together with others. */
+static bool has_room(const struct bodies *bodies, const struct body *body, size_t more) {
+    const struct bodies_client *client = body->client;
+    size_t own = client->bytes + more, all = bodies->bytes + more;
+    if (body == bodies->oldest || own <= FIRST_BYTES)
+        return true;
+    size_t share = body == client->oldest ? bodies->most : bodies->most / BODIES_CLIENT_SHARE;
+    return all <= bodies->most && own <= bodies->most - all && own <= share;
+}
+
 /* Counts more bytes for a listed body. Returns false if they do not fit. */
 static bool count_more(struct bodies *bodies, struct body *body, size_t more) {
-    struct bodies_client *client = body->client;
-    if ((bodies->bytes + more > bodies->most && body != bodies->oldest) ||
-        (client->bytes + more > bodies->most / BODIES_CLIENT_SHARE && body != client->oldest))
-        return false;
-    add_bytes(bodies, body, (int64_t)more);
-    return true;
+    bool fits = has_room(bodies, body, more);
+    if (fits)
+        add_bytes(bodies, body, (int64_t)more);
+    return fits;
 }
 
 static void end_wait(struct bodies *bodies, struct body *body) {

@@ -1,12 +1,14 @@
 /* This module receives the bodies of requests and bounds the memory of all of them together.
  *
- * Bodies share a budget, and a client has at most a quarter of it, so that one client never keeps
- * all others out. A body counts with the memory that it has got so far, from its first byte until
- * it is released; one that has been announced counts nothing. Whoever is over waits: its connection
- * is suspended, the socket is not read, and TCP slows down the sender. The oldest body of all, and
- * the oldest of each client, may be larger than that, so that one of them always goes on; the
- * budget is exceeded by at most one body of the maximum size. Thread-safe, except that one body has
- * one thread at a time. */
+ * Bodies share a budget. A client has at most a quarter of it, and at most as much as is left for
+ * others, so that neither one client nor many together keep another one out: n clients that send
+ * as much as they can have one part in n + 1 each, and one part stays free. A body counts with the
+ * memory that it has got so far, from its first byte until it is released; one that has been
+ * announced counts nothing. Whoever is over waits: its connection is suspended, the socket is not
+ * read, and TCP slows down the sender. The oldest body of a client may be larger than a quarter,
+ * and the oldest of all larger than the budget, so that one of them always goes on. The budget is
+ * exceeded by at most one body of the maximum size and the first 4 KiB of each client. Thread-safe,
+ * except that one body has one thread at a time. */
 #ifndef ALIGND_BODIES_H
 #define ALIGND_BODIES_H
 

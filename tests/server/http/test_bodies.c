@@ -88,27 +88,60 @@ START_TEST(a_client_has_a_quarter) {
 }
 END_TEST
 
+/* Clients that send as much as they can leave room for another one, and a short body always has
+ * room. */
+START_TEST(a_newcomer_finds_room) {
+    enum { ATTACKERS = 8, STEP = 4096 };
+    struct sender attackers[ATTACKERS], newcomer;
+    for (uint64_t i = 0; i < ATTACKERS; i++)
+        begin(&attackers[i]);
+    ck_assert_int_eq(send(&attackers[0], 0, SHARE), BODY_TAKEN);
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (uint64_t i = 1; i < ATTACKERS; i++)
+            grows |= send(&attackers[i], i, STEP) == BODY_TAKEN;
+    }
+    size_t sum = 0;
+    for (uint64_t i = 0; i < ATTACKERS; i++)
+        sum += attackers[i].body.counted;
+    ck_assert_uint_le(sum, MOST - STEP);
+    begin(&newcomer);
+    ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_TAKEN);
+    ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_TAKEN);
+    body_release(bodies, &newcomer.body);
+
+    ck_assert_int_eq(send(&attackers[0], 0, MOST), BODY_TAKEN);
+    begin(&newcomer);
+    ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_TAKEN);
+    ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_FULL);
+    body_release(bodies, &newcomer.body);
+    for (uint64_t i = 0; i < ATTACKERS; i++)
+        body_release(bodies, &attackers[i].body);
+}
+END_TEST
+
 /* The oldest body of a client may be larger than its share, and the oldest of all larger than the
  * budget: nobody waits for ever. */
 START_TEST(the_oldest_goes_on) {
+    enum { TAKEN = 3 /* the fourth would leave nothing to others */ };
     struct sender senders[6];
     for (uint64_t i = 0; i < 6; i++) {
         begin(&senders[i]);
         enum body_verdict verdict = send(&senders[i], i, SHARE);
-        ck_assert_int_eq(verdict, i < BODIES_CLIENT_SHARE ? BODY_TAKEN : BODY_FULL);
+        ck_assert_int_eq(verdict, i < TAKEN ? BODY_TAKEN : BODY_FULL);
         if (verdict == BODY_FULL)
             body_wait(bodies, &senders[i].body);
     }
     ck_assert_int_eq(send(&senders[1], 1, 1), BODY_FULL);
     body_wait(bodies, &senders[1].body);
     ck_assert_int_eq(send(&senders[0], 0, sizeof piece - SHARE), BODY_TAKEN);
-    check_gauges(sizeof piece + 3 * SHARE, 3);
+    check_gauges(sizeof piece + 2 * SHARE, 4);
     body_release(bodies, &senders[0].body);
     ck_assert_int_eq(senders[1].woken,
                      1); /* the oldest now, although two others have waited longer */
     ck_assert_int_eq(senders[4].woken, 0);
     for (size_t i = 1; i < 6; i++) {
-        ck_assert_int_eq(senders[i].woken, i == 1 || i >= BODIES_CLIENT_SHARE);
+        ck_assert_int_eq(senders[i].woken, i == 1 || i >= TAKEN);
         body_release(bodies, &senders[i].body);
     }
     check_gauges(0, 0);
@@ -158,6 +191,7 @@ Suite *bodies_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, pieces_are_joined);
     tcase_add_test(tests, a_client_has_a_quarter);
+    tcase_add_test(tests, a_newcomer_finds_room);
     tcase_add_test(tests, the_oldest_goes_on);
     tcase_add_test(tests, a_wait_can_end_without_room);
     tcase_add_test(tests, a_wait_that_comes_late_ends_at_once);
