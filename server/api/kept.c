@@ -153,8 +153,18 @@ enum { KEPT_SHARE = 4 /* an owner has one part in so many while others have file
 
 static const char no_room[] = "the file is larger than the space for kept files";
 
+/* Whoever has files, and how many. */
+struct kept_owner {
+    TAILQ_ENTRY(kept_owner) link;
+    uint64_t id;
+    size_t count, bytes;
+};
+
+TAILQ_HEAD(kept_owners, kept_owner);
+
 struct kept_entry {
     TAILQ_ENTRY(kept_entry) link;
+    struct kept_owner *owner;
     int64_t until_us;
     bool sent;               /* sent completely at least once */
     char key[KEPT_ID_BYTES]; /* key of an order; "" for other files */
@@ -169,6 +179,7 @@ struct kept_files {
     struct kept_files_limits limits;
     pthread_mutex_t lock;     /* guards everything below */
     struct kept_list entries; /* oldest first */
+    struct kept_owners owners;
     size_t count, bytes;
 };
 
@@ -178,15 +189,42 @@ struct kept_files *kept_files_create(const struct kept_files_limits *limits) {
         return NULL;
     files->limits = *limits;
     TAILQ_INIT(&files->entries);
+    TAILQ_INIT(&files->owners);
     pthread_mutex_init(&files->lock, NULL);
     return files;
 }
 
-/* remove_entry, find_entry and tidy require the lock. */
+/* The functions from here to tidy require the lock. */
+
+/* Returns NULL if memory runs out. */
+static struct kept_owner *find_owner(struct kept_files *files, uint64_t id) {
+    struct kept_owner *owner;
+    TAILQ_FOREACH(owner, &files->owners, link)
+    if (owner->id == id)
+        return owner;
+    owner = malloc(sizeof *owner);
+    if (!owner)
+        return NULL;
+    *owner = (struct kept_owner){.id = id};
+    TAILQ_INSERT_TAIL(&files->owners, owner, link);
+    return owner;
+}
+
+static void add_bytes(struct kept_files *files, struct kept_entry *entry, size_t bytes) {
+    files->bytes += bytes;
+    entry->owner->bytes += bytes;
+}
+
 static void remove_entry(struct kept_files *files, struct kept_entry *entry) {
+    struct kept_owner *owner = entry->owner;
     TAILQ_REMOVE(&files->entries, entry, link);
     files->count--;
     files->bytes -= entry->view.file.length;
+    owner->bytes -= entry->view.file.length;
+    if (--owner->count == 0) {
+        TAILQ_REMOVE(&files->owners, owner, link);
+        free(owner);
+    }
     free(entry->text);
     free(entry);
 }
@@ -207,40 +245,22 @@ static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     return entry;
 }
 
-/* The files of one owner. */
-struct kept_share {
-    size_t count, bytes;
-};
-
-static struct kept_share share_of(const struct kept_files *files, uint64_t owner) {
-    struct kept_share share = {0};
-    const struct kept_entry *entry;
-    TAILQ_FOREACH(entry, &files->entries, link) {
-        bool own = entry->view.file.owner == owner;
-        share.count += own;
-        share.bytes += own ? entry->view.file.length : 0;
-    }
-    return share;
-}
-
 /* Returns the entry that goes first: of the owner with the most if it has more than its share, or
  * else of any. */
 static struct kept_entry *choose_victim(const struct kept_files *files) {
     bool by_bytes = files->bytes > files->limits.bytes;
     size_t limit = by_bytes ? files->limits.bytes : files->limits.count, most = limit / KEPT_SHARE;
-    struct kept_entry *entry, *greedy = NULL, *first = NULL;
-    TAILQ_FOREACH(entry, &files->entries, link) {
-        struct kept_share share = greedy && greedy->view.file.owner == entry->view.file.owner
-                                      ? (struct kept_share){0}
-                                      : share_of(files, entry->view.file.owner);
-        size_t has = by_bytes ? share.bytes : share.count;
+    const struct kept_owner *owner, *greedy = NULL;
+    struct kept_entry *entry, *first = NULL;
+    TAILQ_FOREACH(owner, &files->owners, link) {
+        size_t has = by_bytes ? owner->bytes : owner->count;
         if (has > most) {
             most = has;
-            greedy = entry;
+            greedy = owner;
         }
     }
     TAILQ_FOREACH(entry, &files->entries, link) {
-        bool candidate = !greedy || entry->view.file.owner == greedy->view.file.owner;
+        bool candidate = !greedy || greedy == entry->owner;
         if (candidate && (!first || (entry->sent && !first->sent)))
             first = entry;
     }
@@ -298,12 +318,22 @@ static int add_entry(struct kept_files *files, const struct kept_entry *with,
     memcpy(entry->view.id, id, KEPT_ID_BYTES);
     entry->until_us = clock_us() + files->limits.keep_us;
     pthread_mutex_lock(&files->lock);
-    TAILQ_INSERT_TAIL(&files->entries, entry, link);
-    files->count++;
-    files->bytes += entry->view.file.length;
-    tidy(files);
-    bool kept = find_entry(files, id) != NULL;
+    entry->owner = find_owner(files, entry->view.file.owner);
+    bool listed = entry->owner != NULL;
+    if (listed) {
+        TAILQ_INSERT_TAIL(&files->entries, entry, link);
+        files->count++;
+        entry->owner->count++;
+        add_bytes(files, entry, entry->view.file.length);
+        tidy(files);
+    }
+    bool kept = listed && find_entry(files, id) != NULL;
     pthread_mutex_unlock(&files->lock);
+    if (!listed) {
+        free(entry->text);
+        free(entry);
+        return error_memory(err);
+    }
     return kept ? 0 : error_set(err, ERROR_LENGTH, no_room);
 }
 
@@ -346,7 +376,7 @@ void kept_files_end(struct kept_files *files, const char *id, const struct kept_
         entry->view.file = *file;
         entry->view.file.owner = owner;
         entry->text = copy;
-        files->bytes += file->length;
+        add_bytes(files, entry, file->length);
         copy = NULL;
         tidy(files); /* this may remove the order itself */
     } else if (entry) {
