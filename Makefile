@@ -120,7 +120,9 @@ KERNEL_SOURCES := model/compute/kernels.c model/compute/products_float.c model/c
 IN_ROOMS        = $(foreach folder,$(1),$(wildcard $(folder)/*.$(2) $(folder)/*/*.$(2)))
 OBJECTS_OF      = $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(1))))
 MODEL_OBJECTS  := $(call OBJECTS_OF,$(filter-out $(KERNEL_SOURCES),$(call IN_ROOMS,model,c)) $(call IN_ROOMS,model,cc))
-SERVER_OBJECTS := $(call OBJECTS_OF,$(call IN_ROOMS,server,c) $(call IN_ROOMS,server,cc) server/page_files)
+# workarounds for libmicrohttpd before 1.0
+LEFT_OUT       := $(shell printf '\043if MHD_VERSION >= 0x01000000\nserver/http/old_library.c\n\043endif\n' | $(CC) -E -P -x c -include microhttpd.h - 2>/dev/null | grep '^server/')
+SERVER_OBJECTS := $(call OBJECTS_OF,$(filter-out $(LEFT_OUT),$(call IN_ROOMS,server,c)) $(call IN_ROOMS,server,cc) server/page_files)
 # The word aligner, weights/alignment/aligner.py's program. Where weights/ is not, as in a package, it is not built.
 GIBBS_OBJECTS  := $(call OBJECTS_OF,$(wildcard weights/gibbs/*.c))
 

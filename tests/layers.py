@@ -70,12 +70,12 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/notation.c model/text/expression.c model/text/codes.c model/text/readable.c model/text/signs.c model/import/vocabulary.c server/api/languages.cc server/documents/icu_message.cc server/markup/encoding.c",
     "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "model/import/folder.c server/http/connection.[ch] server/http/listen.c server/api/keys.c server/models/folders.c",
+    "gnutls/*": "model/import/folder.c server/http/connection.c server/http/health.c server/http/passage.[ch] server/http/tls.[ch] server/api/keys.c server/models/folders.c",
     "systemd/*": "server/glossaries/glossaries.c server/http/listen.c server/main.c",
     "libxml/*": "server/markup/html.c server/markup/read.c",
     "cld2/*": "server/api/languages.cc",
     "curl/*": "server/get/download.c",
-    "zlib.h": "server/http/message.c server/office/zip.c",
+    "zlib.h": "server/http/compress.c server/office/zip.c",
     "re2/*": "model/text/pattern.cc",
     "cmark-gfm*": "server/documents/markdown.c",
     "pthread.h": "server/* model/base/task.[ch]",
@@ -90,7 +90,9 @@ COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
 
 # An exported function begins with the name of its file, or of a header that declares it. PREFIXES: other names, each with
 # the file or header whose functions may begin with it, and the reason.
-PREFIXES: list[tuple[str, str, str]] = []
+PREFIXES: list[tuple[str, str, str]] = [
+    ("MHD_queue_response", "server/http/queue.c", "replaces the function of the library"),
+]
 NAMES_FAIL = False  # True: a wrong name is an exception like the others
 
 

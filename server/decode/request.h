@@ -124,7 +124,7 @@ struct request {
     const struct key_holder *key; /* the holder of its API key (server/api/keys.h); in the arena;
                                      NULL: no key was required */
     size_t characters;            /* characters of its texts */
-    uint64_t client; /* the client whose turns the jobs take (server/http/message.h); any number if
+    uint64_t client; /* the client whose turns the jobs take (server/http/client.h); any number if
                       * there is only one client */
     enum priority priority;
 

@@ -129,8 +129,8 @@ static void end_wait(struct bodies *bodies, struct body *body) {
 
 /* ---- a body ---- */
 
-enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_t client,
-                               const char *bytes, size_t count) {
+enum body_verdict bodies_receive(struct bodies *bodies, struct body *body, uint64_t client,
+                                 const char *bytes, size_t count) {
     size_t room = body->capacity > 0 ? body->capacity : FIRST_BYTES;
     while (room - body->length < count)
         room *= 2;
@@ -155,7 +155,7 @@ enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_
     return BODY_TAKEN;
 }
 
-void body_wait(struct bodies *bodies, struct body *body) {
+void bodies_wait(struct bodies *bodies, struct body *body) {
     pthread_mutex_lock(&bodies->lock);
     add_waiting(bodies, body, true);
     if (bodies->closed || count_more(bodies, body, body->wanted - body->counted))
@@ -163,7 +163,7 @@ void body_wait(struct bodies *bodies, struct body *body) {
     pthread_mutex_unlock(&bodies->lock);
 }
 
-void body_wake(struct bodies *bodies, struct body *body) {
+void bodies_wake(struct bodies *bodies, struct body *body) {
     pthread_mutex_lock(&bodies->lock);
     if (body->waits)
         end_wait(bodies, body);
@@ -179,7 +179,7 @@ void bodies_close(struct bodies *bodies) {
     pthread_mutex_unlock(&bodies->lock);
 }
 
-void body_release(struct bodies *bodies, struct body *body) {
+void bodies_release(struct bodies *bodies, struct body *body) {
     free(body->bytes);
     body->bytes = NULL;
     body->length = body->capacity = 0;

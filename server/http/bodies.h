@@ -45,23 +45,23 @@ void bodies_free(struct bodies *bodies);
 
 enum body_verdict {
     BODY_TAKEN,
-    BODY_FULL /* body_wait must be called */,
+    BODY_FULL /* bodies_wait must be called */,
     BODY_FAILED /* memory has run out, or bodies_close was called */
 };
 
 /* Appends a piece, or nothing if there is no room for it. client: whoever sends it, the same for
  * all pieces. */
-enum body_verdict body_receive(struct bodies *bodies, struct body *body, uint64_t client,
-                               const char *bytes, size_t count);
+enum body_verdict bodies_receive(struct bodies *bodies, struct body *body, uint64_t client,
+                                 const char *bytes, size_t count);
 /* Makes the body wait for room for the piece that was refused, after its connection was suspended.
  * Once wake is called, perhaps before this returns, the piece has its room, unless the wait was
- * ended by body_wake. */
-void body_wait(struct bodies *bodies, struct body *body);
+ * ended by bodies_wake. */
+void bodies_wait(struct bodies *bodies, struct body *body);
 /* Ends the wait of a body, if it waits: its client has left. */
-void body_wake(struct bodies *bodies, struct body *body);
+void bodies_wake(struct bodies *bodies, struct body *body);
 /* Ends all waits. From now on no body waits. */
 void bodies_close(struct bodies *bodies);
 /* Frees the bytes and lets others go on. May be called again, but not while the body waits. */
-void body_release(struct bodies *bodies, struct body *body);
+void bodies_release(struct bodies *bodies, struct body *body);
 
 #endif

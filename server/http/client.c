@@ -1,6 +1,8 @@
 /* This module hides how clients are identified by numbers. */
 #include "server/http/client.h"
+#include "server/http/headers.h"
 #include <arpa/inet.h>
+#include <microhttpd.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -77,4 +79,15 @@ uint64_t client_of_forwarded(const char *header) {
         return client_of_ipv4(ipv4);
     return inet_pton(AF_INET6, address, &ipv6) == 1 ? client_of_ipv6(&ipv6)
                                                     : client_of_name(name, length);
+}
+
+/* A client may send the header, too; the proxy's value follows it, in the same line or in another
+ * header. */
+uint64_t client_of_connection(struct MHD_Connection *connection, const char *header) {
+    const char *sent = header ? headers_find_last(connection, header) : NULL;
+    if (sent && *sent != '\0')
+        return client_of_forwarded(sent);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return client_of_peer(info ? info->client_addr : NULL);
 }

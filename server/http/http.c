@@ -16,8 +16,14 @@
 #include "server/endpoints/routes.h"
 #include "server/http/bodies.h"
 #include "server/http/client.h"
+#include "server/http/compress.h"
 #include "server/http/connection.h"
-#include "server/http/message.h"
+#include "server/http/feed.h"
+#include "server/http/form.h"
+#include "server/http/headers.h"
+#include "server/http/passage.h"
+#include "server/http/queue.h"
+#include "server/http/watch.h"
 #include <assert.h>
 #include <malloc.h>
 #include <microhttpd.h>
@@ -94,7 +100,7 @@ enum stage {
 };
 
 /* One request and its reply. handle creates it, and completed ends it. While it streams, request
- * and reply belong to the workers until stream_end; if the client has left by then, they end the
+ * and reply belong to the workers until feed_end; if the client has left by then, they end the
  * exchange. The thread that finishes a detached request ends its exchange. */
 struct exchange {
     struct request request;
@@ -105,7 +111,7 @@ struct exchange {
     size_t endpoint;           /* index of its label */
     const char *path;          /* lives as long as the request */
     const char *method;        /* as api_method returns it */
-    char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
+    char id[HEADERS_ID_BYTES], trace[HEADERS_TRACE_BYTES], key_name[KEY_NAME_BYTES];
     struct spent spent;
     bool whole;  /* the request is complete or refused, and counted in http->in_flight */
     bool listed; /* in http->receiving, whose lock guards this and the links */
@@ -122,7 +128,7 @@ struct exchange {
     size_t held; /* bytes of the reply counted in http->unread */
     struct watched watched;
     struct chore chore;
-    struct stream *stream; /* NULL: the reply is one piece */
+    struct feed *feed; /* NULL: the reply is one piece */
 };
 
 /* ---- memory of requests and replies ---- */
@@ -151,7 +157,7 @@ static bool keep_request(struct exchange *exchange) {
 }
 
 static void release_body(struct exchange *exchange) {
-    body_release(exchange->http->bodies, &exchange->body);
+    bodies_release(exchange->http->bodies, &exchange->body);
 }
 
 /* Returns the most bytes that the body may have. */
@@ -207,7 +213,7 @@ static void clear_reply(struct exchange *exchange) {
 /* Lists an exchange whose head is complete. */
 static void list_receiving(struct exchange *exchange) {
     struct http *http = exchange->http;
-    exchange->passage = connection_passage(exchange->connection);
+    exchange->passage = passage_of(exchange->connection);
     pthread_mutex_lock(&http->lock);
     exchange->next = http->receiving;
     if (http->receiving)
@@ -240,7 +246,7 @@ static void refuse_bodies(struct http *http) {
                                         exchange->id,  exchange->trace, exchange->origin,
                                         &reply};
         size_t length;
-        char *text = reply_text(&heading, &length);
+        char *text = headers_write_reply(&heading, &length);
         if (text)
             passage_send(&exchange->passage, text, length);
         atomic_store(&exchange->passed, text != NULL);
@@ -270,7 +276,7 @@ static void resume_receiving(void *owner) {
 /* Called by the watch when the client of a waiting body has left. */
 static void end_waiting(struct request *request) {
     struct exchange *exchange = request->owner;
-    body_wake(exchange->http->bodies, &exchange->body);
+    bodies_wake(exchange->http->bodies, &exchange->body);
 }
 
 /* Takes a piece of the body, or discards it if the request is refused or the body too large. The
@@ -291,7 +297,7 @@ static bool receive(struct exchange *exchange, const char *bytes, size_t *count)
     if (exchange->reply.status == 0 && exchange->discarded == 0 &&
         !atomic_load(&exchange->passed) && *count <= most - body->length) {
         enum body_verdict verdict =
-            body_receive(http->bodies, body, exchange->request.client, bytes, *count);
+            bodies_receive(http->bodies, body, exchange->request.client, bytes, *count);
         if (verdict != BODY_FULL) {
             *count = 0;
             return verdict == BODY_TAKEN;
@@ -299,7 +305,7 @@ static bool receive(struct exchange *exchange, const char *bytes, size_t *count)
         exchange->stage = STAGE_WAITING;
         watch(exchange, end_waiting);
         MHD_suspend_connection(exchange->connection);
-        body_wait(http->bodies, body);
+        bodies_wait(http->bodies, body);
         return true;
     }
     release_body(exchange);
@@ -324,20 +330,20 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->began_us = clock_us();
     exchange->path = path;
     exchange->method = route_method(method);
-    exchange->origin = sent_header(connection, "Origin");
+    exchange->origin = headers_find(connection, "Origin");
     const struct gate *gate = connection_gate(connection);
     const struct route *route = routes_find(path, exchange->method, &exchange->endpoint);
     exchange->route = route && gate && gate->admin && !route_has(route, ROUTE_ADMIN) ? NULL : route;
     exchange->reply.dialect = route_dialect(route);
-    if (!sent_id(connection, exchange->id))
-        snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
+    if (!headers_id(connection, exchange->id))
+        snprintf(exchange->id, HEADERS_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
                  (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
     exchange->request.id = exchange->id;
     exchange->request.owner = exchange;
-    sent_trace(connection, exchange->trace);
-    exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
-    exchange->request.client =
-        sent_client(connection, http->service->options.client_header); /* prepare prefers a key's */
+    headers_trace(connection, exchange->trace);
+    exchange->gzip = compress_is_accepted(headers_find(connection, "Accept-Encoding"));
+    exchange->request.client = client_of_connection(
+        connection, http->service->options.client_header); /* prepare prefers a key's */
     metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
 }
@@ -420,16 +426,16 @@ static void exchange_end(struct exchange *exchange) {
         note_spent(exchange);
     const struct spent *spent = &exchange->spent;
 
-    /* The status that the client received, or the one in the last event of a stream; 0: the client
+    /* The status that the client received, or the one in the last event of a feed; 0: the client
      * left before it. */
     bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING ||
                     exchange->stage == STAGE_DETACHED;
     unsigned status = answered && request_reason(&exchange->request) != CANCEL_CLIENT
                           ? exchange->reply.status
                           : 0;
-    char trace[SENT_TRACE_ID_LENGTH + 1] = "";
+    char trace[HEADERS_TRACE_ID_LENGTH + 1] = "";
     if (*exchange->trace)
-        memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
+        memcpy(trace, exchange->trace + HEADERS_TRACE_ID, HEADERS_TRACE_ID_LENGTH);
     metrics_request_ended(http->service->metrics, exchange->endpoint, spent->metrics, status,
                           duration_us);
     log_event(
@@ -446,7 +452,7 @@ static void exchange_end(struct exchange *exchange) {
     bool counted = exchange->whole, decoded = exchange->request.models != NULL;
     release_reply(exchange);
     forget_request(exchange);
-    stream_free(exchange->stream);
+    feed_free(exchange->feed);
     end_request(exchange);
     release_body(exchange);
     free(exchange->reply.body);
@@ -530,8 +536,8 @@ static void resume(struct exchange *exchange) {
     bool detached = exchange->stage == STAGE_DETACHED;
     if (detached)
         documents_settle(exchange->http->service, &exchange->request, &exchange->reply);
-    stream_free(exchange->stream); /* the request was refused */
-    exchange->stream = NULL;
+    feed_free(exchange->feed); /* the request was refused */
+    exchange->feed = NULL;
     release_body(exchange);
     release_request(exchange);
     if (detached)
@@ -546,29 +552,29 @@ static void cut_stream(struct exchange *exchange) {
     if (exchange->reply.status == STATUS_OK) {
         clear_reply(exchange);
         reply_fail_unread(exchange->http->service, &exchange->reply);
-    } else if (stream_is_whole(exchange->stream)) {
+    } else if (feed_is_whole(exchange->feed)) {
         return;
     }
     release_reply(exchange);
-    stream_cut(exchange->stream);
+    feed_cut(exchange->feed);
 }
 
 /* Writes the events that the client has not read, and frees the request. If they do not fit beside
  * other unread replies, the stream ends with an error. chore: this thread runs the exchange's
  * chore. */
 static void end_stream(struct exchange *exchange, bool chore) {
-    struct stream *stream = exchange->stream;
-    stream_take(stream);
-    for (size_t bytes; (bytes = stream_write(stream)) > 0 &&
-                       request_reason(&exchange->request) != CANCEL_CLIENT;) {
+    struct feed *feed = exchange->feed;
+    feed_take(feed);
+    for (size_t bytes;
+         (bytes = feed_write(feed)) > 0 && request_reason(&exchange->request) != CANCEL_CLIENT;) {
         if (!hold(exchange, bytes))
             cut_stream(exchange);
         if (chore)
             chores_pause(exchange->http->chores, &exchange->chore);
     }
-    stream_release(stream);
+    feed_release(feed);
     release_request(exchange);
-    if (stream_end(stream)) /* the client has left */
+    if (feed_end(feed)) /* the client has left */
         exchange_end(exchange);
 }
 
@@ -585,11 +591,11 @@ static void conclude(struct exchange *exchange, bool chore) {
         watch_remove(http->watch, &exchange->watched); /* from now on nothing cancels it */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
-    if (!exchange->stream && !detached)
+    if (!exchange->feed && !detached)
         compress(exchange);
-    if (!exchange->stream && !detached)
+    if (!exchange->feed && !detached)
         hold_reply(exchange);
-    if (exchange->stream)
+    if (exchange->feed)
         end_stream(exchange, chore);
     else
         resume(exchange);
@@ -669,7 +675,7 @@ static void prepare_again(struct request *request) {
 static bool submit(struct exchange *exchange, bool suspended) {
     struct http *http = exchange->http;
     struct request *request = &exchange->request;
-    bool streamed = exchange->stream != NULL, waits = wait_is_needed(request);
+    bool streamed = exchange->feed != NULL, waits = wait_is_needed(request);
     request->finish = waits ? prepare_again : work_finish;
     request->owner = exchange;
     request->accepted |= waits;
@@ -704,12 +710,12 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         return keep_request(exchange) && submit(exchange, suspended);
     if (reply->status == 0 && keep_request(exchange) &&
         access_charge(http->service, request, reply) && request->streamed) {
-        const struct stream_options options = {.most = http->service->options.max_reply_bytes,
-                                               .chores = http->chores,
-                                               .cutoff = http->connections.cutoff,
-                                               .send_us = send_us(http)};
-        exchange->stream = stream_open(exchange->connection, request, reply, &options);
-        if (!exchange->stream)
+        const struct feed_options options = {.most = http->service->options.max_reply_bytes,
+                                             .chores = http->chores,
+                                             .cutoff = http->connections.cutoff,
+                                             .send_us = send_us(http)};
+        exchange->feed = feed_open(exchange->connection, request, reply, &options);
+        if (!exchange->feed)
             reply_fail_memory(reply);
     }
     if (reply->status != 0 || route_has(exchange->route, ROUTE_DETACHES))
@@ -719,7 +725,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
 
     /* The texts are blank: there is nothing to decode. */
     exchange->route->finish(http->service, request, reply);
-    if (exchange->stream) {
+    if (exchange->feed) {
         exchange->stage = STAGE_STREAMING;
         end_stream(exchange, false);
     }
@@ -734,24 +740,24 @@ static int describe(struct exchange *exchange, struct call *call) {
     struct MHD_Connection *connection = exchange->connection;
     const struct gate *gate = connection_gate(connection);
     const char *protocol =
-        sent_header(connection, "X-Forwarded-Proto"); /* from a proxy that speaks TLS */
+        headers_find(connection, "X-Forwarded-Proto"); /* from a proxy that speaks TLS */
     *call = (struct call){
         .body = exchange->body.bytes,
         .length = exchange->body.length,
-        .content_type = sent_header(connection, "Content-Type"),
+        .content_type = headers_find(connection, "Content-Type"),
         .path = exchange->path,
         .route = exchange->route,
-        .if_none_match = sent_header(connection, "If-None-Match"),
-        .authorization = sent_header(connection, "Authorization"),
-        .host = sent_header(connection, "Host"),
-        .accept_language = sent_header(connection, "Accept-Language"),
+        .if_none_match = headers_find(connection, "If-None-Match"),
+        .authorization = headers_find(connection, "Authorization"),
+        .host = headers_find(connection, "Host"),
+        .accept_language = headers_find(connection, "Accept-Language"),
         .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
                   (protocol && strcmp(protocol, "https") == 0),
         .administrator =
             gate && gate->admin &&
             gate->local}; /* any process that may open the socket is an administrator */
     for (size_t i = 0; i < ACCESS_KEY_HEADERS; i++)
-        call->api_keys[i] = sent_header(connection, access_key_headers[i]);
+        call->api_keys[i] = headers_find(connection, access_key_headers[i]);
     return form_read(connection, &exchange->request.arena, call, &exchange->reply);
 }
 
@@ -823,7 +829,7 @@ static void judge_head(struct exchange *exchange, size_t length) {
     const struct route *route = exchange->route;
     struct reply *reply = &exchange->reply;
     struct call call;
-    const struct visit visit = sent_visit(exchange->connection, exchange->method);
+    const struct visit visit = headers_visit(exchange->connection, exchange->method);
     exchange->request.fetches = reach_may_fetch(service, &visit);
     if (reach_check(service, route, &visit, reply) != 0)
         return;
@@ -835,10 +841,10 @@ static void judge_head(struct exchange *exchange, size_t length) {
         char methods[ROUTES_METHODS_BYTES];
         routes_allowed(route, methods);
         reply_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
-    } else if (length > most_bytes(exchange) && length != LENGTH_UNKNOWN) {
+    } else if (length > most_bytes(exchange) && length != HEADERS_LENGTH_UNKNOWN) {
         reply_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                    most_bytes(exchange));
-    } else if (sent_as_it_is(exchange->connection, reply) == 0 && length > REST_BYTES &&
+    } else if (headers_check_encoding(exchange->connection, reply) == 0 && length > REST_BYTES &&
                describe(exchange, &call) == 0 &&
                access_shows_key(service, route, &call, form_is(call.content_type)) &&
                authorize(exchange, &call) == 0) {
@@ -865,10 +871,10 @@ static bool work_begin(struct exchange *exchange) {
         size_t deadline_ms, most_ms = route_has(exchange->route, ROUTE_LASTS)
                                           ? service->options.document_ms
                                           : service->options.deadline_ms;
-        if (sent_deadline(connection, most_ms, &deadline_ms, reply) != 0)
+        if (headers_deadline(connection, most_ms, &deadline_ms, reply) != 0)
             return false;
         request->deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
-        if (sent_priority(connection, &request->priority, reply) != 0)
+        if (headers_priority(connection, &request->priority, reply) != 0)
             return false;
     }
     if (service_state(service) == SERVICE_READY) {
@@ -947,12 +953,12 @@ static enum MHD_Result queue(const struct exchange *exchange, const struct reply
                                     exchange->origin,
                                     reply};
     bool queued = headers_add(&heading, response) == 0 &&
-                  connection_queue(exchange->connection, reply->status, response);
+                  queue_response(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     return queued ? MHD_YES : MHD_NO;
 }
 
-/* Hands the reply, or the beginning of a stream, to libmicrohttpd. Returns MHD_NO if the connection
+/* Hands the reply, or the beginning of a feed, to libmicrohttpd. Returns MHD_NO if the connection
  * must close. */
 static enum MHD_Result respond(struct exchange *exchange) {
     static const struct reply begun = {
@@ -962,7 +968,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     struct MHD_Response *response;
     if (exchange->stage ==
         STAGE_STREAMING) { /* the workers still own the reply: the last event has the outcome */
-        response = stream_response(exchange->stream);
+        response = feed_response(exchange->feed);
         if (!response)
             return MHD_NO;
         return queue(exchange, &begun, response);
@@ -1001,7 +1007,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
             return MHD_NO;
         size_t length = 0;
         if (connection_check(connection, method, version, &exchange->reply) == 0 &&
-            sent_length(connection, &length, &exchange->reply) == 0)
+            headers_length(connection, &length, &exchange->reply) == 0)
             judge_head(exchange, length);
         if (exchange->reply.status == 0 || (!exchange->reply.close && length <= REST_BYTES)) {
             if (length > 0)
@@ -1053,7 +1059,7 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     }
     watch_remove(http->watch,
                  &exchange->watched); /* before the socket is closed and its number is reused */
-    if (stream_close(exchange->stream))
+    if (feed_close(exchange->feed))
         exchange_end(exchange);
 }
 
@@ -1084,7 +1090,8 @@ struct http *http_start(struct service *service, const struct http_options *opti
     if (http->watch)
         http->chores = chores_start(&chores, err);
     if (http->chores &&
-        connections_start(&http->connections, &options->connections, service->metrics, err) == 0 &&
+        connection_start_all(&http->connections, &options->connections, service->metrics, err) ==
+            0 &&
         (!options->tls_cert || (http->tls = tls_open(options->tls_cert, options->tls_key, err)))) {
         http->connections.tls = http->tls;
         http->listeners =

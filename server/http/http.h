@@ -76,6 +76,7 @@ int health_ask(const char *addresses, const char *path, bool https, int timeout_
  * started the daemon. Each has its own libmicrohttpd daemon and thread. TCP sockets speak HTTPS if
  * there is a certificate; Unix sockets never do. */
 
+#define LISTEN_UNIX_PREFIX "unix:"
 enum { LISTEN_ADDRESS_BYTES = 128, LISTEN_MAX = 32, LISTEN_HOST_BYTES = 256 };
 
 struct listener {

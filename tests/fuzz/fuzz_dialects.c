@@ -1,7 +1,7 @@
 /* Other services' dialects: the first byte chooses the endpoint, the first line has the fields of
  * the query string
  * ("name=value&..."), the rest is a JSON body or, if it is empty, everything is in the query. */
-#include "server/http/message.h"
+#include "server/http/form.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/requests.h"
 #include <string.h>

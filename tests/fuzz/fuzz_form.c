@@ -1,7 +1,7 @@
 /* Forms and query strings as libmicrohttpd passes them on: a request over a socket pair to a daemon
  * without a thread. The first byte chooses the content type, the first line is the query string,
  * the rest the body. */
-#include "server/http/message.h"
+#include "server/http/form.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/requests.h"
 #include <microhttpd.h>

@@ -48,20 +48,20 @@ static void begin(struct sender *sender) {
 }
 
 static enum body_verdict send(struct sender *sender, uint64_t client, size_t count) {
-    return body_receive(bodies, &sender->body, client, piece, count);
+    return bodies_receive(bodies, &sender->body, client, piece, count);
 }
 
 START_TEST(pieces_are_joined) {
     struct body body = {.wake = note};
-    ck_assert_int_eq(body_receive(bodies, &body, 1, "ab", 2), BODY_TAKEN);
+    ck_assert_int_eq(bodies_receive(bodies, &body, 1, "ab", 2), BODY_TAKEN);
     for (size_t i = 0; i < PIECE; i++)
-        ck_assert_int_eq(body_receive(bodies, &body, 1, "cde", 3), BODY_TAKEN);
+        ck_assert_int_eq(bodies_receive(bodies, &body, 1, "cde", 3), BODY_TAKEN);
     ck_assert_uint_eq(body.length, 2 + 3 * PIECE);
     ck_assert(memcmp(body.bytes, "abcdecde", 8) == 0 &&
               memcmp(body.bytes + body.length - 4, "ecde", 4) == 0);
     check_gauges(body.capacity, 0);
-    body_release(bodies, &body);
-    body_release(bodies, &body);
+    bodies_release(bodies, &body);
+    bodies_release(bodies, &body);
     check_gauges(0, 0);
 }
 END_TEST
@@ -75,16 +75,16 @@ START_TEST(a_client_has_a_quarter) {
     begin(&other);
     ck_assert_int_eq(send(&first, 1, SHARE), BODY_TAKEN);
     ck_assert_int_eq(send(&second, 1, 1), BODY_FULL);
-    body_wait(bodies, &second.body);
+    bodies_wait(bodies, &second.body);
     check_gauges(SHARE, 1);
     ck_assert_int_eq(send(&other, 2, SHARE), BODY_TAKEN);
     ck_assert_int_eq(second.woken, 0);
-    body_release(bodies, &first.body);
+    bodies_release(bodies, &first.body);
     ck_assert_int_eq(second.woken, 1);
     check_gauges(SHARE + 4096, 0);
     ck_assert_int_eq(send(&second, 1, 1), BODY_TAKEN);
-    body_release(bodies, &second.body);
-    body_release(bodies, &other.body);
+    bodies_release(bodies, &second.body);
+    bodies_release(bodies, &other.body);
 }
 END_TEST
 
@@ -108,15 +108,15 @@ START_TEST(a_newcomer_finds_room) {
     begin(&newcomer);
     ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_TAKEN);
     ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_TAKEN);
-    body_release(bodies, &newcomer.body);
+    bodies_release(bodies, &newcomer.body);
 
     ck_assert_int_eq(send(&attackers[0], 0, MOST), BODY_TAKEN);
     begin(&newcomer);
     ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_TAKEN);
     ck_assert_int_eq(send(&newcomer, ATTACKERS, STEP), BODY_FULL);
-    body_release(bodies, &newcomer.body);
+    bodies_release(bodies, &newcomer.body);
     for (uint64_t i = 0; i < ATTACKERS; i++)
-        body_release(bodies, &attackers[i].body);
+        bodies_release(bodies, &attackers[i].body);
 }
 END_TEST
 
@@ -130,19 +130,19 @@ START_TEST(the_oldest_goes_on) {
         enum body_verdict verdict = send(&senders[i], i, SHARE);
         ck_assert_int_eq(verdict, i < TAKEN ? BODY_TAKEN : BODY_FULL);
         if (verdict == BODY_FULL)
-            body_wait(bodies, &senders[i].body);
+            bodies_wait(bodies, &senders[i].body);
     }
     ck_assert_int_eq(send(&senders[1], 1, 1), BODY_FULL);
-    body_wait(bodies, &senders[1].body);
+    bodies_wait(bodies, &senders[1].body);
     ck_assert_int_eq(send(&senders[0], 0, sizeof piece - SHARE), BODY_TAKEN);
     check_gauges(sizeof piece + 2 * SHARE, 4);
-    body_release(bodies, &senders[0].body);
+    bodies_release(bodies, &senders[0].body);
     ck_assert_int_eq(senders[1].woken,
                      1); /* the oldest now, although two others have waited longer */
     ck_assert_int_eq(senders[4].woken, 0);
     for (size_t i = 1; i < 6; i++) {
         ck_assert_int_eq(senders[i].woken, i == 1 || i >= TAKEN);
-        body_release(bodies, &senders[i].body);
+        bodies_release(bodies, &senders[i].body);
     }
     check_gauges(0, 0);
 }
@@ -155,19 +155,19 @@ START_TEST(a_wait_can_end_without_room) {
     begin(&third);
     ck_assert_int_eq(send(&first, 1, SHARE), BODY_TAKEN);
     ck_assert_int_eq(send(&second, 1, 1), BODY_FULL);
-    body_wait(bodies, &second.body);
-    body_wake(bodies, &second.body);
-    body_wake(bodies, &second.body);
+    bodies_wait(bodies, &second.body);
+    bodies_wake(bodies, &second.body);
+    bodies_wake(bodies, &second.body);
     ck_assert_int_eq(second.woken, 1);
-    body_release(bodies, &second.body);
+    bodies_release(bodies, &second.body);
 
     ck_assert_int_eq(send(&third, 1, 1), BODY_FULL);
-    body_wait(bodies, &third.body);
+    bodies_wait(bodies, &third.body);
     bodies_close(bodies);
     ck_assert_int_eq(third.woken, 1);
     ck_assert_int_eq(send(&third, 1, 1), BODY_FAILED);
-    body_release(bodies, &third.body);
-    body_release(bodies, &first.body);
+    bodies_release(bodies, &third.body);
+    bodies_release(bodies, &first.body);
 }
 END_TEST
 
@@ -178,10 +178,10 @@ START_TEST(a_wait_that_comes_late_ends_at_once) {
     begin(&second);
     ck_assert_int_eq(send(&first, 1, SHARE), BODY_TAKEN);
     ck_assert_int_eq(send(&second, 1, 1), BODY_FULL);
-    body_release(bodies, &first.body);
-    body_wait(bodies, &second.body);
+    bodies_release(bodies, &first.body);
+    bodies_wait(bodies, &second.body);
     ck_assert_int_eq(second.woken, 1);
-    body_release(bodies, &second.body);
+    bodies_release(bodies, &second.body);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* server/http/message: clients that accept gzip, and valid gzip output. */
-#include "server/http/message.h"
+#include "server/http/compress.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* server/http/connection: which connection is cut when the places of a crowd are taken. Cutting by
  * time is tested over HTTP (tests/http/test_slow.c). */
 #include "server/base/clock.h"
-#include "server/http/connection.h"
+#include "server/http/cutoff.h"
 #include "tests/suites.h"
 #include <sys/socket.h>
 #include <unistd.h>

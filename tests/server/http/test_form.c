@@ -1,5 +1,5 @@
 /* server/http/message: the fields of urlencoded and multipart bodies, and where forms end. */
-#include "server/http/message.h"
+#include "server/http/form.h"
 #include "tests/suites.h"
 #include <stdio.h>
 #include <stdlib.h>
