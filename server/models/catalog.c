@@ -28,7 +28,8 @@ enum {
     ROOM_US =
         1000 *
         1000, /* the time that a load for which no request waits does wait for models in use */
-    LOOK_US = 20 * 1000, /* the time between two checks of conditions that are not signalled */
+    TURN_US = 1000 * 1000, /* the time that a load for which a request waits leaves models in use */
+    LOOK_US = 20 * 1000,   /* the time between two checks of conditions that are not signalled */
     MOST_LOOK_US = 1000 * 1000, /* the time between two checks for idle models */
     THREADS = 3
 };
@@ -366,8 +367,30 @@ static bool is_awaited(const struct catalog *catalog, const struct served_model 
     return wait != NULL;
 }
 
+/* Lets go of models in use, least recently used first, until a model of this many bytes will fit
+ * once the requests that have them have ended. Later requests for these models wait until they are
+ * loaded again. Requires the lock. */
+static void give_way(struct catalog *catalog, size_t bytes, struct loaded_model **gone) {
+    for (;;) {
+        struct served_model *victim = NULL;
+        size_t used = 0;
+        for (struct served_model *model = catalog->kept; model; model = model->next_kept) {
+            if (!loaded_model_used(model->loaded))
+                continue;
+            used += model->loaded->bytes;
+            if (!victim || model->asked_us < victim->asked_us)
+                victim = model;
+        }
+        if (!victim || fits_beside(catalog, bytes, used))
+            return;
+        unload(catalog, victim, "turn", gone);
+    }
+}
+
 /* Takes the first order that can be carried out now, and makes room for it, or one that has no room
- * and is not worth waiting for. If *fits is false, err has the reason. Requires the lock. */
+ * and is not worth waiting for. If *fits is false, err has the reason. An order that has waited for
+ * long is not overtaken, and models in use give way to it, so that their requests do not keep it
+ * out for ever. Requires the lock. */
 static struct served_model *take_order(struct catalog *catalog, bool *fits,
                                        struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
@@ -376,8 +399,12 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits,
         struct served_model *model = *link, *oldest;
         bool never = !fits_beside(catalog, model->bytes, 0);
         *fits = could_fit(catalog, model->bytes);
-        if (!*fits && !never &&
-            (is_awaited(catalog, model) || now_us - model->changed_us < ROOM_US))
+        bool awaited = is_awaited(catalog, model);
+        if (!*fits && !never && awaited && now_us - model->changed_us >= TURN_US) {
+            give_way(catalog, model->bytes, gone);
+            return NULL;
+        }
+        if (!*fits && !never && (awaited || now_us - model->changed_us < ROOM_US))
             continue;
         size_t taken = atomic_load(&catalog->taken);
         while (*fits && most > 0 && taken + model->bytes > most &&
@@ -404,9 +431,15 @@ static void *loader_run(void *argument) {
         bool fits;
         struct served_model *model =
             take_order(catalog, &fits, &gone, &error); /* takes over the order's reference */
-        if (!model) {
+        if (!model && !gone) {
             clock_wait(&catalog->changed, &catalog->lock,
                        catalog->orders ? clock_us() + LOOK_US : INT64_MAX);
+            continue;
+        }
+        if (!model) {
+            pthread_mutex_unlock(&catalog->lock);
+            free_gone(gone);
+            pthread_mutex_lock(&catalog->lock);
             continue;
         }
         bool later = !fits && model->bytes <= catalog->options.most_bytes; /* it may fit later */

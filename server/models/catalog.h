@@ -26,7 +26,9 @@
  *
  * Room. Under a limit on memory the least recently used models are unloaded first. If a model does
  * not fit beside those in use, the requests for it wait until these are released; those whose time
- * is over get an error. One that could never fit fails at once. Thread-safe. */
+ * is over get an error. After a second models in use give way to such a load: later requests for
+ * them wait in turn until they are loaded again. A model that could never fit fails at once.
+ * Thread-safe. */
 #ifndef ALIGND_CATALOG_H
 #define ALIGND_CATALOG_H
 

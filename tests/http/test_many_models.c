@@ -386,6 +386,26 @@ START_TEST(requests_wait_for_room) {
 }
 END_TEST
 
+/* A model that is always in use gives way to one that is waited for: later requests for it wait,
+ * and all are answered. */
+START_TEST(a_model_in_use_gives_way) {
+    struct reply slow, patient, later;
+    struct flight *busy = occupy(&slow), *waiting = flight_open(&models_served),
+                  *next = flight_open(&models_served);
+    flight_send(waiting, &(struct call){.path = "/translate", .json = TRANSLATE("b")}, &patient);
+    await_state("a", "cold", waiting);
+    check_state("b", "loading");
+    flight_send(next, &(struct call){.path = "/translate", .json = TRANSLATE("a")}, &later);
+    await_state("a", "loading", next);
+    ck_assert_double_ge(metric(&models_served, "alignd_rows_live"), 1);
+    vacate(busy, &slow, waiting, &patient);
+    flight_land(next);
+    ck_assert_int_eq(later.status, 200);
+    reply_done(&later);
+    flight_close(next);
+}
+END_TEST
+
 /* The load is given up with the last request for the model, and a later one orders it again. */
 START_TEST(nobody_waits_for_room_any_more) {
     struct reply slow, left;
@@ -545,6 +565,7 @@ Suite *many_models_suite(void) {
     tcase_add_test(tcase, no_model_left);
     tcase_add_test(tcase, the_longest_unused_goes_first);
     tcase_add_test(tcase, requests_wait_for_room);
+    tcase_add_test(tcase, a_model_in_use_gives_way);
     tcase_add_test(tcase, nobody_waits_for_room_any_more);
     tcase_add_test(tcase, a_model_that_is_removed_makes_room);
     tcase_add_test(tcase, models_of_one_request_that_never_fit);
