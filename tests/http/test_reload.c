@@ -215,7 +215,7 @@ START_TEST(unread_streams_keep_no_models) {
     enum { STREAMS = 3 };
     int connections[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
-        connections[i] = work_unread(&served, true);
+        connections[i] = work_unread(&served, true, WORK_UNREAD_TEXTS);
         metric_await(&served, "alignd_target_tokens_total{model=\"first\"}",
                      (i + 1) * WORK_UNREAD_TOKENS, NULL);
         hang_up();

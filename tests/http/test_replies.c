@@ -201,7 +201,7 @@ START_TEST(unread_stream_has_no_room) {
     size_t length = 0;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "12M", "--reply-memory",
                                     "12M", "--deadline-ms", "60000"));
-    int connection = work_unread(&daemon, true);
+    int connection = work_unread(&daemon, true, WORK_UNREAD_TEXTS);
     for (struct patience patience = {0}; !is_cut(&daemon);)
         patience_wait(&patience, "the stream to be cut");
     FILE *out = open_memstream(&text, &length);

@@ -132,7 +132,7 @@ END_TEST
 /* Others go on; a few bytes now and then do not help. */
 START_TEST(slow_reader_of_a_matrix) {
     char byte;
-    int connection = work_unread(&served, false);
+    int connection = work_unread(&served, false, WORK_UNREAD_TEXTS);
     metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}",
                  WORK_UNREAD_TOKENS, NULL);
     ck_assert_double_eq(metric(&served, ROWS), 0); /* holds no worker */
@@ -151,7 +151,7 @@ START_TEST(slow_reader_of_a_stream) {
     daemon_stop(&served);
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000",
                                     "--deadline-ms", "1000000"));
-    int connection = work_unread(&served, true);
+    int connection = work_unread(&served, true, WORK_UNREAD_TEXTS);
     metric_await(&served, CUT "{reason=\"reader\"}", 1, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
     check_serving();

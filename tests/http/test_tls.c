@@ -170,6 +170,29 @@ START_TEST(terminated_under_load) {
 }
 END_TEST
 
+/* A request that has not arrived completely is answered, encrypted, when the daemon stops. */
+START_TEST(half_a_request) {
+    static const char half[] =
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\":";
+    char command[300], name[PATH_BYTES], reply[4096] = "";
+    snprintf(name, PATH_BYTES, "%s/reply", folder);
+    snprintf(command, sizeof command, "openssl s_client -quiet -connect %s >%s 2>/dev/null",
+             served.address, name);
+    FILE *client = popen(command, "w");
+    ck_assert(client && fputs(half, client) >= 0 && fflush(client) == 0);
+    metric_await(&served, "alignd_requests_in_flight", 2, NULL);
+    ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
+    ck_assert_int_eq(daemon_wait(&served), 0);
+    pclose(client);
+    FILE *file = fopen(name, "r");
+    ck_assert(file && fread(reply, 1, sizeof reply - 1, file) > 0);
+    fclose(file);
+    ck_assert_msg(strncmp(reply, "HTTP/1.1 503 ", strlen("HTTP/1.1 503 ")) == 0, "%s", reply);
+    ck_assert_msg(strstr(reply, "\r\nConnection: close\r\n") != NULL, "%s", reply);
+    ck_assert_msg(strstr(reply, "\"code\":\"unavailable\"") != NULL, "%s", reply);
+}
+END_TEST
+
 /* Connections that are open keep the old certificate, new ones get the new one; a pair that does
  * not fit changes nothing. */
 START_TEST(hangup_changes_the_certificate) {
@@ -271,6 +294,7 @@ Suite *tls_suite(void) {
     tcase_add_test(tcase, ciphers);
     tcase_add_test(tcase, departed_client_frees_its_rows);
     tcase_add_test(tcase, terminated_under_load);
+    tcase_add_test(tcase, half_a_request);
     tcase_add_test(tcase, hangup_changes_the_certificate);
     tcase_add_test(tcase, bad_handshakes);
     tcase_add_test(tcase, health_in_https);

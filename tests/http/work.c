@@ -34,13 +34,13 @@ char *work_endless(size_t texts, size_t beam_size) {
     return texts_body(texts, fields);
 }
 
-int work_unread(const struct daemon *daemon, bool stream) {
+int work_unread(const struct daemon *daemon, bool stream, size_t texts) {
     char fields[200], head[100];
     snprintf(fields, sizeof fields,
              "'strategy': 'greedy', 'min_length': %d, 'max_length': %d, 'include': ['attention'], "
              "'verbatim': true, 'stream': %s",
              WORK_UNREAD_LENGTH, WORK_UNREAD_LENGTH, stream ? "true" : "false");
-    char *body = texts_body(WORK_UNREAD_TEXTS, fields);
+    char *body = texts_body(texts, fields);
     for (char *at = body; (at = strchr(at, '\'')) != NULL;)
         *at = '"';
     snprintf(head, sizeof head,

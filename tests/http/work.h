@@ -21,8 +21,9 @@ char *work_endless(size_t texts, size_t beam_size);
 #define WORK_ENDLESS "--exact-steps", "1000000000"
 
 /* Sends a request whose answer, with its large matrices, is more than the system buffers, on a
- * connection that nothing is read from; the caller closes it. It has so many tokens. */
-int work_unread(const struct daemon *daemon, bool stream);
+ * connection that nothing is read from; the caller closes it. With
+ * WORK_UNREAD_TEXTS it has WORK_UNREAD_TOKENS. */
+int work_unread(const struct daemon *daemon, bool stream, size_t texts);
 enum {
     WORK_UNREAD_TEXTS = 48,
     WORK_UNREAD_LENGTH = 1000,
