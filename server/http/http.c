@@ -1,5 +1,36 @@
-/* This file hides the life of a request, from its head to the last byte of its reply, and which
- * thread works on it at each stage. */
+/* This file hides the life of an exchange (a request and its reply), from its head to its last
+ * byte, and which thread works on it at each stage.
+ *
+ * state      begins                                    works on it              goes on to
+ * RECEIVING  handle: the head is complete              the connection's thread  any other
+ * WAITING    receive: its body has no room             nobody, until bodies.c   RECEIVING
+ *                                                      or watch.c wakes it
+ * SUSPENDED  suspend: others prepare, decode or write  chores, workers, loader  ANSWERED (resume),
+ *                                                                               STREAMING
+ * STREAMING  submit: the reply is a stream             workers and chores; the  the end, when both
+ *                                                      connection's thread      have ended with it
+ *                                                      sends what is there
+ * DETACHED   detach: another exchange answers the      workers and chores       the end
+ *            client before this one is decoded
+ * ANSWERED   respond: libmicrohttpd has the reply      the connection's thread  the end (completed)
+ *
+ * callback           set by           called                               on the thread of
+ * route->start       routes.c         prepare: the request is complete     the connection; a chore
+ *                                                                          if it is large
+ * request->finish    submit, detach   the last job or the reload ended:    the worker or loader
+ *                                     work_finish; the model that it
+ *                                     waits for is loaded or has failed:
+ *                                     prepare_again
+ * api_go_on          run_second       the first of two models has decoded  a chore
+ * route->finish      routes.c         conclude: nothing is left to decode  the worker; a chore if
+ *                                                                          the answer is large;
+ *                                                                          the connection if
+ *                                                                          nothing was decoded
+ * request->progress  feed_open        after each step of a streamed job    the worker
+ * budget.go_on       set_budget       now and then while a chore reads or  the chore
+ *                                     writes: others have their turn
+ * reply->sent        route->finish    completed: the whole reply was sent  the connection
+ */
 #include "server/http/http.h"
 #include "server/api/access.h"
 #include "server/api/answer.h"
@@ -87,9 +118,7 @@ struct spent {
     int64_t queue_us, decode_us;
 };
 
-/* RECEIVING -> ANSWERED or STREAMING, via WAITING while its body has no room, and SUSPENDED if
- * other threads work on the request. DETACHED: another exchange answers the client, and the thread
- * that finishes the request ends this one (detach). */
+/* The states of an exchange: see the top of this file. */
 enum stage {
     STAGE_RECEIVING,
     STAGE_WAITING,
