@@ -69,9 +69,9 @@ struct job {
     struct job *original;    /* an earlier job with the same sentence: this one is not decoded, but
                                 ends with it and gets its outcome; NULL: it is decoded itself */
     struct job *next_twin;   /* the next job with the same sentence; NULL: there are no more */
-    struct job *fork_of;   /* an earlier job, of which the first of two models has decoded the same
-                              sentence: this one is decoded by its own second model after that; NULL:
-                              it is decoded from the beginning */
+    /* An earlier job, of which the first of two models has decoded the same sentence: this one is
+     * decoded by its own second model after that. NULL: it is decoded from the beginning. */
+    struct job *fork_of;
     struct job *next_fork; /* the next such job; NULL: there are no more */
     size_t bytes;          /* the most bytes that decoding takes */
     int64_t queued_us, admitted_us, done_us;
