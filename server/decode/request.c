@@ -95,10 +95,18 @@ size_t request_window(const struct request *request) {
     return request->window > 0 && request->window < decoded ? request->window : decoded;
 }
 
+/* The second of two models decodes about as many tokens as the first, with the request's own
+ * search; until then nothing of it is in the queue. */
+static size_t both_work(const struct job *job) {
+    bool second = job->text && job->text->second;
+    return job_work(job) +
+           (second ? (size_t)job->tokens * search_max_rows(&job->request->search) : 0);
+}
+
 size_t request_work(const struct request *request) {
     size_t work = 0, at = 0;
     for (size_t left = request_window(request); left > 0; left--)
-        work += job_work(request_next_job(request, &at));
+        work += both_work(request_next_job(request, &at));
     return work;
 }
 

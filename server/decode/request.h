@@ -245,8 +245,8 @@ size_t job_work(const struct job *job);
 /* Returns the next job at or after jobs[*at] that is to be decoded and moves *at past it; NULL:
  * there are no more. */
 struct job *request_next_job(const struct request *request, size_t *at);
-/* Returns how many jobs wait in the scheduler at once, at most, and the work of the first so many.
- */
+/* Returns how many jobs wait in the scheduler at once, at most, and the work of the first so many,
+ * by both models if there are two: a request is accepted as a whole. */
 size_t request_window(const struct request *request);
 size_t request_work(const struct request *request);
 /* Returns the most bytes that decoding one of its sentences takes. */

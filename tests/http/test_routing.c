@@ -304,8 +304,8 @@ START_TEST(what_two_models_cannot_do) {
 }
 END_TEST
 
-/* The second model's beams are more work than the queue takes: what the first half was counted as
- * is given back. */
+/* The second model's beams are more work than the queue takes, so the request is refused before
+ * the first model begins, and does not count. */
 START_TEST(what_is_refused_costs_nothing) {
     daemon_start(&models_served,
                  ARGUMENTS("--models", models_directory, "--workers", "1", "--deadline-ms", "30000",

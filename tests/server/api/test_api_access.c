@@ -106,7 +106,7 @@ START_TEST(places) {
         {{.authorization = "DeepL-Auth-Key user"}, 0},
         {{.authorization = "deepl-auth-key  user "}, 0},
         {{.authorization = "DeepL-Auth-Key other"}, 403},
-        {{.authorization = "DeepL-Auth-Key"}, 401},
+        {{.authorization = "DeepL-Auth-Key"}, 403}, /* a scheme alone is taken for a key */
         {{.api_keys = {NULL, "user", NULL}}, 0},
         {{.api_keys = {NULL, NULL, "user"}}, 0},
         {{.api_keys = {"other", "user", NULL}}, 403},
