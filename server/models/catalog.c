@@ -395,16 +395,19 @@ static struct served_model *take_order(struct catalog *catalog, bool *fits,
                                        struct loaded_model **gone, struct error *err) {
     size_t most = catalog->options.most_bytes;
     int64_t now_us = clock_us();
+    bool turn = false; /* an order that must not be overtaken waits */
     for (struct served_model **link = &catalog->orders; *link; link = &(*link)->next) {
         struct served_model *model = *link, *oldest;
         bool never = !fits_beside(catalog, model->bytes, 0);
         *fits = could_fit(catalog, model->bytes);
         bool awaited = is_awaited(catalog, model);
-        if (!*fits && !never && awaited && now_us - model->changed_us >= TURN_US) {
+        int64_t waited_us = now_us - model->changed_us;
+        bool waits = !*fits && !never && (awaited || waited_us < ROOM_US);
+        if (waits && awaited && waited_us >= TURN_US && !turn) {
             give_way(catalog, model->bytes, gone);
-            return NULL;
+            turn = true;
         }
-        if (!*fits && !never && (awaited || now_us - model->changed_us < ROOM_US))
+        if (waits || (turn && *fits))
             continue;
         size_t taken = atomic_load(&catalog->taken);
         while (*fits && most > 0 && taken + model->bytes > most &&

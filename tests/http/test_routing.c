@@ -310,7 +310,7 @@ START_TEST(what_is_refused_costs_nothing) {
     daemon_start(&models_served,
                  ARGUMENTS("--models", models_directory, "--workers", "1", "--deadline-ms", "30000",
                            "--queue-work", "200", "--rate", "0.001", "--burst", "2"));
-    models_ask(VIA ", 'beam_size': 32}", 429);
+    models_ask(VIA ", 'beam_size': 32}", 413);
     models_ask(VIA ", 'beam_size': 1}", 200);
     struct reply reply;
     models_translate(VIA ", 'beam_size': 1}", 429, &reply);
